@@ -1,0 +1,43 @@
+# Every target sets up its own environment in .venv; nothing else is needed but Python 3.11+ and make.
+PYTHON ?= python3
+EXTRAS ?= dev
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
+comma := ,
+
+.PHONY: demo test lint bench docs clean
+
+demo: $(READY)  ## label handwritten digits by asking about a few of them
+	$(BIN)/querist demo
+
+test: lint $(DEV)  ## lint, types, import contract, then every test
+	$(BIN)/python -m pytest
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV)  ## ratios measured side by side, in one run, on one thread
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/online.py
+
+docs: $(DEV)  ## every command in README and docs runs as printed
+	$(BIN)/python -m pytest tests/unit/docs
+
+clean:
+	rm -rf $(VENV) querist-demo
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Querist needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(DEV): $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	touch $@ $(READY)

@@ -1,0 +1,56 @@
+"""Label the nodes of a graph by asking for as few labels as possible.
+
+The public names are loaded when first used, so `import querist` is quick.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ALGORITHMS": "querist.online.catalogue",
+    "Answer": "querist.online.door",
+    "Decision": "querist.online.trace",
+    "Embedding": "querist.embedding",
+    "Graph": "querist.graph",
+    "InputError": "querist.errors",
+    "Learner": "querist.online.learner",
+    "QueristError": "querist.errors",
+    "Trace": "querist.online.trace",
+    "as_graph": "querist.graph",
+    "embed": "querist.embedding",
+    "laplacian": "querist.graph",
+    "load": "querist.datasets",
+}
+_ROOMS = ("datasets", "embedding", "errors", "graph", "labels", "online")
+
+__all__ = sorted([*_HOME, *_ROOMS, "__version__"])  # noqa: PLE0605
+
+if TYPE_CHECKING:
+    from querist import datasets as datasets
+    from querist.datasets import load as load
+    from querist.embedding import Embedding as Embedding
+    from querist.embedding import embed as embed
+    from querist.errors import InputError as InputError
+    from querist.errors import QueristError as QueristError
+    from querist.graph import Graph as Graph
+    from querist.graph import as_graph as as_graph
+    from querist.graph import laplacian as laplacian
+    from querist.online.catalogue import ALGORITHMS as ALGORITHMS
+    from querist.online.door import Answer as Answer
+    from querist.online.learner import Learner as Learner
+    from querist.online.trace import Decision as Decision
+    from querist.online.trace import Trace as Trace
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"querist.{name}")
+    raise AttributeError(f"module 'querist' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

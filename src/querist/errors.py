@@ -1,0 +1,44 @@
+"""What can go wrong at the door.
+
+Every error says what was given, what is needed and what to do. Each class is
+also the built-in error a caller would expect, so `except ValueError` works.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class QueristError(Exception):
+    """The family: catch this one to catch them all."""
+
+
+class InputError(QueristError, ValueError):
+    """A value, array, graph or file that cannot be used as it is."""
+
+
+class UnknownNameError(QueristError, KeyError):
+    """A name that is not registered: a data set, an algorithm, a parameter."""
+
+    def __str__(self) -> str:
+        # KeyError would print the repr of the message.
+        return str(self.args[0])
+
+    @classmethod
+    def of(cls, kind: str, given: str, known: Iterable[str]) -> "UnknownNameError":
+        """Say what was given, the nearest valid name, and all of them."""
+        names = sorted(known)
+        near = difflib.get_close_matches(given, names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        return cls(f"unknown {kind} {given!r}; {hint}known: {', '.join(names)}")
+
+
+class DownloadError(QueristError, OSError):
+    """A data set that could not be fetched, or came with the wrong checksum."""
+
+
+class ResidualWarning(UserWarning):
+    """An eigen-solver stopped above its tolerance; `residual` says how far."""
+
+    def __init__(self, message: str, residual: float) -> None:
+        super().__init__(message)
+        self.residual = residual
