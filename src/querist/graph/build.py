@@ -1,0 +1,248 @@
+"""The lenient door into the house: `as_graph` takes what people have.
+
+It recognises the source, reads it, cleans it, and says in one line what was
+found and done. The strict door is the constructor of `Graph`.
+"""
+
+import logging
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.errors import InputError
+from querist.graph.arrays import Kind, check_range, check_sparing, from_array, from_matrix, from_pairs
+from querist.graph.entries import Found, arrange, as_weights, merge
+from querist.graph.files import from_path, nodes_from_path
+from querist.graph.foreign import from_igraph, from_networkx, from_pyg, is_tabular, library_of
+from querist.graph.graph import Graph
+from querist.graph.tables import NodeTable, from_edge_table, from_node_table
+from querist.graph.values import are_columns, as_attributes, as_values, by_node, label_fields
+from querist.labels import plain
+from querist.types import Sparse
+
+_log = logging.getLogger("querist")
+
+READERS = {"networkx": from_networkx, "igraph": from_igraph, "torch_geometric": from_pyg}
+
+
+def as_graph(
+    source: Any,
+    *,
+    kind: Kind | None = None,
+    weights: Any = None,
+    endpoints: tuple[str, str] | None = None,
+    nodes: Any = None,
+    labels: Any = None,
+    classes: Sequence[Hashable] | None = None,
+    missing: Hashable = None,
+    attributes: Any = None,
+    name: str | None = None,
+) -> Graph:
+    """A `Graph` from anything that holds one.
+
+    Self-loops and zero weights are dropped. Where an edge is given more than
+    once, in one direction or in both, the largest weight is kept; an edge given
+    in one direction only keeps its weight. `graph.notes` counts each repair and
+    the logger "querist" tells it in one line at level INFO.
+
+    Parameters
+    ----------
+    source : one of
+        - a `Graph`;
+        - an adjacency: scipy sparse, or a dense (n, n) array;
+        - an integer edge array (m, 2), or (m, 3) with weights: row numbers 0..n-1;
+        - a list of (node, node) or (node, node, weight) with ids of any hashable type;
+        - a networkx or igraph graph, a PyG `Data`;
+        - an edge table of pandas, polars or Arrow, ids of any hashable type: columns
+          `source, target` | `src, dst` | `from, to` | the first two, and perhaps
+          `weight` | `value`;
+        - a path: `.npz` (arrays `edges`, `labels`, ..., or scipy's `save_npz`), or
+          an edge table `.csv`, `.tsv`, `.csv.gz`, `.tsv.gz`, `.parquet`.
+    kind : "adjacency" or "edges", for an array that could be either. Without it a
+        square array is an adjacency, except a (2, 2) array of integers that is not
+        symmetric with an empty diagonal: that is two edges. A list is a list of edges.
+    weights : one number an edge, or the name of the column, edge attribute or array
+    endpoints : names of the two columns of an edge table
+    nodes : one of
+        - how many nodes there are;
+        - the id of every node, in order; for matrices and edge arrays these name the rows;
+        - a node table (or its path): `node` | `id` | the first column, in order, and
+          perhaps `label` | `class`. Nodes without an edge are added; nodes of the
+          edges that are not in the table follow at the end.
+    labels : one value a node in the order of the nodes (a Series counts by position),
+        a dict from node id to label, an (n, K) 0/1 matrix for several labels a node, or
+        the name of the column, node attribute or array
+    classes : the classes in the order of their codes; those that occur, by default
+    missing : the value that means "unlabelled"; None and NaN always do
+    attributes : (n, k) matrix or table, or the names of numeric columns of the node
+        table; True for all of them
+    name : shown in tables and messages
+
+    >>> graph = as_graph([("ann", "bob"), ("bob", "cy"), ("cy", "cy")], labels={"ann": "cat"})
+    >>> graph.nodes, graph.labels
+    (('ann', 'bob', 'cy'), ['cat', None, None])
+    >>> graph.describe()
+    'graph: 3 nodes, 2 edges, 1 class, connected; 1 self-loop dropped'
+    """
+    if kind not in (None, "adjacency", "edges"):
+        raise InputError(f"kind is {kind!r}; it must be 'adjacency' or 'edges'")
+    options = (weights, nodes, labels, classes, missing, attributes, name)
+    if isinstance(source, Graph) and all(option is None for option in options):
+        return source
+    table = _node_table(nodes, labels, attributes)
+    column = labels if isinstance(labels, str) and table is None else None
+    found = _read(source, kind, weights, endpoints, column)
+
+    own_labels = None if isinstance(labels, str) else as_values(labels)
+    own_attributes = None if are_columns(attributes) else as_attributes(attributes)
+    if table is not None:
+        found = _joined(found, table)
+    elif nodes is not None:
+        found = _placed(found, nodes)
+    elif not found.fixed:
+        found = _counted(found, own_labels, own_attributes)
+    if found.n == 0:
+        raise InputError("the graph has no nodes; give at least one edge, or nodes=")
+
+    if own_labels is not None:
+        found = replace(found, labels=by_node(own_labels, found), classes=None)
+    adjacency, repairs = merge(found)
+    graph = Graph(
+        adjacency,
+        nodes=found.ids,
+        attributes=own_attributes if own_attributes is not None else as_attributes(found.attributes),
+        name=name or found.name,
+        notes=tuple(dict.fromkeys((*found.notes, *repairs))),
+        **label_fields(found, classes, missing),
+    )
+    if _log.isEnabledFor(logging.INFO):
+        _log.info("%s", graph.describe())
+    return graph
+
+
+# -- the source ---------------------------------------------------------------
+
+
+def _read(
+    source: Any, kind: Kind | None, weights: Any, endpoints: tuple[str, str] | None, labels: str | None
+) -> Found:
+    """Whatever the source is, as entries; `labels` names labels inside it."""
+    named = weights if isinstance(weights, str) else None
+    if isinstance(source, str | os.PathLike):
+        found = from_path(Path(source), named, labels, endpoints)
+    elif (library := library_of(source)) is not None:
+        found = READERS[library](source, named, labels)
+    elif is_tabular(source):
+        found = from_edge_table(source, named, endpoints)
+    elif named is not None:
+        raise InputError(
+            f"weights={named!r} names a column, but the source has none; give one number an edge"
+        )
+    else:
+        found = _from_values(source, kind)
+    if labels is not None and found.labels is None:
+        raise InputError(f"labels={labels!r} names a column, but there is no node table; pass it as nodes=")
+    if weights is None or named is not None:
+        return found
+    if found.matrix:
+        raise InputError("a matrix and a Graph hold their own weights; leave out weights=")
+    return replace(found, weights=as_weights(weights, found.heads.size, "weights"))
+
+
+def _from_values(source: Any, kind: Kind | None) -> Found:
+    if isinstance(source, Graph):
+        return _from_graph(source)
+    if sp.issparse(source):
+        return from_matrix(source)
+    if hasattr(source, "__array__"):
+        return from_array(np.asarray(source), kind)
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
+        return from_array(np.array(list(source)), kind) if kind == "adjacency" else from_pairs(source)
+    raise InputError(
+        f"{type(source).__name__} is no graph; give a matrix, an edge array, a list of pairs, an edge table, "
+        "a networkx or igraph graph, a PyG Data, or a path"
+    )
+
+
+def _from_graph(graph: Graph) -> Found:
+    """A graph taken apart, so that new labels, attributes or nodes go the common way."""
+    entries = sp.triu(graph.adjacency, format="coo")
+    return Found(
+        entries.row.astype(np.int64),
+        entries.col.astype(np.int64),
+        graph.n_nodes,
+        entries.data,
+        tuple(cast(Sequence[Hashable], graph.nodes)),
+        directed=False,
+        matrix=True,
+        attributes=graph.attributes,
+        labels=graph.labels if graph.label_matrix is None else graph.label_matrix,
+        classes=graph.classes or None,
+        name=graph.name,
+        notes=graph.notes,
+    )
+
+
+# -- the nodes ----------------------------------------------------------------
+
+
+def _node_table(nodes: Any, labels: Any, attributes: Any) -> NodeTable | None:
+    """The node table, where `nodes` is one."""
+    label = labels if isinstance(labels, str) else None
+    columns = attributes if are_columns(attributes) else False
+    if isinstance(nodes, str | os.PathLike):
+        return nodes_from_path(Path(nodes), label, columns)
+    if is_tabular(nodes) and hasattr(nodes, "columns"):
+        return from_node_table(nodes, label, columns)
+    if columns is not False:
+        raise InputError(
+            f"attributes={attributes!r} names columns, but there is no node table; pass it as nodes="
+        )
+    return None
+
+
+def _joined(found: Found, table: NodeTable) -> Found:
+    """Nodes in the order of the table, with the labels and attributes it has."""
+    ids = table.ids
+    if found.text and table.text and found.ids:
+        # Text that is all digits in one file only was read as integers there.
+        numbers = {isinstance(v, int) for v in (found.ids[0], *ids[:1])}
+        if len(numbers) == 2:
+            found, ids = replace(found, ids=tuple(map(str, found.ids))), tuple(map(str, ids))
+    joined = arrange(found, ids, complete=False, where="node table")
+    extra = joined.n - len(ids)
+    if table.labels is not None:
+        joined = replace(joined, labels=[*table.labels, *[None] * extra], classes=None)
+    if table.attributes is not None:
+        joined = replace(joined, attributes=np.pad(table.attributes, ((0, extra), (0, 0))))
+    return joined
+
+
+def _placed(found: Found, nodes: Any) -> Found:
+    """As many nodes, or these nodes, as the user says."""
+    if isinstance(nodes, int | np.integer):
+        if found.ids is not None:
+            return arrange(found, range(int(nodes)), complete=True, where="nodes")
+        nodes = range(int(nodes))
+    ids = tuple(plain(v) for v in as_values(nodes))
+    if found.ids is not None:
+        return arrange(found, ids, complete=True, where="nodes")
+    if found.fixed and len(ids) != found.n:
+        raise InputError(f"nodes: {len(ids)} ids for {found.n} nodes; give one id a node")
+    check_range(found, len(ids), "nodes")
+    return replace(found, ids=ids, n=len(ids), fixed=True)
+
+
+def _counted(found: Found, labels: Any, attributes: Sparse | None) -> Found:
+    """Edges alone do not tell of isolated nodes at the end; labels and attributes do."""
+    sizes = [] if attributes is None else [attributes.shape[0]]
+    if labels is not None and not isinstance(labels, Mapping):
+        sizes.append(labels.shape[0] if hasattr(labels, "shape") else len(labels))
+    if not sizes:
+        check_sparing(found, "edges")
+    return replace(found, n=max(found.n, *sizes, 0), fixed=True)

@@ -1,0 +1,258 @@
+"""Raw entries -> one clean symmetric adjacency, and a word on what was done.
+
+Every source, whatever its library, is first read into a `Found`: entries
+`(head, tail, weight)` between row numbers, and what else the source knows of
+its nodes. Numbering the user's ids, putting nodes in the order asked for and
+merging the entries are then written once, here.
+
+The rule for weights is the same everywhere: where an edge is given more than
+once, in one direction or in both, the largest weight given is kept. For
+unsigned graphs that is `S <- max(S, S')`. An edge given in one direction only
+keeps its weight, negative or not: the direction that is absent is not a zero.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.errors import InputError
+from querist.labels import class_order, is_missing
+from querist.types import Bools, Codes, Floats, Sparse
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a source holds, before it is cleaned.
+
+    heads, tails : (m,) row numbers of the two ends of every entry
+    n : the number of nodes
+    weights : (m,), or None where every entry weighs 1
+    ids : the id of every row; None where the source only numbers its rows
+    fixed : whether `n` is the source's own word, not just the largest row seen
+    directed : whether (i, j) and (j, i) differ; None where the source does not say
+    matrix : whether the entries are those of a matrix, weights included
+    labels : n values, or an (n, K) 0/1 matrix; classes: in which order
+    text : whether the ids were read from text, where 7 and "7" look alike
+    """
+
+    heads: Codes
+    tails: Codes
+    n: int
+    weights: Floats | None = None
+    ids: tuple[Hashable, ...] | None = None
+    fixed: bool = True
+    directed: bool | None = None
+    matrix: bool = False
+    attributes: Any = None
+    labels: Any = None
+    classes: tuple[Hashable, ...] | None = None
+    name: str = "graph"
+    notes: tuple[str, ...] = ()
+    text: bool = False
+
+
+def some(count: int, noun: str, ending: str = "s") -> str:
+    """A count with its noun.
+
+    >>> some(1, "self-loop"), some(1200, "self-loop"), some(2, "class", "es")
+    ('1 self-loop', '1,200 self-loops', '2 classes')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{ending}"
+
+
+def as_weights(values: Any, m: int, where: str) -> Floats:
+    """(m,) finite weights as floats."""
+    try:
+        weights = np.asarray(values)
+        if weights.dtype.kind not in "biuf":
+            weights = np.array([float(v) for v in weights.ravel()]).reshape(weights.shape)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: weights are not numbers; give one number an edge") from None
+    if weights.shape != (m,):
+        raise InputError(f"{where}: weights of shape {weights.shape} for {m} edges; give one number an edge")
+    bad = np.flatnonzero(~np.isfinite(weights))
+    if bad.size:
+        raise InputError(
+            f"{where}: {some(bad.size, 'weight')} of {m} NaN or infinite, the first {weights[bad[0]]} "
+            f"at edge {bad[0]}; remove those edges or give them finite weights"
+        )
+    return weights.astype(np.float64)
+
+
+# -- the user's ids -----------------------------------------------------------
+
+
+def number(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hashable, ...]]:
+    """Row numbers for the ids in every column, and the id of every row.
+
+    Rows are in the order of the ids where those can be sorted, else in the
+    order of appearance. A column is an integer array or a list of hashables.
+
+    >>> number([["b", "a"], ["a", "c"]], "edges")
+    ([array([1, 0]), array([0, 2])], ('a', 'b', 'c'))
+    """
+    if all(isinstance(c, np.ndarray) and c.dtype.kind in "iu" for c in columns):
+        sizes = np.cumsum([len(c) for c in columns])[:-1]
+        rows, integers = _number_integers(np.concatenate(columns))
+        return np.split(rows, sizes), tuple(integers.tolist())
+    lists = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns]
+    try:
+        ids = class_order(v for column in lists for v in column)
+    except TypeError:
+        odd = next(v for column in lists for v in column if not isinstance(v, Hashable))
+        raise InputError(
+            f"{where}: node id {odd!r} is not hashable; use strings, numbers or tuples"
+        ) from None
+    if any(is_missing(v) for v in ids):
+        raise InputError(
+            f"{where}: some node ids are missing (None or NaN); drop those rows or name the nodes"
+        )
+    row = dict(zip(ids, range(len(ids)), strict=True))
+    return [np.fromiter(map(row.__getitem__, c), np.int64, len(c)) for c in lists], ids
+
+
+def _number_integers(values: np.ndarray[Any, Any]) -> tuple[Codes, np.ndarray[Any, Any]]:
+    if values.size == 0:
+        return np.empty(0, dtype=np.int64), values
+    low, high = int(values.min()), int(values.max())
+    if high - low > 4 * values.size + 1024:
+        integers, rows = np.unique(values, return_inverse=True)
+        return rows.astype(np.int64), integers
+    # Ids that lie close together need no sort: mark the ones that occur and count along.
+    shifted = values.astype(np.int64) - low if high < 2**63 else (values - np.uint64(low)).astype(np.int64)
+    occurs = np.zeros(high - low + 1, dtype=bool)
+    occurs[shifted] = True
+    integers = np.flatnonzero(occurs).astype(values.dtype if high >= 2**63 else np.int64)
+    return (np.cumsum(occurs) - 1)[shifted], integers + integers.dtype.type(low)
+
+
+def arrange(found: Found, order: Iterable[Hashable], complete: bool, where: str) -> Found:
+    """The same with nodes in this order, nodes that only `order` knows being isolated.
+
+    Nodes that `order` leaves out are an error if it claims to be `complete`,
+    else they follow at the end.
+    """
+    wanted = tuple(order)
+    old = found.ids if found.ids is not None else tuple(range(found.n))
+    known = set(wanted)
+    if len(known) != len(wanted):
+        twice = Counter(wanted).most_common(1)[0][0]
+        raise InputError(f"{where}: node id {twice!r} comes twice; list every node once")
+    rest = [v for v in old if v not in known]
+    if rest and (complete or len(rest) == len(old)):
+        like = f" (they are like {wanted[0]!r})" if wanted else ""
+        raise InputError(
+            f"{where}: {some(len(rest), 'node')} of the edges, e.g. {rest[0]!r}, not among the "
+            f"{len(wanted)} given{like}; list every node, with ids of the same type as in the edges"
+        )
+    ids = (*wanted, *rest)
+    row = {v: k for k, v in enumerate(ids)}
+    moved = np.fromiter((row[v] for v in old), np.int64, len(old))
+    came_from = np.full(len(ids), -1, dtype=np.int64)
+    came_from[moved] = np.arange(len(old))
+    unlisted = (f"{some(len(rest), 'node')} of the edges not in the node table",) if rest else ()
+    return replace(
+        found,
+        heads=moved[found.heads],
+        tails=moved[found.tails],
+        n=len(ids),
+        ids=ids,
+        fixed=True,
+        attributes=_rearranged(found.attributes, came_from),
+        labels=_rearranged(found.labels, came_from),
+        notes=(*found.notes, *unlisted),
+    )
+
+
+def _rearranged(values: Any, came_from: Codes) -> Any:
+    """Values of the nodes in a new order; a node that was not there (-1) has none."""
+    if values is None:
+        return None
+    if sp.issparse(values) or getattr(values, "ndim", 1) == 2:
+        matrix = sp.csr_array(values)
+        return sp.vstack([matrix, sp.csr_array((1, matrix.shape[1]))], format="csr")[came_from]
+    return [values[k] if k >= 0 else None for k in came_from]
+
+
+# -- the entries --------------------------------------------------------------
+
+
+def merge(found: Found) -> tuple[Sparse, tuple[str, ...]]:
+    """The (n, n) symmetric adjacency of the entries, and a note on every repair.
+
+    >>> i, j = np.array([0, 1, 0, 2, 2]), np.array([1, 0, 1, 2, 0])
+    >>> S, notes = merge(Found(i, j, 3, weights=np.array([1.0, 5.0, 2.0, 9.0, -1.0])))
+    >>> S.toarray()
+    array([[ 0.,  5., -1.],
+           [ 5.,  0.,  0.],
+           [-1.,  0.,  0.]])
+    >>> for note in notes: print(note)
+    1 self-loop dropped
+    1 duplicate edge merged by max
+    direction merged by max: 1 edge one way, 1 both ways (1 with different weights)
+    1 negative weight
+    """
+    n = found.n
+    weights = found.weights if found.weights is not None else np.ones(found.heads.size)
+    loop = found.heads == found.tails
+    zero = (weights == 0) & ~loop
+    keep = ~(loop | zero)
+    heads, tails, weights = found.heads[keep], found.tails[keep], weights[keep]
+    low, high = np.minimum(heads, tails), np.maximum(heads, tails)
+    backward = (heads > tails) & (found.directed is not False)
+
+    # One key for an ordered pair: the unordered pair, then which way it points.
+    key = 2 * (low * n + high) + backward
+    order = np.argsort(key, kind="stable")
+    key, weights = key[order], weights[order]
+    one_way = _starts(key)
+    duplicates = key.size - one_way.size
+    key, weights = key[one_way], _reduce(np.maximum, weights, one_way)
+
+    pair = _starts(key // 2)
+    both = np.diff(pair, append=key.size) == 2
+    largest, smallest = _reduce(np.maximum, weights, pair), _reduce(np.minimum, weights, pair)
+    low, high = np.divmod(key[pair] // 2, n)
+    S = sp.csr_array(
+        (np.tile(largest, 2), (np.concatenate([low, high]), np.concatenate([high, low]))), shape=(n, n)
+    )
+    notes = (
+        (int(loop.sum()), "self-loop", " dropped"),
+        (int(zero.sum()), "zero-weight edge", " dropped"),
+        (duplicates, "duplicate edge", " merged by max"),
+    )
+    negative = int((largest < 0).sum())
+    return S, (
+        *(some(count, noun) + done for count, noun, done in notes if count),
+        *_direction_note(found.directed, both, largest != smallest),
+        *((some(negative, "negative weight"),) if negative else ()),
+    )
+
+
+def _starts(sorted_keys: Codes) -> Codes:
+    """Where each run of equal keys begins."""
+    return np.flatnonzero(np.diff(sorted_keys, prepend=sorted_keys[:1] - 1))
+
+
+def _reduce(ufunc: np.ufunc, values: Floats, starts: Codes) -> Floats:
+    # reduceat refuses an empty list of starts.
+    reduced: Floats = ufunc.reduceat(values, starts) if starts.size else values
+    return reduced
+
+
+def _direction_note(directed: bool | None, both: Bools, differ: Bools) -> tuple[str, ...]:
+    """What merging the directions meant; nothing for an undirected source.
+
+    A list of pairs does not say whether it is directed. One that gives every
+    edge once, or every edge both ways alike, is taken as undirected.
+    """
+    two, odd = int(both.sum()), int(differ.sum())
+    one = both.size - two
+    if not odd and (one == 0 or (two == 0 and directed is not True)):
+        return ()
+    unequal = f" ({odd:,} with different weights)" if odd else ""
+    return (f"direction merged by max: {some(one, 'edge')} one way, {two:,} both ways{unequal}",)

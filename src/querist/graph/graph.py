@@ -1,0 +1,225 @@
+"""What a graph is: a frozen, validated value that the rest of the house trusts.
+
+Inside, nodes are row numbers 0..n-1 and classes are codes 0..K-1. The user's
+own node ids and labels live here and are translated at the door.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from querist.errors import InputError
+from querist.graph.entries import some
+from querist.labels import UNLABELLED, decode, plain
+from querist.types import Codes, Floats, Sparse
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected graph with optional weights, attributes and labels.
+
+    Parameters
+    ----------
+    adjacency : (n, n) symmetric CSR, finite, no self-loops; weights may be negative
+    nodes : the user's ids, distinct and hashable; row numbers by default
+    attributes : (n, m) sparse matrix of node attributes, or None
+    codes : (n,) class code of every node, -1 where unlabelled, or None
+    classes : what the codes stand for
+    label_matrix : (n, K) 0/1 sparse matrix for multi-label data, instead of codes
+    name : shown in tables and messages
+    notes : what was found and done when the graph was read
+
+    `as_graph` is the lenient door: it symmetrises, drops self-loops and says so.
+    This constructor is the strict one.
+    """
+
+    adjacency: Sparse
+    nodes: Sequence[Hashable] | None = None
+    attributes: Sparse | None = None
+    codes: Codes | None = None
+    classes: tuple[Hashable, ...] = ()
+    label_matrix: Sparse | None = None
+    name: str = "graph"
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        _set = object.__setattr__
+        _set(self, "adjacency", _checked_adjacency(self.adjacency))
+        n = self.n_nodes
+        _set(self, "nodes", _checked_nodes(self.nodes, n))
+        if self.attributes is not None:
+            _set(self, "attributes", _checked_rows(self.attributes, n, "attributes"))
+        _set(self, "classes", tuple(plain(c) for c in self.classes))
+        if len(set(self.classes)) != len(self.classes):
+            raise InputError(f"classes {self.classes!r} name a class twice; name each once")
+        if self.codes is not None and self.label_matrix is not None:
+            raise InputError("give codes (one label a node) or label_matrix (several), not both")
+        if self.codes is not None:
+            _set(self, "codes", _checked_codes(self.codes, n, len(self.classes)))
+        if self.label_matrix is not None:
+            _set(self, "label_matrix", _checked_rows(self.label_matrix, n, "label_matrix"))
+            _check_indicator(self.label_matrix, len(self.classes))
+        _set(self, "notes", tuple(self.notes))
+
+    # -- counts ---------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.adjacency.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Undirected edges, each counted once."""
+        return int(self.adjacency.nnz) // 2
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def components(self) -> Codes:
+        """(n,) component number of every node; 0 is the largest, ties by first node."""
+        _, found = csgraph.connected_components(self.adjacency, directed=False)
+        by_size = np.argsort(-np.bincount(found), kind="stable")
+        number = np.empty(by_size.size, dtype=np.int64)
+        number[by_size] = np.arange(by_size.size)
+        return number[found]
+
+    @property
+    def n_components(self) -> int:
+        return int(self.components.max()) + 1
+
+    @cached_property
+    def signed(self) -> bool:
+        """Whether any weight is negative."""
+        return bool((self.adjacency.data < 0).any())
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """(n,) sum of absolute weights at every node."""
+        return np.asarray(abs(self.adjacency).sum(axis=1), dtype=np.float64).ravel()
+
+    # -- labels and ids -------------------------------------------------------
+
+    @property
+    def labels(self) -> list[Hashable | None] | None:
+        """The user's label of every node, None where unlabelled."""
+        return None if self.codes is None else decode(self.codes, self.classes)
+
+    @cached_property
+    def row_of(self) -> dict[Hashable, int]:
+        """Row number of every node id."""
+        assert self.nodes is not None
+        return {node: row for row, node in enumerate(self.nodes)}
+
+    @property
+    def labelled(self) -> Codes:
+        """Row numbers of the labelled nodes."""
+        if self.codes is None:
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(self.codes != UNLABELLED)
+
+    # -- parts ----------------------------------------------------------------
+
+    def subgraph(self, rows: Iterable[int]) -> "Graph":
+        """The graph on these rows, in this order; classes keep their codes."""
+        keep = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
+        if keep.dtype == np.bool_:
+            keep = np.flatnonzero(keep)
+        assert self.nodes is not None
+        return replace(
+            self,
+            adjacency=self.adjacency[keep][:, keep],
+            nodes=tuple(self.nodes[i] for i in keep),
+            attributes=None if self.attributes is None else self.attributes[keep],
+            codes=None if self.codes is None else self.codes[keep],
+            label_matrix=None if self.label_matrix is None else self.label_matrix[keep],
+            notes=(),
+        )
+
+    def largest_component(self) -> "Graph":
+        """The largest connected component (the first of several equal ones)."""
+        if self.n_components == 1:
+            return self
+        return self.subgraph(np.flatnonzero(self.components == 0))
+
+    def describe(self) -> str:
+        """One line: what it is, and what was found and done at load."""
+        parts = [f"{self.name}: {some(self.n_nodes, 'node')}", some(self.n_edges, "edge")]
+        if self.attributes is not None:
+            parts.append(some(self.attributes.shape[1], "attribute"))
+        if self.classes:
+            parts.append(some(self.n_classes, "class", "es"))
+        count = self.n_components
+        parts.append("connected" if count == 1 else f"{count:,} components")
+        return "; ".join([", ".join(parts), *self.notes])
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.describe()}>"
+
+
+def _checked_adjacency(adjacency: Any) -> Sparse:
+    if not sp.issparse(adjacency):
+        raise InputError("adjacency must be a scipy sparse matrix; as_graph() takes anything else")
+    # A copy: what follows works in place, and the graph is frozen.
+    S: Sparse = sp.csr_array(cast(Any, adjacency), dtype=np.float64, copy=True)
+    if S.shape[0] != S.shape[1]:
+        raise InputError(f"adjacency is {S.shape[0]} x {S.shape[1]}; it must be square")
+    if S.shape[0] == 0:
+        raise InputError("the graph has no nodes; give at least one")
+    if not np.isfinite(S.data).all():
+        raise InputError("adjacency holds NaN or infinite weights; remove or replace them")
+    S.sum_duplicates()
+    S.eliminate_zeros()
+    if S.diagonal().any():
+        raise InputError("adjacency has self-loops; as_graph() drops them")
+    difference = S - S.T
+    if difference.nnz and abs(difference).max() > 0:
+        raise InputError("adjacency is not symmetric; as_graph() merges directions by max")
+    return S
+
+
+def _checked_nodes(nodes: Sequence[Hashable] | None, n: int) -> tuple[Hashable, ...]:
+    ids = tuple(range(n)) if nodes is None else tuple(plain(v) for v in nodes)
+    if len(ids) != n:
+        raise InputError(f"{len(ids)} node ids for {n} nodes; give one id a node")
+    if len(set(ids)) != n:
+        raise InputError("node ids are not distinct; every node needs an id of its own")
+    return ids
+
+
+def _checked_rows(matrix: Any, n: int, what: str) -> Sparse:
+    # Floats, so that products of 0/1 bytes do not overflow.
+    M: Sparse = sp.csr_array(matrix, dtype=np.float64)
+    if M.shape[0] != n:
+        raise InputError(f"{what} has {M.shape[0]} rows for {n} nodes; give one row a node")
+    if not np.isfinite(M.data).all():
+        raise InputError(f"{what} holds NaN or infinite values; remove or replace them")
+    return M
+
+
+def _check_indicator(label_matrix: Sparse, n_classes: int) -> None:
+    if label_matrix.shape[1] != n_classes:
+        raise InputError(
+            f"label_matrix has {label_matrix.shape[1]} columns for {n_classes} classes; give one a class"
+        )
+    if not np.isin(label_matrix.data, (0.0, 1.0)).all():
+        raise InputError("label_matrix holds other values than 0 and 1; write 1 where a node has a class")
+
+
+def _checked_codes(codes: Any, n: int, n_classes: int) -> Codes:
+    array = np.asarray(codes)
+    if array.shape != (n,):
+        raise InputError(f"{array.size} labels for {n} nodes; give one a node, -1 where unlabelled")
+    if array.dtype.kind not in "iu":
+        raise InputError(f"label codes are {array.dtype}; give integers, or labels of any kind to as_graph()")
+    array = array.astype(np.int64)
+    if array.size and (array.min() < UNLABELLED or array.max() >= n_classes):
+        worst = array[(array < UNLABELLED) | (array >= n_classes)][0]
+        raise InputError(f"label code {worst} is outside the {n_classes} classes (0..{n_classes - 1}, or -1)")
+    return array
