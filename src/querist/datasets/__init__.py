@@ -1,0 +1,36 @@
+"""Data sets behind one door: `load(name)`.
+
+Bundled builders, the directory QUERIST_DATA, the user's cache (QUERIST_CACHE) and
+checksummed downloads, in this order; `catalogue()` says what there is and where it
+would come from.
+"""
+
+from querist.datasets.bundled import digits, karate, stochastic_block_model, three_clusters, two_moons
+from querist.datasets.fetch import fetch
+from querist.datasets.local import Vectors, cache_dir, data_dir
+from querist.datasets.registry import ENTRIES, Entry, File, Source, register
+from querist.datasets.resolve import Row, catalogue, load, load_graph
+
+sbm = stochastic_block_model
+
+__all__ = [
+    "ENTRIES",
+    "Entry",
+    "File",
+    "Row",
+    "Source",
+    "Vectors",
+    "cache_dir",
+    "catalogue",
+    "data_dir",
+    "digits",
+    "fetch",
+    "karate",
+    "load",
+    "load_graph",
+    "register",
+    "sbm",
+    "stochastic_block_model",
+    "three_clusters",
+    "two_moons",
+]

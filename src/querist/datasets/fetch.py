@@ -1,0 +1,129 @@
+"""A checksummed download: all of it, or nothing.
+
+Files go to a temporary folder inside the cache, are checked and converted there, and
+the result is moved into place in one step. So an interrupted download leaves nothing
+that a later `load` would take as good, and two processes at once do no harm.
+"""
+
+import os
+import pickle
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from querist.datasets.convert import Arrays, content_sha256
+from querist.datasets.registry import Entry, File, Source
+from querist.errors import DownloadError, InputError
+
+Report: TypeAlias = Callable[[str, int, int], None]
+"""Called with (file name, bytes so far, bytes in all; 0 where the server does not say)."""
+
+TIMEOUT_SECONDS = 30
+_UNREADABLE = (ValueError, KeyError, IndexError, EOFError, OSError, zlib.error, tarfile.TarError,
+               pickle.UnpicklingError, AttributeError, TypeError)  # fmt: skip
+
+
+def fetch(entry: Entry, cache: Path, *, retries: int = 1, report: Report | None = None) -> Path:
+    """Download a set into the cache as `NAME.npz` and return its path.
+
+    Sources are tried in turn, each file `1 + retries` times.
+    """
+    problems = []
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        for source in entry.sources:
+            with tempfile.TemporaryDirectory(prefix=f".{entry.name}-", dir=cache) as folder:
+                try:
+                    paths = [_fetch_file(file, Path(folder), retries, report) for file in source.files]
+                    arrays = read_source(entry, source, paths)
+                    return _install(arrays, cache / f"{entry.name}.npz", Path(folder))
+                except (_Failed, InputError) as problem:
+                    problems.append(str(problem))
+    except OSError as problem:
+        raise DownloadError(
+            f"cannot write to the cache {cache} ({problem}); free space, or set QUERIST_CACHE elsewhere"
+        ) from problem
+    raise DownloadError(f"could not fetch {entry.name!r}: {'; '.join(problems)}. {by_hand(entry)}")
+
+
+def read_source(entry: Entry, source: Source, paths: list[Path]) -> Arrays:
+    """The arrays that a source's files hold, checked to be those of the entry."""
+    names = ", ".join(path.name for path in paths)
+    try:
+        arrays = source.read(paths)
+    except _UNREADABLE as problem:
+        raise InputError(f"{names} cannot be read as {entry.name!r} ({problem})") from problem
+    if entry.content is not None and (found := content_sha256(arrays)) != entry.content:
+        raise InputError(
+            f"{names} hold another graph than {entry.name!r} "
+            f"(content checksum {found[:12]}..., expected {entry.content[:12]}...)"
+        )
+    return arrays
+
+
+def by_hand(entry: Entry) -> str:
+    """What to do when no download works."""
+    put = f"put {entry.name}.npz in a directory and set QUERIST_DATA to that directory"
+    if not entry.sources:
+        return put[0].upper() + put[1:]
+    urls = " and ".join(file.url for file in entry.sources[0].files)
+    return f"Try again later, or {put}; the source files do as well: {urls}"
+
+
+class _Failed(Exception):
+    """One file that did not come."""
+
+
+def _fetch_file(file: File, folder: Path, retries: int, report: Report | None) -> Path:
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel("WARNING")
+    meter: Any = False if report is None else _Meter(file.name, report)
+    downloader = pooch.HTTPDownloader(progressbar=meter, chunk_size=2**16, timeout=TIMEOUT_SECONDS)
+    known = None if file.sha256 is None else f"sha256:{file.sha256}"
+    files, urls = {file.name: known}, {file.name: file.url}
+    keeper = pooch.create(path=folder, base_url="", registry=files, urls=urls, retry_if_failed=retries)
+    try:
+        return Path(keeper.fetch(file.name, downloader=downloader))
+    except requests.HTTPError as problem:
+        raise _Failed(f"the server answered {problem}") from problem
+    except (requests.ConnectionError, requests.Timeout) as problem:
+        raise _Failed(f"no connection to {file.url}") from problem
+    except requests.RequestException as problem:
+        raise _Failed(f"the transfer of {file.url} broke off") from problem
+    except ValueError as problem:
+        raise _Failed(f"{file.url} came with the wrong checksum") from problem
+
+
+def _install(arrays: Arrays, target: Path, folder: Path) -> Path:
+    made = folder / target.name
+    with made.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(made, target)
+    return target
+
+
+class _Meter:
+    """The progress bar that pooch drives, passing the counts on."""
+
+    def __init__(self, name: str, report: Report) -> None:
+        self.total, self._name, self._report, self._done = 0, name, report, 0
+
+    def update(self, size: int) -> None:
+        self._done += size
+        # pooch ends with reset() and update(total), which would count everything twice.
+        self._report(self._name, min(self._done, self.total) if self.total else self._done, self.total)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,180 @@
+"""Sets on this machine: `NAME.npz` in the directory QUERIST_DATA, or in the user's cache.
+
+A file holds a graph (`edges`, ...) or vectors (`X`, `y`). Its counts come from the
+`MANIFEST.json` beside it, or from the headers of its arrays: nothing big is read.
+"""
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
+
+from querist.errors import InputError, QueristError
+from querist.graph import Graph, as_graph
+from querist.types import Codes, Floats, Sparse
+
+_BROKEN = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Feature vectors with a label each.
+
+    X : (n, d) array, or CSR where the source is sparse
+    y : (n,) labels, -1 and +1 in binary sets
+    """
+
+    X: Floats | Sparse
+    y: Codes
+    name: str = "vectors"
+
+    def __post_init__(self) -> None:
+        values = self.X.data if sp.issparse(self.X) else np.asarray(self.X)
+        if self.X.ndim != 2 or self.y.shape != (self.X.shape[0],):
+            raise InputError(f"{self.name}: X is {self.X.shape} and y {self.y.shape}; give one label a row")
+        if not np.isfinite(values).all():
+            raise InputError(f"{self.name}: X holds NaN or infinite values; remove or replace them")
+
+    @property
+    def classes(self) -> tuple[Hashable, ...]:
+        return tuple(np.unique(self.y).tolist())
+
+    def describe(self) -> str:
+        """One line: what it is."""
+        n, d = self.X.shape
+        storage = ", sparse" if sp.issparse(self.X) else ""
+        return f"{self.name}: {n:,} vectors of {d:,} features{storage}, {len(self.classes)} classes"
+
+    def __repr__(self) -> str:
+        return f"<Vectors {self.describe()}>"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a file holds; None where it does not say."""
+
+    kind: str
+    nodes: int | None
+    edges: int | None
+    classes: int | None
+    attributes: int | None
+
+
+def data_dir() -> Path | None:
+    """The directory that QUERIST_DATA names, or None where it is not set."""
+    given = os.environ.get("QUERIST_DATA")
+    if not given:
+        return None
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"QUERIST_DATA is {given!r}, which is not a directory; correct it or unset it")
+    return folder
+
+
+def cache_dir() -> Path:
+    """Where downloads are kept: QUERIST_CACHE, or the user's cache directory."""
+    import platformdirs
+
+    given = os.environ.get("QUERIST_CACHE") or platformdirs.user_cache_dir("querist", appauthor=False)
+    return Path(given).expanduser()
+
+
+def names_in(folder: Path | None) -> list[str]:
+    """The sets in a directory; none where it does not exist."""
+    found = () if folder is None else folder.glob("[!.]*.npz")
+    return sorted(path.stem for path in found if path.is_file())
+
+
+def read(path: Path, name: str | None = None) -> Graph | Vectors:
+    """The graph or the vectors in a file, or an error that names the file."""
+    try:
+        if path.suffix == ".npz" and path.is_file() and _vectors(_members(path)):
+            return _read_vectors(path, name or path.stem)
+        return as_graph(path, name=name)
+    except QueristError as problem:
+        if str(path) in str(problem):
+            raise
+        raise InputError(f"{path}: {problem}") from problem
+    except _BROKEN as problem:
+        raise InputError(f"{path}: cannot be read ({problem}); get the file again") from problem
+
+
+def counts(path: Path) -> Counts:
+    """The counts of a file, without reading its data."""
+    try:
+        stated = _manifest(path.parent / "MANIFEST.json").get(path.name)
+        return _from_headers(path) if stated is None else _from_manifest(stated["counts"])
+    except _BROKEN:
+        return Counts("damaged", None, None, None, None)
+
+
+def _from_manifest(stated: dict[str, Any]) -> Counts:
+    if stated["kind"] == "vector":
+        return Counts("vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"])
+    classes = stated.get("classes", stated.get("multilabel_classes", 0))
+    return Counts("graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0))
+
+
+def _from_headers(path: Path) -> Counts:
+    shape = _members(path)
+    with np.load(path, allow_pickle=False) as arrays:
+        if _vectors(shape):
+            n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
+            return Counts("vectors", int(n), None, len(np.unique(arrays["y"])), int(d))
+        small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
+        coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
+    by_node = (shape.get("labels"), shape.get("node_names"), *small.values())
+    nodes = next((dimensions[0] for dimensions in by_node if dimensions), None)
+    classes = shape.get("class_names", small.get("labels_shape", [coded]))[-1]
+    return Counts("graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1])
+
+
+def _members(path: Path) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every array in an archive."""
+    shapes = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            with archive.open(member) as file:
+                old = read_magic(file) == (1, 0)
+                header = read_array_header_1_0(file) if old else read_array_header_2_0(file)
+                shapes[member.removesuffix(".npy")] = header[0]
+    return shapes
+
+
+def _vectors(members: dict[str, tuple[int, ...]]) -> bool:
+    return "edges" not in members and ("X" in members or "X_data" in members) and "y" in members
+
+
+def _read_vectors(path: Path, name: str) -> Vectors:
+    with np.load(path, allow_pickle=False) as arrays:
+        y = arrays["y"].astype(np.int64)
+        if "X" in arrays:
+            return Vectors(arrays["X"].astype(np.float64), y, name)
+        parts = tuple(arrays[f"X_{part}"] for part in ("data", "indices", "indptr"))
+        n, d = arrays["X_shape"].tolist()
+    X: Sparse = sp.csr_array(parts, shape=(n, d), dtype=np.float64)
+    X.check_format(full_check=True)
+    return Vectors(X, y, name)
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    return _parsed(path, path.stat().st_mtime_ns) if path.is_file() else {}
+
+
+@lru_cache(maxsize=8)
+def _parsed(path: Path, changed: int) -> dict[str, Any]:
+    """The files that a manifest speaks of; read once for a directory, not once for a set."""
+    try:
+        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return files if isinstance(files, dict) else {}
