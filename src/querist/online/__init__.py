@@ -1,0 +1,1 @@
+"""One node at a time: predict, maybe ask, maybe learn."""

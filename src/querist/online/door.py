@@ -1,0 +1,123 @@
+"""What a learner accepts: rows, nodes, labels, draws, answers. Checked once, here."""
+
+from collections.abc import Iterable, Set
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.labels import UNLABELLED
+from querist.types import Bools, Codes, Floats
+
+
+class Answer(Enum):
+    """Answers that are not a class."""
+
+    UNSURE = "unsure"
+    NONE = "none of these"
+
+
+Reply: TypeAlias = int | Set[int] | Answer
+"""A class code, a set of codes ("one of these"), or an `Answer`."""
+
+LONGEST = 1e12
+"""Largest |m|^2/gamma: beyond it rank-one updates have no digits left."""
+
+
+def checked_rows(embedding: Any) -> Floats:
+    """The (n, d) rows of an embedding, or of a bare array."""
+    rows = np.ascontiguousarray(getattr(embedding, "rows", embedding), dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
+        raise InputError(f"the embedding must be an (n, d) array with n, d >= 1; got shape {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise InputError("the embedding holds NaN or infinite values; embed the graph again or mend the rows")
+    return rows
+
+
+def checked_components(embedding: Any, n: int) -> Codes:
+    """(n,) component of every node; one for all where the embedding does not say."""
+    found = getattr(embedding, "components", None)
+    return np.zeros(n, dtype=np.int64) if found is None else np.ascontiguousarray(found, dtype=np.int64)
+
+
+def prior_variances(rows: Floats, gamma: float) -> Floats:
+    """(n,) `|m|^2/gamma`, refused where no digits would be left."""
+    if not (gamma > 0 and np.isfinite(gamma)):
+        raise InputError(f"gamma = {gamma!r}; it must be above 0 and finite")
+    prior = np.einsum("ij,ij->i", rows, rows) / gamma
+    if not (prior <= LONGEST).all():
+        raise InputError(
+            f"the longest row has |m|^2/gamma = {prior.max():.3g}, beyond {LONGEST:.0e}: no digits would be "
+            "left. Rescale the embedding, raise gamma, or embed with normalised=True"
+        )
+    return np.asarray(prior)
+
+
+def checked_tie_order(order: Iterable[int] | None, n_classes: int) -> Codes:
+    """(K,) classes by precedence among equal scores."""
+    codes = np.arange(n_classes) if order is None else np.array(list(order), dtype=np.int64)
+    if sorted(codes.tolist()) != list(range(n_classes)):
+        raise InputError(f"tie_order {codes.tolist()} must name each class code 0..{n_classes - 1} once")
+    return codes.astype(np.int64)
+
+
+def checked_nodes(nodes: Iterable[int], n_nodes: int) -> Codes:
+    """Row numbers, all inside."""
+    array = np.asarray(nodes if isinstance(nodes, np.ndarray) else list(nodes))
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(f"nodes must be a sequence of row numbers; got {array.dtype}, shape {array.shape}")
+    if array.min() < 0 or array.max() >= n_nodes:
+        bad = array[(array < 0) | (array >= n_nodes)][0]
+        raise InputError(f"node {bad} is outside the {n_nodes} nodes (0..{n_nodes - 1})")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int) -> Codes:
+    """(n,) class codes, valid at least at the nodes of the order."""
+    codes = np.asarray(labels)
+    if codes.shape != (n_nodes,) or codes.dtype.kind not in "iub":
+        raise InputError(
+            f"labels must hold one class code for each of the {n_nodes} nodes; got {codes.dtype} of shape "
+            f"{codes.shape}. querist.labels.encode() makes codes"
+        )
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    seen = codes[nodes]
+    bad = (seen < 0) | (seen >= n_classes)
+    if bad.any():
+        node, code = nodes[bad][0], seen[bad][0]
+        what = "is unlabelled; leave it out of the order" if code == UNLABELLED else f"has label {code}"
+        raise InputError(f"node {node} {what} (classes are 0..{n_classes - 1})")
+    return codes
+
+
+def checked_uniforms(uniforms: Iterable[float], rounds: int) -> Floats:
+    """(rounds,) draws in [0, 1)."""
+    u = np.ascontiguousarray(
+        uniforms if isinstance(uniforms, np.ndarray) else list(uniforms), dtype=np.float64
+    )
+    if u.shape != (rounds,) or not ((u >= 0) & (u < 1)).all():
+        raise InputError(f"uniforms must be {rounds} numbers in [0, 1), one a round; got shape {u.shape}")
+    return u
+
+
+def allowed_classes(answer: Reply, n_classes: int) -> Bools | None:
+    """(K,) the classes an answer permits; None where it teaches nothing."""
+    if answer is Answer.UNSURE:
+        return None
+    allowed = np.zeros(n_classes, dtype=np.bool_)
+    if isinstance(answer, Answer):
+        return allowed
+    members = answer if isinstance(answer, Set) else {answer}
+    if not members:
+        raise InputError("an empty set of classes; answer Answer.NONE for none of these")
+    for code in members:
+        if not (isinstance(code, int | np.integer) and 0 <= code < n_classes):
+            raise InputError(
+                f"answer {code!r} is not a class code (0..{n_classes - 1}); "
+                "give a code, a set of codes, Answer.UNSURE or Answer.NONE"
+            )
+        allowed[code] = True
+    return None if allowed.all() else allowed

@@ -1,0 +1,363 @@
+"""The maths of a round, compiled.
+
+Letters, as in msg16 and sslgc13. A learner solves one *problem* over all K
+classes, or one binary problem a class. A problem `c` has
+
+- `P = A^-1` (d, d), where `A = gamma I + sum m m'` over learned rows `m`,
+- `W = P B` transposed: one row of weights a class it scores,
+
+and a node with row `m` gives
+
+    g = P m,   r = m.g,   f0 = W m,   f = f0/(1+r)
+
+where `f` is the score under the A that already contains the node. Learning a
+target `y` is
+
+    W += (y - f0) g'/(1+r),   P -= g g'/(1+r).
+
+A first-order learner (the perceptron) keeps `P` at the identity: `g = m`,
+`W += y m'`.
+
+The stepwise protocol and the loop (loop.py) call the same functions here, and
+every sum is taken in one fixed order, so both give the same bits.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from querist.compiled import compiled
+from querist.online import rules as parts
+from querist.online.algebra import absorb, count, dot, downdate, products
+from querist.types import Bools, Codes, Floats
+
+# Numba freezes plain integers into the code.
+RANDOM, VARIANCE, EPSILON = parts.Random.code, parts.Variance.code, parts.Epsilon.code
+CONFIDENCE, LOG_CONFIDENCE = parts.Confidence.code, parts.LogConfidence.code
+MARGIN_UNCERTAINTY = parts.MarginUncertainty.code
+LEARN_ALL, LEARN_CERTAIN = int(parts.Update.ALWAYS), int(parts.Update.CERTAIN)
+RIVAL = int(parts.Target.RIVAL)
+
+
+class Rules(NamedTuple):
+    """A composition as numbers."""
+
+    query: int
+    numbers: Floats
+    update: int
+    target: int
+    second_order: bool
+    shrink: bool
+    """Scores are f, under the A that contains the node; otherwise f0."""
+    binary: bool
+    n_classes: int
+
+
+class State(NamedTuple):
+    """Everything that learning changes.
+
+    P (C, d, d), empty for a first-order learner; W (K, d), or (1, d) for two
+    classes one-vs-rest; variances (C,) the sum of r over earlier asks, where the
+    rule needs it (DGS); touched (components,) whether a label was learned there;
+    counts (3,) rounds, questions, updates.
+    """
+
+    P: Floats
+    W: Floats
+    variances: Floats
+    touched: Bools
+    counts: Codes
+
+
+class Place(NamedTuple):
+    """Where the nodes are: rows (n, d), component (n,), tie (n,)."""
+
+    rows: Floats
+    component: Codes
+    tie: Floats
+    """Two scores closer than this are equal."""
+    tie_order: Codes
+    """(K,) classes by precedence among equals."""
+
+
+# -- scores --------------------------------------------------------------------
+
+
+@compiled
+def best_of(f: Floats, tie_order: Codes, tie: float) -> int:
+    """The class with the largest score; equals go by `tie_order`."""
+    best = tie_order[0]
+    for k in tie_order:
+        if f[k] > f[best] + tie:
+            best = k
+    return int(best)
+
+
+@compiled
+def margin_of(f: Floats, best: int) -> float:
+    """Best score minus second best."""
+    second = -np.inf
+    for k in range(f.size):
+        if k != best and f[k] > second:
+            second = f[k]
+    return float(max(0.0, f[best] - second))
+
+
+# -- rules ---------------------------------------------------------------------
+
+
+@compiled
+def theta(margin: float, r: float, n_classes: int) -> float:
+    """`Delta^2/2 + 2 Delta - K r/(1+r)` (msg16, eq. 10)."""
+    return 0.5 * margin * margin + 2.0 * margin - n_classes * r / (1.0 + r)
+
+
+@compiled
+def ask_probability(rules: Rules, t: int, margin: float, r: float, variances: float) -> tuple[float, bool]:
+    """With what probability a node is asked about, and whether for certain (no draw)."""
+    x = rules.numbers
+    ask = True
+    if rules.query == RANDOM:
+        return x[0], False
+    if rules.query == MARGIN_UNCERTAINTY:
+        value = theta(margin, r, rules.n_classes)
+        if value < 0.0:
+            return 1.0, True
+        return 2.0 * x[0] / (2.0 * x[0] + value), False
+    if rules.query == VARIANCE:
+        ask = r / (1.0 + r) > t ** -x[0]
+    elif rules.query == EPSILON:
+        ask = r / (1.0 + r) >= x[0]
+    elif rules.query == CONFIDENCE:
+        ask = margin * margin <= r * (x[1] + x[2] * variances + x[3] * np.log(t / x[0]))
+    elif rules.query == LOG_CONFIDENCE:
+        ask = margin * margin <= x[0] * r * np.log(t + 1.0)
+    return (1.0 if ask else 0.0), ask
+
+
+@compiled
+def learns(update: int, mistaken: bool, certain: bool) -> bool:
+    """Whether an answer is learned."""
+    return mistaken or update == LEARN_ALL or (update == LEARN_CERTAIN and certain)
+
+
+@compiled
+def set_target(y: Floats, f: Floats, allowed: Bools, target: int, tie_order: Codes, tie: float) -> None:
+    """Write the target vector of an answer into `y` (K,).
+
+    `allowed` marks the classes the answer permits: one, several ("one of
+    these", read as the best-scored of them), or none ("none of these").
+    """
+    right = -1
+    rival = -1
+    for k in tie_order:
+        y[k] = 0.0
+        if allowed[k]:
+            if right < 0 or f[k] > f[right] + tie:
+                right = k
+        elif rival < 0 or f[k] > f[rival] + tie:
+            rival = k
+    if right >= 0:
+        y[right] = 1.0
+    if rival >= 0 and target == RIVAL:
+        y[rival] = -1.0
+
+
+# -- a round -------------------------------------------------------------------
+
+
+class Scratch(NamedTuple):
+    """Working room of a round: C problems, K score rows."""
+
+    g: Floats  # (2, C, d) P m of this row and of the next
+    f0: Floats  # (K,)
+    f: Floats  # (K,)
+    y: Floats  # (K,)
+    r: Floats  # (C,)
+    asks: Bools  # (C,) which problems ask
+    wrong: Bools  # (C,) which problems are mistaken
+    learned: Bools  # (C,) which problems learned
+    allowed: Bools  # (n_classes,)
+
+
+def scratch(rules: Rules, state: State) -> Scratch:
+    """Working room for a learner of this make."""
+    problems = state.variances.size
+    heads, d = state.W.shape
+    return Scratch(
+        g=np.empty((2, problems, d)),
+        f0=np.empty(heads),
+        f=np.empty(heads),
+        y=np.empty(heads),
+        r=np.empty(problems),
+        asks=np.zeros(problems, dtype=np.bool_),
+        wrong=np.zeros(problems, dtype=np.bool_),
+        learned=np.zeros(problems, dtype=np.bool_),
+        allowed=np.zeros(rules.n_classes, dtype=np.bool_),
+    )
+
+
+class Verdict(NamedTuple):
+    """What a round comes to, over all its problems."""
+
+    prediction: int
+    margin: float
+    variance: float
+    probability: float
+    certain: bool
+
+
+@compiled
+def multiply(rules: Rules, state: State, c: int, m: Floats, n: Floats, g: Floats, h: Floats) -> None:
+    """`P m` and `P n` of problem c; the rows themselves for a first-order learner."""
+    if rules.second_order:
+        products(state.P[c], m, n, g, h)
+    else:
+        for i in range(m.size):
+            g[i] = m[i]
+            h[i] = n[i]
+
+
+@compiled
+def score(rules: Rules, state: State, m: Floats, slot: int, work: Scratch) -> None:
+    """r, f0 and f of every problem from the products in `slot`."""
+    per_problem = state.W.shape[0] // work.r.size
+    for c in range(work.r.size):
+        # Rounding may leave a variance a hair below 0 where it is 0.
+        r = max(0.0, dot(m, work.g[slot, c]))
+        work.r[c] = r
+        for k in range(c * per_problem, (c + 1) * per_problem):
+            f0 = dot(state.W[k], m)
+            work.f0[k] = f0
+            work.f[k] = f0 / (1.0 + r) if rules.shrink else f0
+
+
+@compiled
+def judge(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+    """Prediction, margin and the wish to ask; fills `work.asks`. Changes no state."""
+    t = state.counts[0] + 1
+    tie = place.tie[node]
+    f = work.f
+    if not rules.binary:
+        best = best_of(f, place.tie_order, tie)
+        margin = margin_of(f, best)
+        p, certain = ask_probability(rules, t, margin, work.r[0], state.variances[0])
+        work.asks[0] = certain or u < p
+        return Verdict(best, margin, work.r[0], p, certain)
+    p_most, some_certain, r_most = 0.0, False, 0.0
+    for c in range(f.size):
+        p, certain = ask_probability(rules, t, abs(f[c]), work.r[c], state.variances[c])
+        work.asks[c] = certain or u < p
+        p_most = max(p_most, p)
+        r_most = max(r_most, work.r[c])
+        some_certain = some_certain or certain
+    if f.size == 1:
+        return Verdict(1 if f[0] > tie else 0, abs(f[0]), r_most, p_most, some_certain)
+    best = best_of(f, place.tie_order, tie)
+    return Verdict(best, margin_of(f, best), r_most, p_most, some_certain)
+
+
+@compiled
+def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
+    """Which problems are wrong, into `work.wrong`; returns whether the round is.
+
+    A binary score of 0 is wrong whatever the label (sslgc13's sign(0)).
+    """
+    if not rules.binary:
+        work.wrong[0] = not allowed[prediction]
+        return not allowed[prediction]
+    for c in range(work.f.size):
+        positive = allowed[1] if work.f.size == 1 else allowed[c]
+        work.wrong[c] = work.f[c] <= tie if positive else work.f[c] >= -tie
+    return work.wrong[0] if work.f.size == 1 else not allowed[prediction]
+
+
+@compiled
+def learn(
+    rules: Rules,
+    state: State,
+    place: Place,
+    node: int,
+    slot: int,
+    certain: bool,
+    allowed: Bools,
+    work: Scratch,
+) -> bool:
+    """Learn an answer in the problems of `work.asks`; returns whether any did.
+
+    `work` holds the scores, products and mistakes of the node under this state.
+    For every problem in `work.learned`, P owes a `downdate` by `work.g[slot]`.
+    """
+    if not rules.binary:
+        work.learned[0] = learns(rules.update, work.wrong[0], certain)
+        if work.learned[0]:
+            set_target(work.y, work.f, allowed, rules.target, place.tie_order, place.tie[node])
+            absorb(state.W, work.g[slot, 0], work.r[0], work.f0, work.y, rules.second_order)
+    else:
+        several = count(allowed) > 1
+        for c in range(work.f.size):
+            positive = allowed[1] if work.f.size == 1 else allowed[c]
+            # "One of these" says nothing about the classes it names.
+            open_question = several and positive
+            work.learned[c] = (
+                work.asks[c] and not open_question and learns(rules.update, work.wrong[c], certain)
+            )
+            if work.learned[c]:
+                work.y[c] = 1.0 if positive else -1.0
+                own = slice(c, c + 1)
+                absorb(
+                    state.W[own], work.g[slot, c], work.r[c], work.f0[own], work.y[own], rules.second_order
+                )
+    learned = count(work.learned) > 0
+    if learned:
+        state.touched[place.component[node]] = True
+        state.counts[2] += 1
+    return learned
+
+
+@compiled
+def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats) -> None:
+    """The round is over: counters and the sums that rules keep advance."""
+    state.counts[0] += 1
+    if asked:
+        state.counts[1] += 1
+        if rules.query == CONFIDENCE:
+            for c in range(r.size):
+                if asks[c]:
+                    state.variances[c] += r[c]
+
+
+# -- the protocol's two steps --------------------------------------------------
+
+
+@compiled
+def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+    """Score a node and judge it; pure."""
+    m = place.rows[node]
+    for c in range(work.r.size):
+        multiply(rules, state, c, m, m, work.g[0, c], work.g[1, c])
+    score(rules, state, m, 0, work)
+    return judge(rules, state, place, node, u, work)
+
+
+@compiled
+def learn_step(
+    rules: Rules,
+    state: State,
+    place: Place,
+    node: int,
+    certain: bool,
+    asks: Bools,
+    allowed: Bools,
+    work: Scratch,
+) -> bool:
+    """Learn an answer under the state as it is now, for the problems that asked."""
+    verdict = decide_step(rules, state, place, node, 1.0, work)
+    for c in range(asks.size):
+        work.asks[c] = asks[c]
+    find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
+    learned = learn(rules, state, place, node, 0, certain, allowed, work)
+    for c in range(work.r.size):
+        if work.learned[c] and rules.second_order:
+            downdate(state.P[c], work.g[0, c])
+    return learned

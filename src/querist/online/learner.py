@@ -1,0 +1,333 @@
+"""The protocol of a round: decide / commit / learn / run. No maths here.
+
+A learner holds the state; `door.py` checks what comes in and `kernels.py` does
+the rest. It speaks row numbers and class codes.
+
+- `decide(node)` changes nothing; asking twice answers the same.
+- `commit(decision)` closes the round and remembers the open question.
+- `learn(node, answer)` comes at once or later, in any order.
+- `run(order, labels)` is that loop, compiled, to the same bits.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.labels import UNLABELLED
+from querist.online import algebra, door, kernels, loop
+from querist.online.door import Reply
+from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, Update
+from querist.online.trace import Decision, Problems, Trace
+from querist.types import Bools, Codes, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An open question: what `learn` must remember of the round that asked."""
+
+    round: int
+    certain: bool
+    asks: tuple[bool, ...]
+
+
+class Learner:
+    """An online learner on a graph: embedding x state x query rule x update rule.
+
+    Parameters
+    ----------
+    embedding : an `Embedding`, or an (n, d) array of rows
+    n_classes : K >= 2
+    query, update, target : the rules (see `rules.py`)
+    gamma : > 0; `A` starts at gamma I (mu in sslgc13). Ignored by a first-order learner
+    second_order : False keeps `A` at the identity: a perceptron
+    shrink : score under the A that contains the node (msg16) or not (sslgc13)
+    scheme : one problem over all classes, or one binary problem a class
+    seed : of the draws; the draw of a round depends on (seed, round) alone
+    budget : the most questions ever asked, or None
+    tie_order : classes by precedence among equal scores; by code unless given
+
+    >>> from querist import ALGORITHMS, datasets, embed
+    >>> karate = datasets.load_graph("karate")
+    >>> learner = ALGORITHMS["msg"](embed(karate, rank=8, cache=False), 2, budget=5)
+    >>> trace = learner.run(range(34), karate.codes)
+    >>> trace.questions
+    5
+    """
+
+    def __init__(
+        self,
+        embedding: Any,
+        n_classes: int,
+        *,
+        query: QueryRule,
+        update: Update,
+        target: Target = Target.RIVAL,
+        gamma: float = 1.0,
+        second_order: bool = True,
+        shrink: bool = True,
+        scheme: Scheme = Scheme.MULTICLASS,
+        seed: int = 0,
+        budget: int | None = None,
+        tie_order: Iterable[int] | None = None,
+    ) -> None:
+        if n_classes < 2:
+            raise InputError(f"n_classes = {n_classes}; there must be at least 2 classes to tell apart")
+        if budget is not None and budget < 0:
+            raise InputError(f"budget = {budget}; it must be 0 or more, or None for no limit")
+        binary = scheme is Scheme.ONE_VS_REST
+        if binary and isinstance(query, MarginUncertainty):
+            raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
+        self.n_classes = int(n_classes)
+        self.budget = budget
+        self.seed = int(seed)
+        self.scheme = scheme
+        self._pending: dict[int, deque[Question]] = {}
+        self._rules = kernels.Rules(
+            query=query.code,
+            numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
+            update=int(update),
+            target=int(target),
+            second_order=second_order,
+            shrink=shrink,
+            binary=binary,
+            n_classes=self.n_classes,
+        )
+        rows = door.checked_rows(embedding)
+        prior = door.prior_variances(rows, gamma if second_order else 1.0)
+        self._place = kernels.Place(
+            rows=rows,
+            component=door.checked_components(embedding, len(rows)),
+            tie=1e-12 * np.minimum(1.0, prior),
+            tie_order=door.checked_tie_order(tie_order, self.n_classes),
+        )
+        problems = 1 if not binary or n_classes == 2 else self.n_classes
+        d = rows.shape[1]
+        self._state = kernels.State(
+            P=np.repeat(np.eye(d)[None] / gamma, problems, axis=0)
+            if second_order
+            else np.empty((problems, 0, 0)),
+            W=np.zeros((1 if binary and n_classes == 2 else self.n_classes, d)),
+            variances=np.zeros(problems),
+            touched=np.zeros(int(self._place.component.max()) + 1, dtype=np.bool_),
+            counts=np.zeros(3, dtype=np.int64),
+        )
+        self._work = kernels.scratch(self._rules, self._state)
+        self._safe = bool(prior.max() <= loop.SAFE)
+
+    # -- what is known ----------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes the embedding has rows for."""
+        return int(self._place.rows.shape[0])
+
+    @property
+    def round(self) -> int:
+        """Rounds closed so far."""
+        return int(self._state.counts[0])
+
+    @property
+    def questions(self) -> int:
+        """Questions asked so far, answered or not."""
+        return int(self._state.counts[1])
+
+    @property
+    def updates(self) -> int:
+        """Answers learned so far."""
+        return int(self._state.counts[2])
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Nodes with an open question, oldest question first."""
+        opened = [(q.round, node) for node, queue in self._pending.items() for q in queue]
+        return tuple(node for _, node in sorted(opened))
+
+    def scores(self, nodes: Iterable[int] | None = None) -> Floats:
+        """(n, K) scores `f0 = W m` under the state as it is; one column for two classes one-vs-rest."""
+        rows = self._place.rows if nodes is None else self._place.rows[self._checked(nodes)]
+        return np.asarray(rows @ self._state.W.T)
+
+    def reached(self, nodes: Iterable[int] | None = None) -> Bools:
+        """Whether any learned label could reach the node."""
+        component = self._place.component
+        if nodes is not None:
+            component = component[self._checked(nodes)]
+        return np.asarray(self._state.touched[component] & self.scores(nodes).any(axis=1))
+
+    def predict(self, nodes: Iterable[int] | None = None) -> Codes:
+        """Class code of every node, -1 where no learned label reaches it."""
+        f = self.scores(nodes)
+        order = self._place.tie_order
+        # argmax takes the first of equals: put the columns in order of precedence.
+        codes = (f[:, 0] > 0).astype(np.int64) if f.shape[1] == 1 else order[f[:, order].argmax(axis=1)]
+        return np.where(self.reached(nodes), codes, UNLABELLED)
+
+    # -- a round ---------------------------------------------------------------
+
+    def decide(self, node: int, u: float | None = None) -> Decision:
+        """Predict a node and say whether to ask. Changes nothing.
+
+        `u` replaces the learner's own draw, to replay a run.
+        """
+        if not 0 <= node < self.n_nodes:
+            raise InputError(f"node {node} is outside the {self.n_nodes} nodes (0..{self.n_nodes - 1})")
+        t = self.round + 1
+        draw = algebra.draw(self.seed, t) if u is None else u
+        work = self._work
+        verdict = kernels.decide_step(self._rules, self._state, self._place, int(node), draw, work)
+        spent = self.budget is not None and self.questions >= self.budget
+        return Decision(
+            node=int(node),
+            round=t,
+            prediction=verdict.prediction,
+            scores=work.f.copy(),
+            margin=verdict.margin,
+            variance=verdict.variance,
+            ask=not spent and bool(work.asks.any()),
+            probability=verdict.probability,
+            certain=verdict.certain,
+            spent=spent,
+            asks=work.asks & (not spent),
+            variances=work.r.copy(),
+        )
+
+    def commit(self, decision: Decision) -> None:
+        """Close the round: counters and sums advance, the budget is spent, the question is open."""
+        if decision.round != self.round + 1:
+            raise InputError(
+                f"the decision is of round {decision.round}, the learner is at round {self.round + 1}; "
+                "decide again"
+            )
+        kernels.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
+        if decision.ask:
+            question = Question(decision.round, decision.certain, tuple(decision.asks.tolist()))
+            self._pending.setdefault(decision.node, deque()).append(question)
+
+    def learn(self, node: int, answer: Reply) -> bool:
+        """Take the answer to the oldest open question about `node`; whether anything was learned.
+
+        Uses the reason of that question and the state as it is now.
+        """
+        queue = self._pending.get(node)
+        if not queue:
+            raise InputError(f"no open question about node {node}; commit a decision that asks first")
+        allowed = self._allowed(answer)
+        question = queue.popleft()
+        if not queue:
+            del self._pending[node]
+        if allowed is None:
+            return False
+        asks = np.array(question.asks, dtype=np.bool_)
+        return bool(
+            kernels.learn_step(
+                self._rules, self._state, self._place, int(node), question.certain, asks, allowed, self._work
+            )
+        )
+
+    # -- many rounds -------------------------------------------------------------
+
+    def run(self, order: Iterable[int], labels: Any, uniforms: Iterable[float] | None = None) -> Trace:
+        """Play the rounds of `order`.
+
+        `labels` is indexed by node, and read only where the learner asks and to
+        count mistakes; or it is an oracle, called with a node when it is asked.
+        `uniforms` replace the learner's own draws, one a round.
+        """
+        nodes = self._checked(order)
+        if uniforms is None:
+            u = np.empty(nodes.size)
+            algebra.fill_draws(self.seed, self.round + 1, u)
+        else:
+            u = door.checked_uniforms(uniforms, nodes.size)
+        if callable(labels):
+            return self._run_oracle(nodes, labels, u)
+        codes = door.checked_labels(labels, nodes, self.n_nodes, self.n_classes)
+        record = loop.record(nodes.size, self._work)
+        loop.run_rounds(
+            self._rules,
+            self._state,
+            self._place,
+            nodes,
+            codes,
+            u,
+            -1 if self.budget is None else self.budget,
+            self._work,
+            loop.screen(self._state, self._safe),
+            record,
+        )
+        return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
+
+    def _run_oracle(self, nodes: Codes, oracle: Callable[[int], Reply], uniforms: Floats) -> Trace:
+        record = loop.record(nodes.size, self._work)
+        judged = np.zeros(nodes.size, dtype=np.bool_)
+        for i, node in enumerate(nodes.tolist()):
+            decision = self.decide(node, uniforms[i])
+            record.predicted[i] = decision.prediction
+            record.margin[i], record.variance[i] = decision.margin, decision.variance
+            if not decision.ask:
+                self.commit(decision)
+                continue
+            # The oracle may fail or be interrupted: nothing is committed before it has answered well.
+            answer = oracle(node)
+            allowed = self._allowed(answer)
+            self.commit(decision)
+            record.asked[i] = True
+            record.problem_asked[i] = decision.asks
+            record.updated[i] = self.learn(node, answer)
+            if allowed is not None:
+                judged[i] = True
+                self._work.f[:] = decision.scores
+                tie = self._place.tie[node]
+                record.mistaken[i] = kernels.find_mistakes(
+                    self._rules, decision.prediction, allowed, tie, self._work
+                )
+                record.problem_mistaken[i] = self._work.wrong
+                record.problem_updated[i] = self._work.learned
+        return self._trace(nodes, record, judged)
+
+    def _trace(self, nodes: Codes, record: loop.Record, judged: Bools) -> Trace:
+        problems = None
+        if self.scheme is Scheme.ONE_VS_REST:
+            problems = Problems(record.problem_asked, record.problem_mistaken, record.problem_updated)
+        return Trace(
+            node=nodes,
+            predicted=record.predicted,
+            asked=record.asked,
+            mistaken=record.mistaken,
+            updated=record.updated,
+            margin=record.margin,
+            variance=record.variance,
+            judged=judged,
+            problems=problems,
+        )
+
+    # -- saved state -----------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one `.npz` file, without pickle; `load` gives the same bits."""
+        from querist.online.storage import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> "Learner":
+        """The learner that `save` wrote."""
+        from querist.online.storage import load
+
+        return load(path)
+
+    # -- the door --------------------------------------------------------------
+
+    def _checked(self, nodes: Iterable[int]) -> Codes:
+        return door.checked_nodes(nodes, self.n_nodes)
+
+    def _allowed(self, answer: Reply) -> Bools | None:
+        allowed = door.allowed_classes(answer, self.n_classes)
+        # One binary problem for two classes: "neither" points to none of them.
+        neither = allowed is not None and self._state.W.shape[0] == 1 and not allowed.any()
+        return None if neither else allowed

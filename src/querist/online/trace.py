@@ -1,0 +1,106 @@
+"""What happened in every round: the decision a learner returns, the trace of a run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from querist.types import Bools, Codes, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What a learner thinks of one node, before any answer.
+
+    `probability` is the chance with which the rule asks here; `certain` means
+    that it asks without a draw. `asks` and `variances` have one entry a problem.
+    """
+
+    node: int
+    round: int
+    prediction: int
+    scores: Floats
+    margin: float
+    variance: float
+    ask: bool
+    probability: float
+    certain: bool
+    spent: bool
+    """The budget is spent: the rule may want to ask, the learner does not."""
+    asks: Bools
+    variances: Floats
+
+    @property
+    def reason(self) -> str:
+        """Why it asks, or does not, in plain words."""
+        if self.spent:
+            return "the budget is spent"
+        if self.certain:
+            return f"the rule asks for certain (margin {self.margin:.3g}, variance {self.variance:.3g})"
+        if self.probability == 0:
+            return f"the rule sees no need (margin {self.margin:.3g}, variance {self.variance:.3g})"
+        outcome = "drawn" if self.ask else "not drawn"
+        return f"{outcome} with probability {self.probability:.3g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problems:
+    """The one-vs-rest problems of a run, side by side: arrays (rounds, problems)."""
+
+    asked: Bools
+    mistaken: Bools
+    updated: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """Every round of a run, in order.
+
+    `node, predicted, asked, mistaken, updated, margin, variance` have one entry
+    a round. `judged` is False where the true label was never seen (an oracle
+    that was not asked): `mistaken` is False there and means nothing.
+
+    In the one-vs-rest scheme `problems` holds the binary problems, and
+    `error_rate`, `queries` and `updates` are averages over them (sslgc13).
+    """
+
+    node: Codes
+    predicted: Codes
+    asked: Bools
+    mistaken: Bools
+    updated: Bools
+    margin: Floats
+    variance: Floats
+    judged: Bools
+    problems: Problems | None = None
+
+    def __len__(self) -> int:
+        return self.node.size
+
+    @property
+    def error_rate(self) -> float:
+        """Share of mistaken rounds; NaN unless every round could be judged."""
+        wrong = self.mistaken if self.problems is None else self.problems.mistaken
+        return float(wrong.mean()) if wrong.size and self.judged.all() else float("nan")
+
+    @property
+    def questions(self) -> int:
+        """Rounds in which the oracle was asked."""
+        return int(self.asked.sum())
+
+    @property
+    def queries(self) -> float:
+        """Questions; in the one-vs-rest scheme the average over the binary problems."""
+        return _per_problem(self.asked if self.problems is None else self.problems.asked)
+
+    @property
+    def updates(self) -> float:
+        """Learned answers, counted like `queries`."""
+        return _per_problem(self.updated if self.problems is None else self.problems.updated)
+
+    def error_curve(self) -> Floats:
+        """Error rate up to every round."""
+        return np.cumsum(self.mistaken) / np.arange(1, len(self) + 1)
+
+
+def _per_problem(flags: Bools) -> float:
+    return float(flags.sum()) if flags.ndim == 1 else float(flags.sum(axis=0).mean())
