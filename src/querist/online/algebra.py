@@ -33,52 +33,73 @@ def fill_draws(seed: int, first: int, out: Floats) -> None:
 
 
 @compiled
-def products(P: Floats, m: Floats, n: Floats, g: Floats, h: Floats) -> None:
-    """`g = P m` and `h = P n` in one pass over the symmetric P.
-
-    Column by column, four at a time: the inner loop runs over independent
-    elements, so it vectorises without changing the order of any sum.
-    """
+def product(P: Floats, m: Floats, g: Floats) -> None:
+    """`g = P m` for a symmetric P: column by column, four at a time."""
     d = m.size
     for i in range(d):
         g[i] = 0.0
-        h[i] = 0.0
-    j = 0
-    while j + 4 <= d:
+    whole = d - d % 4
+    for j in range(0, whole, 4):
         m0, m1, m2, m3 = m[j], m[j + 1], m[j + 2], m[j + 3]
-        n0, n1, n2, n3 = n[j], n[j + 1], n[j + 2], n[j + 3]
         p0, p1, p2, p3 = P[j], P[j + 1], P[j + 2], P[j + 3]
         for i in range(d):
-            x0, x1, x2, x3 = p0[i], p1[i], p2[i], p3[i]
-            g[i] = (((g[i] + x0 * m0) + x1 * m1) + x2 * m2) + x3 * m3
-            h[i] = (((h[i] + x0 * n0) + x1 * n1) + x2 * n2) + x3 * n3
-        j += 4
-    while j < d:
+            g[i] = (((g[i] + p0[i] * m0) + p1[i] * m1) + p2[i] * m2) + p3[i] * m3
+    for j in range(whole, d):
+        p, mj = P[j], m[j]
         for i in range(d):
-            g[i] += P[j, i] * m[j]
-            h[i] += P[j, i] * n[j]
-        j += 1
+            g[i] += p[i] * mj
 
 
 @compiled
 def dot(a: Floats, b: Floats) -> float:
-    """`a.b` in eight interleaved sums: one fixed order, and no chain of waits."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    i = 0
-    while i + 8 <= a.size:
+    """`a.b` in four interleaved sums: one fixed order, and no chain of waits."""
+    s0 = s1 = s2 = s3 = 0.0
+    whole = a.size - a.size % 4
+    for i in range(0, whole, 4):
         s0 += a[i] * b[i]
         s1 += a[i + 1] * b[i + 1]
         s2 += a[i + 2] * b[i + 2]
         s3 += a[i + 3] * b[i + 3]
-        s4 += a[i + 4] * b[i + 4]
-        s5 += a[i + 5] * b[i + 5]
-        s6 += a[i + 6] * b[i + 6]
-        s7 += a[i + 7] * b[i + 7]
-        i += 8
-    while i < a.size:
+    for i in range(whole, a.size):
         s0 += a[i] * b[i]
-        i += 1
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+    return (s0 + s1) + (s2 + s3)
+
+
+@compiled
+def dots(m: Floats, W: Floats, first: int, last: int, out: Floats) -> None:
+    """`out_k = W_k . m` for rows first to last - 1, three at a time, each in the order of `dot`."""
+    whole = m.size - m.size % 4
+    k = first
+    while k + 3 <= last:
+        a, b, c = W[k], W[k + 1], W[k + 2]
+        a0 = a1 = a2 = a3 = 0.0
+        b0 = b1 = b2 = b3 = 0.0
+        c0 = c1 = c2 = c3 = 0.0
+        for i in range(0, whole, 4):
+            m0, m1, m2, m3 = m[i], m[i + 1], m[i + 2], m[i + 3]
+            a0 += a[i] * m0
+            a1 += a[i + 1] * m1
+            a2 += a[i + 2] * m2
+            a3 += a[i + 3] * m3
+            b0 += b[i] * m0
+            b1 += b[i + 1] * m1
+            b2 += b[i + 2] * m2
+            b3 += b[i + 3] * m3
+            c0 += c[i] * m0
+            c1 += c[i + 1] * m1
+            c2 += c[i + 2] * m2
+            c3 += c[i + 3] * m3
+        for i in range(whole, m.size):
+            a0 += a[i] * m[i]
+            b0 += b[i] * m[i]
+            c0 += c[i] * m[i]
+        out[k] = (a0 + a1) + (a2 + a3)
+        out[k + 1] = (b0 + b1) + (b2 + b3)
+        out[k + 2] = (c0 + c1) + (c2 + c3)
+        k += 3
+    while k < last:
+        out[k] = dot(W[k], m)
+        k += 1
 
 
 @compiled
@@ -91,66 +112,21 @@ def count(flags: Bools) -> int:
 
 
 @compiled
-def absorb(W: Floats, g: Floats, r: float, f0: Floats, y: Floats, second_order: bool) -> None:
-    """Learn target `y` (k,) for the row behind `g` in the weights `W` (k, d).
-
-    Leaves `g/sqrt(1+r)` in `g`: what `P` still owes (`downdate`).
-    """
-    if not second_order:
-        for k in range(y.size):
-            for i in range(g.size):
-                W[k, i] += y[k] * g[i]
-        return
+def add_outer(W: Floats, y: Floats, g: Floats) -> None:
+    """`W += y g'`."""
     for k in range(y.size):
-        step = (y[k] - f0[k]) / (1.0 + r)
+        w, yk = W[k], y[k]
         for i in range(g.size):
-            W[k, i] += step * g[i]
-    root = np.sqrt(1.0 + r)
-    for i in range(g.size):
-        g[i] /= root
+            w[i] += yk * g[i]
 
 
 @compiled
-def downdate(P: Floats, s: Floats) -> None:
+def subtract_square(P: Floats, s: Floats) -> None:
     """`P -= s s'`, symmetric to the last bit since `s_i s_j = s_j s_i`."""
     for i in range(s.size):
-        row = P[i]
-        si = s[i]
+        p, si = P[i], s[i]
         for j in range(s.size):
-            row[j] -= si * s[j]
-
-
-@compiled
-def downdate_products(P: Floats, s: Floats, m: Floats, n: Floats, g: Floats, h: Floats) -> None:
-    """`downdate`, then `products`, in one pass over P: the same bits, half the memory traffic."""
-    d = m.size
-    for i in range(d):
-        g[i] = 0.0
-        h[i] = 0.0
-    j = 0
-    while j + 4 <= d:
-        s0, s1, s2, s3 = s[j], s[j + 1], s[j + 2], s[j + 3]
-        m0, m1, m2, m3 = m[j], m[j + 1], m[j + 2], m[j + 3]
-        n0, n1, n2, n3 = n[j], n[j + 1], n[j + 2], n[j + 3]
-        p0, p1, p2, p3 = P[j], P[j + 1], P[j + 2], P[j + 3]
-        for i in range(d):
-            x0 = p0[i] - s0 * s[i]
-            x1 = p1[i] - s1 * s[i]
-            x2 = p2[i] - s2 * s[i]
-            x3 = p3[i] - s3 * s[i]
-            p0[i] = x0
-            p1[i] = x1
-            p2[i] = x2
-            p3[i] = x3
-            g[i] = (((g[i] + x0 * m0) + x1 * m1) + x2 * m2) + x3 * m3
-            h[i] = (((h[i] + x0 * n0) + x1 * n1) + x2 * n2) + x3 * n3
-        j += 4
-    while j < d:
-        for i in range(d):
-            P[j, i] -= s[j] * s[i]
-            g[i] += P[j, i] * m[j]
-            h[i] += P[j, i] * n[j]
-        j += 1
+            p[j] -= si * s[j]
 
 
 @compiled

@@ -28,7 +28,7 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.online import rules as parts
-from querist.online.algebra import absorb, count, dot, downdate, products
+from querist.online.algebra import add_outer, count, dot, dots, product, subtract_square
 from querist.types import Bools, Codes, Floats
 
 # Numba freezes plain integers into the code.
@@ -169,7 +169,7 @@ def set_target(y: Floats, f: Floats, allowed: Bools, target: int, tie_order: Cod
 class Scratch(NamedTuple):
     """Working room of a round: C problems, K score rows."""
 
-    g: Floats  # (2, C, d) P m of this row and of the next
+    g: Floats  # (C, d) P m
     f0: Floats  # (K,)
     f: Floats  # (K,)
     y: Floats  # (K,)
@@ -185,7 +185,7 @@ def scratch(rules: Rules, state: State) -> Scratch:
     problems = state.variances.size
     heads, d = state.W.shape
     return Scratch(
-        g=np.empty((2, problems, d)),
+        g=np.empty((problems, d)),
         f0=np.empty(heads),
         f=np.empty(heads),
         y=np.empty(heads),
@@ -208,28 +208,44 @@ class Verdict(NamedTuple):
 
 
 @compiled
-def multiply(rules: Rules, state: State, c: int, m: Floats, n: Floats, g: Floats, h: Floats) -> None:
-    """`P m` and `P n` of problem c; the rows themselves for a first-order learner."""
-    if rules.second_order:
-        products(state.P[c], m, n, g, h)
-    else:
-        for i in range(m.size):
-            g[i] = m[i]
-            h[i] = n[i]
+def absorb(second_order: bool, P: Floats, W: Floats, g: Floats, r: float, f0: Floats, y: Floats) -> None:
+    """Learn target `y` (k,) for the row behind `g`, in `P` (d, d) and `W` (k, d).
+
+    Leaves `g/sqrt(1+r)` in `g` and `(y - f0)/(1+r)` in `y`.
+    """
+    if second_order:
+        for k in range(y.size):
+            y[k] = (y[k] - f0[k]) / (1.0 + r)
+    add_outer(W, y, g)
+    if second_order:
+        root = np.sqrt(1.0 + r)
+        for i in range(g.size):
+            g[i] /= root
+        subtract_square(P, g)
 
 
 @compiled
-def score(rules: Rules, state: State, m: Floats, slot: int, work: Scratch) -> None:
-    """r, f0 and f of every problem from the products in `slot`."""
+def multiply(rules: Rules, state: State, c: int, m: Floats, g: Floats) -> None:
+    """`P m` of problem c; the row itself for a first-order learner."""
+    if rules.second_order:
+        product(state.P[c], m, g)
+    else:
+        for i in range(m.size):
+            g[i] = m[i]
+
+
+@compiled
+def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
+    """r, f0 and f of every problem from its product g."""
     per_problem = state.W.shape[0] // work.r.size
     for c in range(work.r.size):
         # Rounding may leave a variance a hair below 0 where it is 0.
-        r = max(0.0, dot(m, work.g[slot, c]))
+        r = max(0.0, dot(m, work.g[c]))
         work.r[c] = r
-        for k in range(c * per_problem, (c + 1) * per_problem):
-            f0 = dot(state.W[k], m)
-            work.f0[k] = f0
-            work.f[k] = f0 / (1.0 + r) if rules.shrink else f0
+        first, last = c * per_problem, (c + 1) * per_problem
+        dots(m, state.W, first, last, work.f0)
+        for k in range(first, last):
+            work.f[k] = work.f0[k] / (1.0 + r) if rules.shrink else work.f0[k]
 
 
 @compiled
@@ -278,7 +294,6 @@ def learn(
     state: State,
     place: Place,
     node: int,
-    slot: int,
     certain: bool,
     allowed: Bools,
     work: Scratch,
@@ -286,13 +301,12 @@ def learn(
     """Learn an answer in the problems of `work.asks`; returns whether any did.
 
     `work` holds the scores, products and mistakes of the node under this state.
-    For every problem in `work.learned`, P owes a `downdate` by `work.g[slot]`.
     """
     if not rules.binary:
         work.learned[0] = learns(rules.update, work.wrong[0], certain)
         if work.learned[0]:
             set_target(work.y, work.f, allowed, rules.target, place.tie_order, place.tie[node])
-            absorb(state.W, work.g[slot, 0], work.r[0], work.f0, work.y, rules.second_order)
+            absorb(rules.second_order, state.P[0], state.W, work.g[0], work.r[0], work.f0, work.y)
     else:
         several = count(allowed) > 1
         for c in range(work.f.size):
@@ -306,8 +320,9 @@ def learn(
                 work.y[c] = 1.0 if positive else -1.0
                 own = slice(c, c + 1)
                 absorb(
-                    state.W[own], work.g[slot, c], work.r[c], work.f0[own], work.y[own], rules.second_order
-                )
+                    rules.second_order, state.P[c], state.W[own],
+                    work.g[c], work.r[c], work.f0[own], work.y[own],
+                )  # fmt: skip
     learned = count(work.learned) > 0
     if learned:
         state.touched[place.component[node]] = True
@@ -335,8 +350,8 @@ def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, w
     """Score a node and judge it; pure."""
     m = place.rows[node]
     for c in range(work.r.size):
-        multiply(rules, state, c, m, m, work.g[0, c], work.g[1, c])
-    score(rules, state, m, 0, work)
+        multiply(rules, state, c, m, work.g[c])
+    score(rules, state, m, work)
     return judge(rules, state, place, node, u, work)
 
 
@@ -356,8 +371,4 @@ def learn_step(
     for c in range(asks.size):
         work.asks[c] = asks[c]
     find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
-    learned = learn(rules, state, place, node, 0, certain, allowed, work)
-    for c in range(work.r.size):
-        if work.learned[c] and rules.second_order:
-            downdate(state.P[c], work.g[0, c])
-    return learned
+    return learn(rules, state, place, node, certain, allowed, work)

@@ -1,19 +1,13 @@
 """The only loop: rounds over many nodes, compiled, to the bits of the stepwise protocol.
 
-Three things make it fast, and none changes a bit of what is predicted, asked,
-mistaken, updated or learned:
-
-1. *Pairs.* `P` is read once for two rows (`kernels.products`). The second row
-   is scored ahead of its round, and again only if the first one was learned.
-2. *Debts.* The downdate `P -= s s'` of an update waits for the next product,
-   and both are done in one pass over `P`.
-3. *Screening.* The variances of a block of rows are computed together
-   (`quadratic_forms`), which differs from the step kernel in the last bits.
-   These scores settle a round only if the prediction is clear and the rule
-   would not ask even with the margin lowered and the variance raised by
-   `SLACK`. All other rounds go to the step kernel. After
-   an update the block is patched: with `s = x.g/sqrt(1+r)` for a waiting row
-   x, `r_x -= s^2` and `f0_x += s (y - f0)/sqrt(1+r)`.
+Where most rounds learn nothing it *screens*: the variances of a block of rows
+are computed together (`quadratic_forms`), at a third of the price but with
+other last bits. Screened scores settle a round only if it clearly learns
+nothing: the prediction is clear, and the rule decides the same with margin and
+variance moved by `SLACK` either way. All other rounds go to the step kernel, so
+what is predicted, asked, mistaken, updated and learned has the same bits. After
+an update the block is patched: with `s = x.g/sqrt(1+r)` for a waiting row x,
+`r_x -= s^2` and `f0_x += s (y - f0)/sqrt(1+r)`.
 """
 
 from typing import NamedTuple
@@ -24,13 +18,12 @@ from querist.compiled import compiled
 from querist.online.algebra import (
     BLOCK,
     count,
-    downdate,
-    downdate_products,
     gather_columns,
     project,
     quadratic_forms,
 )
 from querist.online.kernels import (
+    CONFIDENCE,
     Place,
     Rules,
     Scratch,
@@ -41,6 +34,7 @@ from querist.online.kernels import (
     find_mistakes,
     judge,
     learn,
+    learns,
     margin_of,
     multiply,
     score,
@@ -59,9 +53,6 @@ class Screen(NamedTuple):
     f0: Floats  # (heads, BLOCK)
     r: Floats  # (C, BLOCK)
     half: Floats  # (4, BLOCK) working room
-    ahead: Bools  # (C,) which problems have scored the coming round by the step kernel
-    owing: Bools  # (C,) which P owe a downdate
-    debt: Floats  # (C, d) by what
     safe: bool
 
 
@@ -88,9 +79,6 @@ def screen(state: State, safe: bool) -> Screen:
         f0=np.empty((heads, BLOCK)),
         r=np.empty((problems, BLOCK)),
         half=np.empty((4, BLOCK)),
-        ahead=np.zeros(problems, dtype=np.bool_),
-        owing=np.zeros(problems, dtype=np.bool_),
-        debt=np.empty((problems, d)),
         safe=safe,
     )
 
@@ -122,18 +110,22 @@ def screen_block(state: State, place: Place, order: Codes, start: int, screen: S
 
 
 @compiled
-def patch(screen: Screen, c: int, own: slice, s: Floats, r: float, f0: Floats, y: Floats) -> None:
-    """Carry an update of problem c over to the block; `s` is g/sqrt(1+r)."""
+def patch(screen: Screen, work: Scratch) -> None:
+    """Carry the update that `absorb` left in `work` over to the block."""
+    per_problem = work.f.size // work.r.size
     along = screen.half[0]
-    project(screen.columns, s, along)
-    variance = screen.r[c]
-    for b in range(BLOCK):
-        variance[b] -= along[b] * along[b]
-    root = np.sqrt(1.0 + r)
-    for k in range(own.start, own.stop):
-        scores, step = screen.f0[k], (y[k] - f0[k]) / root
+    for c in range(work.r.size):
+        if not work.learned[c]:
+            continue
+        project(screen.columns, work.g[c], along)
+        variance = screen.r[c]
         for b in range(BLOCK):
-            scores[b] += along[b] * step
+            variance[b] -= along[b] * along[b]
+        root = np.sqrt(1.0 + work.r[c])
+        for k in range(c * per_problem, (c + 1) * per_problem):
+            scores, step = screen.f0[k], work.y[k] * root
+            for b in range(BLOCK):
+                scores[b] += along[b] * step
 
 
 @compiled
@@ -149,13 +141,29 @@ def load_screen(rules: Rules, screen: Screen, b: int, work: Scratch) -> None:
 
 
 @compiled
-def settle(
-    rules: Rules, state: State, place: Place, u: float, spent: bool, work: Scratch
-) -> tuple[bool, int, float]:
-    """Whether screened scores leave no doubt that nobody asks; the prediction; the margin.
+def clearly(rules: Rules, t: int, margin: float, r: float, variances: float, u: float, doubt: float) -> int:
+    """1 asks and is certain, 2 asks by its draw, 0 does not ask, -1 cannot tell from screened scores.
 
     Every rule asks more readily at a smaller margin and a larger variance, so
-    one corner decides.
+    two corners decide.
+    """
+    wide = SLACK * (1.0 + r)
+    p, certain = ask_probability(rules, t, max(0.0, margin - doubt), r + wide, variances)
+    if not certain and u >= p + SLACK:
+        return 0
+    p, sure = ask_probability(rules, t, margin + doubt, max(0.0, r - wide), variances)
+    if certain != sure or (not sure and u >= p - SLACK):
+        return -1
+    return 1 if sure else 2
+
+
+@compiled
+def settle(
+    rules: Rules, state: State, place: Place, u: float, spent: bool, allowed: Bools, work: Scratch
+) -> tuple[bool, int, float]:
+    """Whether screened scores leave no doubt that nothing is learned; the prediction; the margin.
+
+    Fills `work.asks` and `work.wrong`.
     """
     f = work.f
     best = 0
@@ -165,55 +173,37 @@ def settle(
         margin = margin_of(f, best)
     doubt = SLACK * (1.0 + abs(f[best]))
     clear = margin > doubt
+    prediction = best
+    if f.size == 1:
+        prediction = 1 if f[0] > 0.0 else 0
+        margin = abs(f[0])
+    find_mistakes(rules, prediction, allowed, 0.0, work)
     for c in range(work.r.size):
         own = abs(f[c]) if rules.binary else margin
-        r = work.r[c] + SLACK * (1.0 + work.r[c])
-        p, certain = ask_probability(rules, state.counts[0] + 1, max(0.0, own - doubt), r, state.variances[c])
-        clear = clear and own > doubt and (spent or not (certain or u < p + SLACK))
-    if f.size == 1:
-        return clear, 1 if f[0] > 0.0 else 0, abs(f[0])
-    return clear, best, margin
-
-
-@compiled
-def owe(rules: Rules, screen: Screen, c: int, s: Floats) -> None:
-    """Remember that P of problem c is to be downdated by s."""
-    screen.owing[c] = rules.second_order
-    for i in range(s.size):
-        screen.debt[c, i] = s[i]
-
-
-@compiled
-def pay(state: State, screen: Screen) -> None:
-    """Downdate every P that owes it."""
-    for c in range(screen.owing.size):
-        if screen.owing[c]:
-            downdate(state.P[c], screen.debt[c])
-            screen.owing[c] = False
+        verdict = 0
+        if not spent:
+            verdict = clearly(rules, state.counts[0] + 1, own, work.r[c], state.variances[c], u, doubt)
+        work.asks[c] = verdict > 0
+        quiet = verdict == 0 or (
+            # DGS sums the variances it asked at: only the step kernel's bits will do.
+            verdict > 0
+            and rules.query != CONFIDENCE
+            and not learns(rules.update, work.wrong[c], verdict == 1)
+        )
+        clear = clear and own > doubt and quiet
+    return clear, prediction, margin
 
 
 @compiled
 def play(
-    rules: Rules, state: State, place: Place, order: Codes, i: int, u: float, spent: bool,
-    allowed: Bools, work: Scratch, screen: Screen, record: Record,
+    rules: Rules, state: State, place: Place, node: int, i: int, u: float, spent: bool,
+    allowed: Bools, work: Scratch, record: Record,
 ) -> None:  # fmt: skip
     """Round i by the step kernel: predict, maybe ask, maybe learn."""
-    node = order[i]
     m = place.rows[node]
-    slot = i % 2
-    following = place.rows[order[min(i + 1, order.size - 1)]]
     for c in range(work.r.size):
-        g, h = work.g[slot, c], work.g[1 - slot, c]
-        if screen.ahead[c]:
-            screen.ahead[c] = False
-            continue
-        if screen.owing[c]:
-            downdate_products(state.P[c], screen.debt[c], m, following, g, h)
-            screen.owing[c] = False
-        else:
-            multiply(rules, state, c, m, following, g, h)
-        screen.ahead[c] = True
-    score(rules, state, m, slot, work)
+        multiply(rules, state, c, m, work.g[c])
+    score(rules, state, m, work)
     verdict = judge(rules, state, place, node, u, work)
     mistaken = find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
     asked = not spent and count(work.asks) > 0
@@ -221,29 +211,23 @@ def play(
         work.asks[c] = work.asks[c] and asked
         work.learned[c] = False
     close_round(rules, state, asked, work.asks, work.r)
-    updated = asked and learn(rules, state, place, node, slot, verdict.certain, allowed, work)
-    for c in range(work.r.size):
-        if work.learned[c]:
-            screen.ahead[c] = False
-            owe(rules, screen, c, work.g[slot, c])
+    updated = asked and learn(rules, state, place, node, verdict.certain, allowed, work)
     note(record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance, work)
 
 
 @compiled
 def skip(
-    rules: Rules, state: State, i: int, prediction: int, margin: float,
-    allowed: Bools, work: Scratch, screen: Screen, record: Record,
+    rules: Rules, state: State, i: int, prediction: int, margin: float, mistaken: bool,
+    work: Scratch, record: Record,
 ) -> None:  # fmt: skip
-    """Round i by its screened scores: predict, do not ask."""
-    mistaken = find_mistakes(rules, prediction, allowed, 0.0, work)
+    """Round i by its screened scores: predict, maybe ask, learn nothing."""
+    asked = count(work.asks) > 0
+    close_round(rules, state, asked, work.asks, work.r)
     variance = 0.0
     for c in range(work.r.size):
         variance = max(variance, work.r[c])
-        work.asks[c] = False
         work.learned[c] = False
-        screen.ahead[c] = False
-    close_round(rules, state, False, work.asks, work.r)
-    note(record, i, prediction, False, mistaken, False, margin, variance, work)
+    note(record, i, prediction, asked, mistaken, False, margin, variance, work)
 
 
 @compiled
@@ -270,27 +254,22 @@ def play_block(
     start: int, screening: bool, work: Scratch, screen: Screen, record: Record,
 ) -> None:  # fmt: skip
     """BLOCK rounds from `start`, by their screened scores where these settle them."""
-    per_problem = work.f.size // work.r.size
     for i in range(start, min(start + BLOCK, order.size)):
         node = order[i]
-        b = i - start
         spent = budget >= 0 and state.counts[1] >= budget
         work.allowed[labels[node]] = True
         clear, prediction, margin = False, 0, 0.0
         if screening:
-            load_screen(rules, screen, b, work)
-            clear, prediction, margin = settle(rules, state, place, uniforms[i], spent, work)
+            load_screen(rules, screen, i - start, work)
+            clear, prediction, margin = settle(rules, state, place, uniforms[i], spent, work.allowed, work)
         if clear:
-            skip(rules, state, i, prediction, margin, work.allowed, work, screen, record)
+            mistaken = work.wrong[0] if work.f.size == 1 else not work.allowed[prediction]
+            skip(rules, state, i, prediction, margin, mistaken, work, record)
         else:
-            play(rules, state, place, order, i, uniforms[i], spent, work.allowed, work, screen, record)
+            play(rules, state, place, node, i, uniforms[i], spent, work.allowed, work, record)
             if screening and record.updated[i]:
-                for c in range(work.r.size):
-                    if work.learned[c]:
-                        own = slice(c * per_problem, (c + 1) * per_problem)
-                        patch(screen, c, own, work.g[i % 2, c], work.r[c], work.f0, work.y)
+                patch(screen, work)
         work.allowed[labels[node]] = False
-    pay(state, screen)
 
 
 @compiled
@@ -299,16 +278,14 @@ def run_rounds(
     budget: int, work: Scratch, screen: Screen, record: Record,
 ) -> None:  # fmt: skip
     """Rounds over `order`. A negative budget means none."""
-    asked = BLOCK
-    for c in range(work.r.size):
-        screen.ahead[c] = False
+    learned = BLOCK
     for start in range(0, order.size, BLOCK):
-        # A round that asks is scored twice when screened: not worth it where many do.
-        screening = screen.safe and rules.second_order and 3 * asked <= BLOCK
+        # A round that learns is scored twice when screened: not worth it where many do.
+        screening = screen.safe and rules.second_order and 5 * learned <= 2 * BLOCK
         if screening:
             screen_block(state, place, order, start, screen)
-        before = state.counts[1]
+        before = state.counts[2]
         play_block(
             rules, state, place, order, labels, uniforms, budget, start, screening, work, screen, record
         )
-        asked = state.counts[1] - before
+        learned = state.counts[2] - before

@@ -1,0 +1,119 @@
+"""How fast is a round? Ratios measured side by side, in one run, on one thread.
+
+The yardstick is a compiled loop that does nothing but one `P @ m` a round, the
+product that a second-order learner cannot do without when it works node by
+node. The floor is that loop with as many rows a product as BLAS likes: the same
+arithmetic, no decisions, no learning.
+
+    python benchmarks/online.py [--data pubmed] [--rank 100] [--repeats 15] [--json]
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numba
+import numpy as np
+
+import querist
+
+
+@numba.njit
+def products_only(P: Any, rows: Any, order: Any) -> float:
+    total = 0.0
+    for node in order:
+        total += (P @ rows[node])[0]
+    return total
+
+
+@numba.njit
+def blocked_products_only(P: Any, rows: Any, order: Any) -> float:
+    block = np.empty((64, rows.shape[1]))
+    total = 0.0
+    for start in range(0, order.size - 63, 64):
+        for b in range(64):
+            block[b] = rows[order[start + b]]
+        total += (block @ P)[0, 0]
+    return total
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def measure(data: str, rank: int, repeats: int) -> dict[str, Any]:
+    graph = querist.datasets.load_graph(data).largest_component()
+    print(graph.describe(), file=sys.stderr)
+    embedding = querist.embed(graph, rank=rank)
+    print(embedding.report(), file=sys.stderr)
+    rows = embedding.rows
+    order = np.random.default_rng(0).permutation(graph.labelled)
+    P = np.eye(rows.shape[1])
+    settings = {"msg h=1e-4": 1e-4, "msg h=0.01": 0.01, "msg h=1": 1.0}
+
+    def learner(h: float) -> Any:
+        return querist.ALGORITHMS["msg"](embedding, graph.n_classes, h=h)
+
+    products_only(P, rows, order)
+    blocked_products_only(P, rows, order)
+    traces = {name: learner(h).run(order, graph.codes) for name, h in settings.items()}
+    times: dict[str, list[float]] = {"P @ m": [], "floor": [], **{name: [] for name in settings}}
+    for _ in range(repeats):
+        times["P @ m"].append(seconds(lambda: products_only(P, rows, order)))
+        times["floor"].append(seconds(lambda: blocked_products_only(P, rows, order)))
+        for name, h in settings.items():
+            fresh = learner(h)
+            times[name].append(seconds(lambda fresh=fresh: fresh.run(order, graph.codes)))
+
+    result: dict[str, Any] = {"data": graph.name, "rounds": order.size, "rank": rank, "repeats": repeats}
+    for name, taken in times.items():
+        ratio = [base / own for base, own in zip(times["P @ m"], taken, strict=True)]
+        result[name] = {
+            "us_per_round": statistics.median(taken) / order.size * 1e6,
+            "times_P_at_m": statistics.median(ratio),
+        }
+        if name in traces:
+            result[name] |= {"questions": traces[name].questions, "updates": int(traces[name].updates)}
+    one = learner(0.01)
+    one.run(order[:500], graph.codes)
+    one.decide(0)
+    result["decide"] = {"us": seconds(lambda: [one.decide(int(node)) for node in order[:5000]]) / 5000 * 1e6}
+    return result
+
+
+GOALS = {"msg h=1e-4": 1.3, "msg h=1": 0.7}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default="pubmed")
+    parser.add_argument("--rank", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    result = measure(options.data, options.rank, options.repeats)
+    if options.json:
+        print(json.dumps(result, indent=2))
+        return
+    print(f"{result['data']}, {result['rounds']:,} rounds, rank {result['rank']}, one thread")
+    print(f"{'':14}{'us/round':>10}{'x P @ m':>9}{'goal':>7}{'asked':>8}{'learned':>9}")
+    for name, row in result.items():
+        if isinstance(row, dict) and "us_per_round" in row:
+            goal = GOALS.get(name, "")
+            counts = f"{row['questions']:>8,}{row['updates']:>9,}" if "questions" in row else ""
+            print(f"{name:14}{row['us_per_round']:>10.2f}{row['times_P_at_m']:>9.2f}{goal:>7}{counts}")
+    print(f"{'decide':14}{result['decide']['us']:>10.1f}  us a call from Python (goal: under 30)")
+
+
+if __name__ == "__main__":
+    main()
