@@ -1,0 +1,125 @@
+"""Embeddings kept on disk, found again by what they were made of.
+
+The name of an entry is a hash of the graph's bytes, the parameters and `ALGORITHM`, so an entry is never
+stale: anything that could change the rows changes the name. Entries are plain `.npz` (no pickle; the zip
+carries checksums), written beside their place and moved there in one step, so a reader or a second process
+sees all of an entry or nothing. Nothing that goes wrong here stops a computation: a corrupt entry is
+computed again, a disk that cannot be written is a warning.
+
+They live in `$QUERIST_CACHE/embeddings`, or in the user's cache directory.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+import warnings
+import zipfile
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from querist.embedding.value import Embedding
+from querist.graph.graph import Graph
+from querist.types import Sparse
+
+ALGORITHM = 1
+"""Raise it whenever the same input gives other rows."""
+
+LIMIT = 2 * 1024**3
+"""Bytes kept; beyond it the entries that were not used for longest go."""
+
+WORTH = 500
+"""Smaller graphs are embedded faster than they are read."""
+
+ABANDONED = 24 * 3600
+"""Seconds after which a half-written file belongs to nobody."""
+
+_ARRAYS = ("rows", "components", "eigenvalues", "residuals")
+
+
+def directory() -> Path:
+    """Where entries are kept; it need not exist."""
+    root = os.environ.get("QUERIST_CACHE")
+    if not root:
+        import platformdirs
+
+        root = platformdirs.user_cache_dir("querist")
+    return Path(root) / "embeddings"
+
+
+def key(graph: Graph, parameters: Mapping[str, Any], attributes: bool) -> str:
+    """The name of an entry: what the rows depend on (`attributes` or not), hashed."""
+    digest = hashlib.sha256(json.dumps([ALGORITHM, dict(parameters)], sort_keys=True).encode())
+    _feed(digest, graph.adjacency)
+    if attributes and graph.attributes is not None:
+        _feed(digest, graph.attributes)
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, matrix: Sparse) -> None:
+    digest.update(repr(matrix.shape).encode())
+    for part, dtype in ((matrix.indptr, np.int64), (matrix.indices, np.int64), (matrix.data, np.float64)):
+        digest.update(np.ascontiguousarray(part, dtype=dtype).data)
+
+
+def fetch(name: str) -> Embedding | None:
+    """The entry of this name, or None when there is none that can be read."""
+    path = directory() / f"{name}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {array: stored[array] for array in _ARRAYS}
+            rest = json.loads(str(stored["rest"]))
+        found = Embedding(**arrays, **{**rest, "cached": True})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        return None  # cut short or damaged: it is computed and written again
+    # A read-only cache cannot be marked as used, nor an entry that another process has just removed.
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return found
+
+
+def store(name: str, embedding: Embedding) -> None:
+    """Keep an embedding; a full or read-only disk is a warning."""
+    if embedding.rows.nbytes > LIMIT:
+        return
+    rest = {f.name: getattr(embedding, f.name) for f in fields(Embedding) if f.name not in _ARRAYS}
+    arrays = {array: getattr(embedding, array) for array in _ARRAYS}
+    temporary = None
+    try:
+        place = directory()
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=place, suffix=".part", delete=False) as file:
+            temporary = Path(file.name)
+            np.savez(file, rest=np.array(json.dumps(rest)), **arrays)
+        os.replace(temporary, place / f"{name}.npz")
+        _trim(place)
+    except OSError as error:
+        warnings.warn(f"the embedding was not cached: {error}; set QUERIST_CACHE", stacklevel=3)
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _trim(place: Path) -> None:
+    """Remove what was not used for longest until `LIMIT` is kept, and what a killed process left behind."""
+    kept = []
+    for entry in os.scandir(place):
+        try:
+            status = entry.stat()
+        except OSError:
+            continue  # another process was quicker
+        abandoned = entry.name.endswith(".part") and status.st_mtime < time.time() - ABANDONED
+        kept.append((0.0 if abandoned else status.st_mtime, abandoned, status.st_size, entry.path))
+    total = 0
+    for _, abandoned, size, path in sorted(kept, reverse=True):
+        total += size
+        if abandoned or total > LIMIT:
+            Path(path).unlink(missing_ok=True)

@@ -1,0 +1,198 @@
+"""Attributes smoothed over the graph, reduced to rank d.
+
+With attribute rows X (each of length one) and the smoothing matrix T,
+
+    Z_0 = X,    Z <- a T Z + (1 - a) X,    `steps` times, a = `damping`,
+
+and the rows are `U Sigma` of the rank-d singular value decomposition of Z: its best rank-d image. This is
+ours, not from the papers; they have no attributes. T is the symmetrically normalised adjacency in which
+every node is also its own neighbour, `T = D^-1/2 (S + C) D^-1/2`, `C_ii` the mean weight at i (1 without
+weights and where isolated) and D the absolute row sums of S + C. On Cora and Citeseer this gave a lower
+error than leaving C out and than row-stochastic smoothing; it also leaves an isolated node its attributes.
+
+Z is dense, so it is never formed: `Z B = p(T) (X B)` and `Z'B = X' p(T) B` for thin blocks B, with the
+polynomial p applied by the recursion. The decomposition is a randomised range finder with oversampling and
+subspace iteration (Halko, Martinsson and Tropp 2011, alg. 4.4 and 5.1).
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from querist.embedding.spectral import oriented
+from querist.embedding.value import Embedding
+from querist.errors import InputError, UnknownNameError
+from querist.graph.graph import Graph
+from querist.types import Codes, Floats, Sparse
+
+TOL = 1e-2
+OVERSAMPLING = 20
+SWEEPS = 20
+WEIGHTINGS = ("unit", "tfidf", "raw")
+
+Weighting = Literal["unit", "tfidf", "raw"]
+Apply = Callable[[Floats], Floats]
+
+
+def diffusion(
+    graph: Graph,
+    rank: int,
+    *,
+    weighting: Weighting = "unit",
+    steps: int = 10,
+    damping: float = 0.9,
+    tol: float = TOL,
+    seed: int = 0,
+    sweeps: int = SWEEPS,
+    progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> Embedding:
+    """The attribute embedding of a graph; `querist.embed` describes the parameters.
+
+    >>> from dataclasses import replace
+    >>> from querist import as_graph
+    >>> graph = replace(as_graph([(0, 1), (1, 2)]), attributes=sp.csr_array(np.eye(3)))
+    >>> diffusion(graph, 1, steps=1, damping=1.0).rows.ravel().round(4).tolist()
+    [0.5345, 0.6547, 0.5345]
+    """
+    if graph.attributes is None or not graph.attributes.count_nonzero():
+        raise InputError("the graph has no attributes to diffuse; use kind='spectral', or give attributes")
+    X = weighted(graph.attributes, weighting)
+    columns = min(rank, *X.shape)
+    forward, backward = smoothed_products(smoothing(graph), X, steps, damping)
+    found = singular_triples(
+        forward, backward, X.shape, columns, tol=tol, sweeps=sweeps, seed=seed, progress=progress
+    )
+    worst = float(found.residuals[:columns].max(initial=0.0))
+    loose = f"attribute residuals reach {worst:.1e}, above tol {tol:.0e}; raise tol or the rank"
+    rows = oriented(found.left[:, :columns]) * found.values[:columns]
+    short = f"rank {rank} exceeds the {X.shape[1]} attributes; {columns} columns were made"
+    return Embedding(
+        rows=rows,
+        components=reach(graph, rows),
+        eigenvalues=found.values[:columns] ** 2,
+        residuals=found.residuals[:columns],
+        eigengap=_gap(found.values, columns),
+        solver=f"randomised, {found.sweeps} sweeps",
+        rank=rank,
+        kind="diffusion",
+        notes=(short,) if columns < rank else (),
+        doubts=((loose, worst),) if worst > tol else (),
+    )
+
+
+def weighted(attributes: Sparse, weighting: Weighting) -> Sparse:
+    """Attribute rows: of length one, tf-idf of length one (`idf = 1 + ln((1+n)/(1+df))`), or as they are."""
+    if weighting not in WEIGHTINGS:
+        raise UnknownNameError.of("weighting", weighting, WEIGHTINGS)
+    X: Sparse = attributes.astype(np.float64, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    if weighting == "raw":
+        return X
+    if weighting == "tfidf":
+        counts = np.bincount(X.indices, minlength=X.shape[1])
+        X.data *= (1 + np.log((1 + X.shape[0]) / (1 + counts)))[X.indices]
+    # Divided by its largest entry first, a row's sum of squares neither overflows nor vanishes.
+    for length in (_row_max, _row_norm):
+        per_row = length(X)
+        X.data /= np.repeat(np.where(per_row > 0, per_row, 1.0), np.diff(X.indptr))
+    return X
+
+
+def _row_max(X: Sparse) -> Floats:
+    return np.asarray(abs(X).max(axis=1).toarray(), dtype=np.float64).ravel()
+
+
+def _row_norm(X: Sparse) -> Floats:
+    return np.asarray(np.sqrt(X.multiply(X).sum(axis=1)), dtype=np.float64).ravel()
+
+
+def smoothing(graph: Graph) -> Sparse:
+    """T: the normalised adjacency in which a node is its own, average, neighbour."""
+    neighbours = np.diff(graph.adjacency.indptr)
+    own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
+    scale = sp.diags_array(1 / np.sqrt(graph.degrees + own))
+    return sp.csr_array(scale @ (graph.adjacency + sp.diags_array(own)) @ scale)
+
+
+def smoothed_products(T: Sparse, X: Sparse, steps: int, damping: float) -> tuple[Apply, Apply]:
+    """The products `Z B` and `Z'B` with the smoothed attributes, by the recursion (T is symmetric)."""
+    transposed, damped = sp.csr_array(X.T), sp.csr_array(damping * T)
+
+    def smooth(block: Floats) -> Floats:
+        out, own = block, (1 - damping) * block
+        for _ in range(steps):
+            out = damped @ out
+            out += own
+        return out
+
+    return lambda block: smooth(X @ block), lambda block: transposed @ smooth(block)
+
+
+class Triples(NamedTuple):
+    """`left` (n, l) orthonormal, `values` (l,) falling, `residuals` (l,), sweeps taken."""
+
+    left: Floats
+    values: Floats
+    residuals: Floats
+    sweeps: int
+
+
+def singular_triples(
+    forward: Apply,
+    backward: Apply,
+    shape: tuple[int, int],
+    count: int,
+    *,
+    tol: float,
+    sweeps: int,
+    seed: int,
+    progress: Callable[[float, str], None],
+) -> Triples:
+    """Leading singular values and left vectors of an (n, m) operator, by randomised subspace iteration.
+
+    Stops when the first `count` residuals `|Zv - sigma u| / sigma_1` are below `tol`, or after `sweeps`.
+    The product `Z V` that measures them is also the next, better, range: no work is wasted.
+    """
+    width = min(count + OVERSAMPLING, *shape)
+    block = forward(np.random.default_rng(seed).standard_normal((shape[1], width)))
+    sweep = 0
+    while True:
+        sweep += 1
+        basis = np.linalg.qr(block)[0]
+        right, triangle = np.linalg.qr(backward(basis))
+        inner, values, turn = np.linalg.svd(triangle.T)
+        block = forward(right @ turn.T)
+        left = basis @ inner
+        gaps = np.linalg.norm(block - left * values, axis=0) / max(values[0], np.finfo(np.float64).tiny)
+        progress(sweep / (sweeps + 1), "diffusing attributes")
+        if gaps[:count].max(initial=0.0) <= tol or sweep >= sweeps:
+            return Triples(left, values, gaps, sweep)
+
+
+def _gap(values: Floats, count: int) -> float:
+    if values.size <= count or values[count - 1] <= 0:
+        return 1.0
+    return float(1 - (values[count] / values[count - 1]) ** 2)
+
+
+def reach(graph: Graph, rows: Floats) -> Codes:
+    """(n,) which nodes can learn from each other: components of the graph with attributes as nodes.
+
+    A node whose row is zero learns nothing, not even from itself, and stands alone. 0 is the largest.
+    """
+    assert graph.attributes is not None
+    n = graph.n_nodes
+    both: Any = sp.block_array(
+        [[graph.adjacency, graph.attributes], [graph.attributes.T, None]], format="csr"
+    )
+    found = csgraph.connected_components(both, directed=False)[1][:n].astype(np.int64)
+    alone = np.flatnonzero(~rows.any(axis=1))
+    found[alone] = found.max() + 1 + np.arange(alone.size)
+    _, first, number, size = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
+    place = np.empty(size.size, dtype=np.int64)
+    place[np.lexsort((first, -size))] = np.arange(size.size)
+    return place[number]

@@ -1,0 +1,91 @@
+"""An embedding as a value: a row for every node, and how far to trust it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.types import Codes, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Rows for nodes. Learners need `rows` and, to say "not reached", `components`.
+
+    Parameters
+    ----------
+    rows : (n, d) float64, C-contiguous; row i is node i
+    components : (n,) nodes with the same number can learn from each other. Spectral: the graph's
+        components. Diffusion and both: the components of the graph in which attributes are nodes too,
+        since a shared attribute carries a label as an edge does; a node whose row is zero stands alone.
+    eigenvalues : Laplacian eigenvalues of the non-constant columns, growing; for diffusion the squared
+        singular values, falling; for both, one after the other
+    residuals : one an eigenvalue. `|Lv - lambda v|` over the component's mean degree (which is 1 for the
+        normalised Laplacian); for diffusion `|Zv - sigma u|` over the largest singular value
+    eigengap : relative gap at the cut, `1 - lambda_k / lambda_k+1`; 0 inside a multiple eigenvalue, 1 when
+        nothing was cut off
+    solver : which solver found them
+    seconds : how long this call took
+    rank, kind : as asked for
+    notes : what a reader of the result should know
+    doubts : (message, residual) for whatever is not right to the tolerance; `embed` gives each as a
+        `ResidualWarning`
+    cached : whether the rows came from the disk
+    """
+
+    rows: Floats
+    components: Codes
+    eigenvalues: Floats = field(default_factory=lambda: np.empty(0))
+    residuals: Floats = field(default_factory=lambda: np.empty(0))
+    eigengap: float = 1.0
+    solver: str = "given"
+    seconds: float = 0.0
+    rank: int = 0
+    kind: str = "given"
+    notes: tuple[str, ...] = ()
+    doubts: tuple[tuple[str, float], ...] = ()
+    cached: bool = False
+
+    def __post_init__(self) -> None:
+        rows = np.ascontiguousarray(self.rows, dtype=np.float64)
+        if rows.ndim != 2 or not np.isfinite(rows).all():
+            raise InputError(f"rows must be finite and (n, d); got shape {rows.shape}")
+        components = np.asarray(self.components, dtype=np.int64)
+        if components.shape != rows.shape[:1]:
+            raise InputError(f"{components.size} component numbers for {rows.shape[0]} rows; give one a row")
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "components", components)
+        object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "doubts", tuple((str(m), float(r)) for m, r in self.doubts))
+
+    @property
+    def n_nodes(self) -> int:
+        """Rows: one a node."""
+        return int(self.rows.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Columns: eigenvectors and constants."""
+        return int(self.rows.shape[1])
+
+    @property
+    def residual(self) -> float:
+        """The largest residual, 0 when there is no eigenpair."""
+        return float(self.residuals.max(initial=0.0))
+
+    def report(self) -> str:
+        """One line: size, solver, residual, gap at the cut, time, notes.
+
+        >>> Embedding(np.eye(2), np.zeros(2), rank=2, kind="spectral", solver="dense").report()
+        'spectral embedding, 2 rows x 2 columns (rank 2); dense, residual 0.0e+00, eigengap 1.0e+00; 0.00 s'
+        """
+        where = " from the cache" if self.cached else ""
+        parts = [
+            f"{self.kind} embedding, {self.n_nodes:,} rows x {self.n_columns:,} columns (rank {self.rank})",
+            f"{self.solver}, residual {self.residual:.1e}, eigengap {self.eigengap:.1e}",
+            f"{self.seconds:.2f} s{where}",
+        ]
+        return "; ".join([*parts, *self.notes, *(message for message, _ in self.doubts)])
+
+    def __repr__(self) -> str:
+        return f"<Embedding {self.report()}>"
