@@ -1,0 +1,45 @@
+"""`querist algorithms`: what there is to run, and every parameter that `--set` reaches."""
+
+import inspect
+from typing import Any
+
+from querist.cli.options import Json
+from querist.cli.screen import print_json, print_line, print_table
+
+NAMES = ("gpa", "ollgc", "sslgc", "cmog", "cmog_selected", "msg", "bbq", "bbq_eps", "dgs", "random_sampling")
+"""The catalogue's names, for a help text that must not load the catalogue; a test keeps the two equal."""
+
+APART = ("seed",)
+"""Parameters of a factory that are not for `--set`: every shuffle has a seed of its own."""
+
+
+def algorithms(
+    as_json: Json = False,
+) -> None:
+    """List the algorithms of `online`, and their parameters."""
+    rows = _rows()
+    if as_json:
+        print_json(rows)
+        return
+    cells = [
+        [row["name"], "\n".join([row["about"], "  ".join(f"{k}={v}" for k, v in row["parameters"].items())])]
+        for row in rows
+    ]
+    print_table(["algorithm", "what it does; its parameters and their defaults"], cells, text_columns=(0, 1))
+    print_line("Change a parameter with: querist online DATA --algorithm NAME --set PARAMETER=VALUE")
+
+
+def _rows() -> list[dict[str, Any]]:
+    from querist import ALGORITHMS
+    from querist.parameters import parameters_of
+
+    return [
+        {
+            "name": name,
+            "about": (inspect.getdoc(factory) or "").partition("\n")[0],
+            "parameters": {
+                p.name: p.default for p in parameters_of(factory, (*APART, "budget", "tie_order")).values()
+            },
+        }
+        for name, factory in ALGORITHMS.items()
+    ]

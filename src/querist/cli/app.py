@@ -1,0 +1,47 @@
+"""All verbs, and what is said before any of them."""
+
+from typing import Annotated
+
+import typer
+
+from querist.cli.algorithms import algorithms
+from querist.cli.datasets import datasets
+from querist.cli.demo import demo
+from querist.cli.online import online
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
+)
+for verb in (demo, datasets, algorithms, online):
+    app.command()(verb)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from querist import __version__
+
+        typer.echo(f"querist {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def querist(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+    traceback: Annotated[
+        bool,
+        typer.Option(
+            "--traceback",
+            envvar="QUERIST_TRACEBACK",
+            help="Show where in the code an unexpected error arose.",
+        ),
+    ] = False,
+) -> None:
+    """Label the nodes of a graph by asking for as few labels as possible.
+
+    Start with `querist demo`.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

@@ -1,0 +1,138 @@
+"""What goes to the screen: tables and JSON to standard output, progress to standard error."""
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+QUIET_SECONDS, LINE_SECONDS = 2.0, 10.0
+"""Off a terminal, progress is silent at first and then says a line now and then."""
+
+
+FILE_COLUMNS = 160
+"""Width where there is no screen, only a file or a pipe."""
+
+
+class Meter(Protocol):
+    """Called with (stage, fraction done, a few words) as work goes on."""
+
+    def __call__(self, stage: str, fraction: float, text: str = "") -> None:  # noqa: D102
+        ...
+
+
+def print_json(value: Any) -> None:
+    """JSON on standard output: ASCII, so that it survives any encoding; a NaN becomes null."""
+    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def print_line(text: str) -> None:
+    """Text, wrapped to the screen, with nothing in it taken as markup."""
+    _print(_showable(text), soft_wrap=not sys.stdout.isatty())
+
+
+def print_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: Iterable[int] = (0,)
+) -> None:
+    """A table; columns hold numbers and stand to the right, but for the text columns."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    left = set(text_columns)
+    table = Table(
+        box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold"
+    )
+    for i, name in enumerate(head):
+        table.add_column(
+            Text(name), justify="left" if i in left else "right", no_wrap=i not in left or i == 0
+        )
+    for row in rows:
+        table.add_row(*(Text(_showable(cell)) for cell in row))
+    _print(table)
+
+
+def width() -> int:
+    """Columns of the screen; a file has room enough."""
+    return int(_console().width)
+
+
+@contextmanager
+def progress(keep: bool = False) -> Iterator[Meter]:
+    """A meter that shows bars on a terminal, and a line now and then off it. `keep` leaves the bars."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    stage = TextColumn("{task.fields[stage]:<10}", markup=False)
+    text = TextColumn("{task.fields[text]}", markup=False)
+    console = Console(stderr=True, markup=False, highlight=False)
+    with Progress(
+        stage, BarColumn(20), text, TimeElapsedColumn(), console=console, transient=not keep
+    ) as bars:
+        yield _Bars(bars)
+
+
+class _Bars:
+    """A bar a stage; a stage is new when it is first named."""
+
+    def __init__(self, bars: "Progress") -> None:
+        self._bars = bars
+        self._stages: dict[str, TaskID] = {}
+
+    def __call__(self, stage: str, fraction: float, text: str = "") -> None:
+        if stage not in self._stages:
+            self._stages[stage] = self._bars.add_task("", total=1.0, stage=stage, text="")
+        self._bars.update(self._stages[stage], completed=fraction, text=text)
+
+
+class _Lines:
+    """A plain line, when it takes long."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + QUIET_SECONDS
+
+    def __call__(self, stage: str, fraction: float, text: str = "") -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + LINE_SECONDS
+            print(f"querist: {stage} {fraction:4.0%} {text}".rstrip(), file=sys.stderr, flush=True)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    room = None if sys.stdout.isatty() or "COLUMNS" in os.environ else FILE_COLUMNS
+    return Console(markup=False, highlight=False, emoji=False, width=room)
+
+
+def _print(what: Any, **options: Any) -> None:
+    console = _console()
+    with console.capture() as captured:
+        console.print(what, **options)
+    # Not by rich itself, which ends the process when the reader has left.
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _showable(text: str) -> str:
+    """The same in letters that the screen has."""
+    return text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("±", "+-")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,43 @@
+"""Progress and JSON."""
+
+import io
+import json
+
+import pytest
+
+from querist.cli import screen
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_silent_at_first_off_a_terminal(capsys, monkeypatch):
+    clock = iter([0.0, 1.0, 3.0, 4.0, 14.0])
+    monkeypatch.setattr(screen.time, "monotonic", lambda: next(clock))
+    with screen.progress() as show:
+        for k in range(4):
+            show("runs", k / 4, f"{k} of 4")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == ["querist: runs  25% 1 of 4", "querist: runs  75% 3 of 4"]
+
+
+def test_progress_bars_on_a_terminal(monkeypatch, capsys):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    with screen.progress(keep=True) as show:
+        show("embedding", 0.5, "[bold]half")
+        show("runs", 1.0, "all")
+    assert "[bold]half" in terminal.getvalue()
+    assert "runs" in terminal.getvalue()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_json_has_no_nan(capsys, bad):
+    screen.print_json({"a": [bad, 1.5], 2: (True, None)})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "2": [True, None]}
