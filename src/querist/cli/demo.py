@@ -16,7 +16,7 @@ FOLDER = Path("querist-demo")
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for report.html; made if it is not there.")] = FOLDER,
+    out: Annotated[Path, typer.Option(help="Folder for the report; made if it is not there.")] = FOLDER,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:

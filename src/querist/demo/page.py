@@ -19,6 +19,7 @@ from querist.report import (
     page,
     prose,
     section,
+    standalone,
     table,
     thumbnail,
 )
@@ -37,9 +38,15 @@ def make_folder(folder: Path) -> Path:
 
 
 def write_report(outcome: Outcome, folder: Path) -> Path:
-    """Write `report.html` into a folder, all or nothing, and return its path."""
-    path, draft = folder / "report.html", folder / ".report.html"
-    draft.write_text(report(outcome), encoding="utf-8")
+    """Write `report.html` and its first figure, `curve.svg`, into a folder; returns the report's path."""
+    _write(folder / "curve.svg", standalone(_learning_curve(outcome)))
+    return _write(folder / "report.html", report(outcome))
+
+
+def _write(path: Path, text: str) -> Path:
+    """All or nothing."""
+    draft = path.with_name(f".{path.name}")
+    draft.write_text(text, encoding="utf-8")
     return draft.replace(path)
 
 
@@ -135,14 +142,12 @@ def _what_was_done(outcome: Outcome) -> Html:
     )
 
 
-def _curves(outcome: Outcome) -> Html:
+def _learning_curve(outcome: Outcome) -> Html:
+    """Wrong guesses so far, as the digits come by."""
     rounds = np.arange(1, outcome.chosen.node.size + 1)
     guesses = np.stack([run.error_curve() for run in outcome.random])
-    grid = np.arange(outcome.questions + 1)
-    rest = np.stack([_at(grid, run) for run in outcome.random])
     lead = np.searchsorted(rounds, 20)
-    n = len(outcome.random)
-    left = curves(
+    return curves(
         [
             Curve("MSG chooses", rounds[lead:], outcome.chosen.error_curve()[lead:]),
             _band("at random, as many", rounds[lead:], guesses[:, lead:]),
@@ -155,6 +160,13 @@ def _curves(outcome: Outcome) -> Html:
         y_top=0.5,
         percent=True,
     )
+
+
+def _curves(outcome: Outcome) -> Html:
+    grid = np.arange(outcome.questions + 1)
+    rest = np.stack([_at(grid, run) for run in outcome.random])
+    n = len(outcome.random)
+    left = _learning_curve(outcome)
     right = curves(
         [
             Curve("MSG chooses", grid, _at(grid, outcome.chosen)),

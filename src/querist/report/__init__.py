@@ -1,6 +1,6 @@
 """Reports in one house style: a self-contained HTML page, and figures that follow its colours."""
 
-from querist.report.figures import Curve, curves, thumbnail
+from querist.report.figures import Curve, curves, standalone, thumbnail
 from querist.report.page import (
     Figure,
     Html,
@@ -28,6 +28,7 @@ __all__ = [
     "page",
     "prose",
     "section",
+    "standalone",
     "table",
     "thumbnail",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from querist.report.page import Html
+from querist.report.page import Html, style
 from querist.types import Floats
 
 # Stand-ins are colours that nobody would choose.
@@ -109,6 +109,17 @@ def thumbnail(pixels: Floats, top: float) -> str:
     bare: dict[str, Any] = {"Software": None}
     imsave(target, pixels, cmap="gray_r", vmin=0, vmax=top, format="png", metadata=bare)
     return f"data:image/png;base64,{base64.b64encode(target.getvalue()).decode()}"
+
+
+def standalone(figure: Html) -> str:
+    """A figure of a page as a file of its own: the page's colours, light and dark, go with it."""
+    colours = re.findall(r"--(?:paper|ink|muted|line|series-\d): [^;]+;", style())
+    light, dark = colours[: len(colours) // 2], colours[len(colours) // 2 :]
+    rules = f"svg {{ {' '.join(light)} background: var(--paper) }}"
+    rules += f" @media (prefers-color-scheme: dark) {{ svg {{ {' '.join(dark)} }} }}"
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    opening, rest = figure.split(">", 1)
+    return f"{opening.replace('<svg', f'<svg {names}')}><style>{rules}</style>{rest}\n"
 
 
 def _draw(axes: Any, curve: Curve, i: int) -> None:

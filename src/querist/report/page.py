@@ -70,13 +70,17 @@ def safe(text: str) -> Html:
     return text if isinstance(text, Html) else Html(escape(text))
 
 
+def style() -> str:
+    """The style sheet of every page."""
+    return files("querist.report").joinpath("style.css").read_text(encoding="utf-8")
+
+
 def page(title: str, lede: str, sections: Iterable[Html]) -> str:
     """The whole file."""
     from querist import __version__
 
-    style = files("querist.report").joinpath("style.css").read_text(encoding="utf-8")
     body = "\n".join(sections)
-    return _SHELL.format(title=safe(title), lede=safe(lede), style=style, body=body, version=__version__)
+    return _SHELL.format(title=safe(title), lede=safe(lede), style=style(), body=body, version=__version__)
 
 
 def section(heading: str, *parts: Html) -> Html:
