@@ -1,14 +1,22 @@
 """One way to compile a kernel: numba, cached on disk, strict floating point.
 
-No `fastmath`: every sum is taken in the order it is written, so two compiled
-functions that add in the same order agree to the last bit.
+Every sum is taken in the order it is written, so two compiled functions that
+add in the same order agree to the last bit; `compiled_lanes` gives that up for
+one function at a time.
 
 Kernels get all their arrays from outside and allocate nothing, so they are
 compiled without reference counting: the atomic counters cost more than the
 arithmetic of a short round.
+
+The cached code of a kernel holds the kernels it calls. Numba looks only at the
+kernel's own file to see whether it is out of date; here an edit to any file of
+its room makes it so.
 """
 
+import functools
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -20,4 +28,27 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 
 def compiled(function: F) -> F:
     """Compile on first call; later processes load the cached machine code."""
-    return cast(F, numba.njit(**_OPTIONS)(function))
+    return _cached(function, _OPTIONS)
+
+
+def compiled_lanes(function: F) -> F:
+    """The same, but sums may be taken in vector lanes, in an order that the compiler chooses.
+
+    It chooses once, when it compiles this function; callers take over the compiled code, so equal inputs
+    give equal bits wherever it is called from.
+    """
+    return _cached(function, {**_OPTIONS, "fastmath": {"reassoc", "contract"}})
+
+
+def _cached(function: F, options: dict[str, Any]) -> F:
+    dispatcher: Any = numba.njit(**options)(function)
+    room = Path(inspect.getfile(function)).parent
+    dispatcher._cache._cache_file._source_stamp = _stamp(room)
+    return cast(F, dispatcher)
+
+
+@functools.cache
+def _stamp(room: Path) -> tuple[tuple[str, int, int], ...]:
+    """Name, time and size of every source file of a room, and of this one."""
+    files = sorted({*room.glob("*.py"), Path(__file__)})
+    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
