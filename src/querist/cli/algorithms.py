@@ -6,8 +6,24 @@ from typing import Any
 from querist.cli.options import Json
 from querist.cli.screen import print_json, print_line, print_table
 
-NAMES = ("gpa", "ollgc", "sslgc", "cmog", "cmog_selected", "msg", "bbq", "bbq_eps", "dgs", "random_sampling")
+NAMES = (
+    "gpa",
+    "ollgc",
+    "sslgc",
+    "cmog",
+    "cmog_selected",
+    "msg",
+    "bbq",
+    "bbq_eps",
+    "dgs",
+    "random_sampling",
+    "pounce",
+    "nearest",
+)
 """The catalogue's names, for a help text that must not load the catalogue; a test keeps the two equal."""
+
+ON_GRAPH = ("pounce", "nearest")
+"""Algorithms whose distances are those of the graph itself; those of an embedding are an approximation."""
 
 APART = ("seed",)
 """Parameters of a factory that are not for `--set`: every shuffle has a seed of its own."""

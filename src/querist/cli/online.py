@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.algorithms import APART, NAMES
+from querist.cli.algorithms import APART, NAMES, ON_GRAPH
 from querist.cli.data import check_labels, read_graph
 from querist.cli.screen import Meter, print_json, print_line, print_table, progress
+
+NO_ROWS = "none"
+"""What stands for the embedding of a run on the graph itself."""
 
 if TYPE_CHECKING:
     from querist.embedding import Embedding
@@ -41,6 +44,8 @@ def online(
     every run, asked at random, by the same kind of learner. One-vs-rest numbers are averages over the binary
     problems.
 
+    pounce and nearest take their distances from the graph itself, unless --rank asks for an embedding.
+
     `querist algorithms` lists the parameters that --set reaches.
     """
     from querist import embed
@@ -51,7 +56,9 @@ def online(
     with progress() as show:
         graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
         check_labels(graph)
-        _try_out(factory, graph.n_classes, chosen)
+        on_graph = algorithm in ON_GRAPH and rank is None
+        if not on_graph:
+            _try_out(factory, graph.n_classes, chosen)
         rows = embed(
             graph,
             min(options.DEFAULT_RANK, graph.n_nodes) if rank is None else rank,
@@ -60,14 +67,15 @@ def online(
             constant=constant,
             progress=lambda done, text: show("embedding", done, text),
         )
-        runs, control = _measured(graph, rows, factory, chosen, full, shuffles, seed, show)
+        place = graph if on_graph else rows
+        runs, control = _measured(graph, rows, place, factory, chosen, full, shuffles, seed, show)
     found = {
         "algorithm": algorithm,
         "dataset": graph.name,
         "nodes": graph.n_nodes,
         "classes": graph.n_classes,
         "rank": rows.rank,
-        "embedding": embedding.value,
+        "embedding": NO_ROWS if on_graph else embedding.value,
         "laplacian": laplacian.value,
         "constant": constant,
         "component": component.value,
@@ -125,6 +133,7 @@ def _try_out(factory: "Factory", n_classes: int, chosen: dict[str, Any]) -> None
 def _measured(
     graph: "Graph",
     rows: "Embedding",
+    place: Any,
     factory: "Factory",
     chosen: dict[str, Any],
     full: dict[str, Any],
@@ -132,25 +141,27 @@ def _measured(
     seed: int,
     show: Meter,
 ) -> tuple["Summary", "Summary"]:
-    """The runs of the algorithm, and those of its control."""
+    """The runs of the algorithm at its place, and those of its control on the rows."""
     from querist.online.experiment import random_control, shuffled_runs
 
     def shown(stage: str) -> "Progress":
         return lambda done, total: show(stage, done / total, f"{done} of {total} shuffles")
 
     assert graph.codes is not None
-    task = (rows, graph.codes, graph.n_classes)
-    runs = shuffled_runs(*task, factory, chosen, shuffles=shuffles, seed=seed, progress=shown("runs"))
-    return runs, random_control(*task, runs, full, seed=seed, progress=shown("control"))
+    task = (graph.codes, graph.n_classes)
+    runs = shuffled_runs(place, *task, factory, chosen, shuffles=shuffles, seed=seed, progress=shown("runs"))
+    return runs, random_control(rows, *task, runs, full, seed=seed, progress=shown("control"))
 
 
 def _print_report(found: dict[str, Any], runs: "Summary", control: "Summary") -> None:
     parameters = " ".join(f"{k}={v}" for k, v in found["parameters"].items() if v is not None)
     where = f"{found['laplacian']} Laplacian" if found["embedding"] != "diffusion" else "attributes"
     budget = "" if found["budget"] is None else f", budget {found['budget']:,}"
+    on_graph = found["embedding"] == NO_ROWS
+    rows = "distances on the graph itself; its control on an" if on_graph else found["embedding"]
     print_line(
         f"{found['algorithm']}, {found['scheme']}, {parameters}{budget}\n"
-        f"{found['embedding']} embedding of rank {found['rank']}, {where}; {found['shuffles']} shuffles of "
+        f"{rows} embedding of rank {found['rank']}, {where}; {found['shuffles']} shuffles of "
         f"{found['rounds']:,} labelled nodes, seed {found['seed']}\n"
     )
     head = ("", "error rate %", "questions", "of nodes", "updates", "seconds")

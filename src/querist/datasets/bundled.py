@@ -1,19 +1,19 @@
 """Sets that come with the package: built from a few facts or a seed, nothing to fetch.
 
-Points become a graph by their k nearest neighbours: `i ~ j` when either is among
-the other's k nearest, with the heat-kernel weight `exp(-d_ij^2 / s^2)` where `s`
-is the median distance to a neighbour.
+Points become a graph by their k nearest neighbours, with heat-kernel weights
+(`querist.from_points`).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.graph import Graph
+from querist.graph import Graph, from_points
 from querist.types import Codes, Floats, Sparse
 
 # Zachary (1977), members 0..33: for each member the friends with a higher number.
@@ -49,7 +49,9 @@ def digits(k: int = 10, heat: bool = True) -> Graph:
     from sklearn.datasets import load_digits
 
     pixels, target = load_digits(return_X_y=True)
-    return _from_points(pixels, target, tuple(range(10)), k, heat, "digits")
+    return from_points(
+        pixels, k=k, weight=_weight(heat), labels=target, classes=tuple(range(10)), name="digits"
+    )
 
 
 def two_moons(n: int = 400, noise: float = 0.1, k: int = 10, heat: bool = True, seed: int = 0) -> Graph:
@@ -66,7 +68,7 @@ def two_moons(n: int = 400, noise: float = 0.1, k: int = 10, heat: bool = True, 
     sign = 1 - 2 * codes
     points = np.column_stack([codes + sign * np.cos(angle), 0.5 * codes + sign * np.sin(angle)])
     points += rng.normal(0, noise, points.shape)
-    return _from_points(points, codes, (0, 1), k, heat, "two_moons")
+    return from_points(points, k=k, weight=_weight(heat), labels=codes, classes=(0, 1), name="two_moons")
 
 
 def three_clusters(size: int = 12, links: int | None = None, bridges: int = 1) -> Graph:
@@ -149,34 +151,8 @@ BUNDLED: dict[str, Bundled] = {
 }
 
 
-def _from_points(X: Floats, labels: Codes, classes: tuple[int, ...], k: int, heat: bool, name: str) -> Graph:
-    kind = "heat-kernel weights" if heat else "weights 1"
-    return Graph(
-        _nearest(np.asarray(X, dtype=np.float64), k, heat),
-        attributes=sp.csr_array(X),
-        codes=labels,
-        classes=classes,
-        name=name,
-        notes=(f"{k} nearest neighbours, {kind}",),
-    )
-
-
-def _nearest(X: Floats, k: int, heat: bool) -> Sparse:
-    """(n, n) symmetric weights of the k-nearest-neighbour graph of the rows of X."""
-    from sklearn.neighbors import NearestNeighbors
-
-    n = len(X)
-    if not 0 < k < n:
-        raise InputError(f"k = {k} neighbours of {n} points; give 1 <= k < {n}")
-    # A few more than k, so that ties go to the lower row number and not to the search tree.
-    distance, neighbour = NearestNeighbors().fit(X).kneighbors(n_neighbors=min(k + 8, n - 1))
-    first = np.lexsort((neighbour, distance), axis=1)[:, :k]
-    distance = np.take_along_axis(distance, first, axis=1).ravel()
-    neighbour = np.take_along_axis(neighbour, first, axis=1).ravel()
-    scale = float(np.median(distance)) or 1.0  # all neighbours coincide: every weight is 1
-    weights = np.exp(-((distance / scale) ** 2)) if heat else np.ones(n * k)
-    directed = sp.csr_array((weights, (np.repeat(np.arange(n), k), neighbour)), shape=(n, n))
-    return sp.csr_array(directed.maximum(directed.T))
+def _weight(heat: bool) -> Literal["heat", "unit"]:
+    return "heat" if heat else "unit"
 
 
 def _adjacency(edges: Codes, n: int, weights: Floats | None = None) -> Sparse:

@@ -3,5 +3,14 @@
 from querist.graph.build import as_graph
 from querist.graph.graph import Graph
 from querist.graph.laplacian import laplacian, normalised_adjacency, null_signs, quadratic_form
+from querist.graph.neighbours import from_points
 
-__all__ = ["Graph", "as_graph", "laplacian", "normalised_adjacency", "null_signs", "quadratic_form"]
+__all__ = [
+    "Graph",
+    "as_graph",
+    "from_points",
+    "laplacian",
+    "normalised_adjacency",
+    "null_signs",
+    "quadratic_form",
+]

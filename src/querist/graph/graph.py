@@ -70,6 +70,7 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
+        """Rows of the adjacency."""
         return int(self.adjacency.shape[0])
 
     @property
@@ -79,6 +80,7 @@ class Graph:
 
     @property
     def n_classes(self) -> int:
+        """Classes that a label may name."""
         return len(self.classes)
 
     @cached_property
@@ -92,6 +94,7 @@ class Graph:
 
     @property
     def n_components(self) -> int:
+        """Connected components, isolated nodes among them."""
         return int(self.components.max()) + 1
 
     @cached_property

@@ -1,13 +1,13 @@
 """The linear algebra of a round, compiled: products, sums and rank-one updates.
 
 Pure functions of arrays; what they are for stands in kernels.py and loop.py.
-Every sum is taken in one fixed order. Inner loops run over independent
-elements, so they vectorise without changing that order.
+A symmetric matrix is its lower triangle: what lies above the diagonal is neither
+read nor written.
 """
 
 import numpy as np
 
-from querist.compiled import compiled
+from querist.compiled import compiled, compiled_lanes
 from querist.types import Bools, Codes, Floats
 
 BLOCK = 64
@@ -32,74 +32,44 @@ def fill_draws(seed: int, first: int, out: Floats) -> None:
         out[i] = draw(seed, first + i)
 
 
-@compiled
+@compiled_lanes
 def product(P: Floats, m: Floats, g: Floats) -> None:
-    """`g = P m` for a symmetric P: column by column, four at a time."""
+    """`g = P m` from the lower triangle of a symmetric P, four rows at a time: every entry is read once."""
     d = m.size
     for i in range(d):
         g[i] = 0.0
     whole = d - d % 4
-    for j in range(0, whole, 4):
-        m0, m1, m2, m3 = m[j], m[j + 1], m[j + 2], m[j + 3]
-        p0, p1, p2, p3 = P[j], P[j + 1], P[j + 2], P[j + 3]
-        for i in range(d):
-            g[i] = (((g[i] + p0[i] * m0) + p1[i] * m1) + p2[i] * m2) + p3[i] * m3
-    for j in range(whole, d):
-        p, mj = P[j], m[j]
-        for i in range(d):
-            g[i] += p[i] * mj
-
-
-@compiled
-def dot(a: Floats, b: Floats) -> float:
-    """`a.b` in four interleaved sums: one fixed order, and no chain of waits."""
-    s0 = s1 = s2 = s3 = 0.0
-    whole = a.size - a.size % 4
     for i in range(0, whole, 4):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, a.size):
-        s0 += a[i] * b[i]
-    return (s0 + s1) + (s2 + s3)
+        p, q, s, t = P[i], P[i + 1], P[i + 2], P[i + 3]
+        m0, m1, m2, m3 = m[i], m[i + 1], m[i + 2], m[i + 3]
+        g0 = g1 = g2 = g3 = 0.0
+        for j in range(i):
+            mj = m[j]
+            g[j] += (p[j] * m0 + q[j] * m1) + (s[j] * m2 + t[j] * m3)
+            g0 += p[j] * mj
+            g1 += q[j] * mj
+            g2 += s[j] * mj
+            g3 += t[j] * mj
+        g[i] += g0 + (p[i] * m0 + q[i] * m1) + (s[i] * m2 + t[i] * m3)
+        g[i + 1] += g1 + (q[i] * m0 + q[i + 1] * m1) + (s[i + 1] * m2 + t[i + 1] * m3)
+        g[i + 2] += g2 + (s[i] * m0 + s[i + 1] * m1) + (s[i + 2] * m2 + t[i + 2] * m3)
+        g[i + 3] += g3 + (t[i] * m0 + t[i + 1] * m1) + (t[i + 2] * m2 + t[i + 3] * m3)
+    for i in range(whole, d):
+        p, mi = P[i], m[i]
+        gi = 0.0
+        for j in range(i):
+            g[j] += p[j] * mi
+            gi += p[j] * m[j]
+        g[i] += gi + p[i] * mi
 
 
-@compiled
-def dots(m: Floats, W: Floats, first: int, last: int, out: Floats) -> None:
-    """`out_k = W_k . m` for rows first to last - 1, three at a time, each in the order of `dot`."""
-    whole = m.size - m.size % 4
-    k = first
-    while k + 3 <= last:
-        a, b, c = W[k], W[k + 1], W[k + 2]
-        a0 = a1 = a2 = a3 = 0.0
-        b0 = b1 = b2 = b3 = 0.0
-        c0 = c1 = c2 = c3 = 0.0
-        for i in range(0, whole, 4):
-            m0, m1, m2, m3 = m[i], m[i + 1], m[i + 2], m[i + 3]
-            a0 += a[i] * m0
-            a1 += a[i + 1] * m1
-            a2 += a[i + 2] * m2
-            a3 += a[i + 3] * m3
-            b0 += b[i] * m0
-            b1 += b[i + 1] * m1
-            b2 += b[i + 2] * m2
-            b3 += b[i + 3] * m3
-            c0 += c[i] * m0
-            c1 += c[i + 1] * m1
-            c2 += c[i + 2] * m2
-            c3 += c[i + 3] * m3
-        for i in range(whole, m.size):
-            a0 += a[i] * m[i]
-            b0 += b[i] * m[i]
-            c0 += c[i] * m[i]
-        out[k] = (a0 + a1) + (a2 + a3)
-        out[k + 1] = (b0 + b1) + (b2 + b3)
-        out[k + 2] = (c0 + c1) + (c2 + c3)
-        k += 3
-    while k < last:
-        out[k] = dot(W[k], m)
-        k += 1
+@compiled_lanes
+def dot(a: Floats, b: Floats) -> float:
+    """`a.b`."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
 
 
 @compiled
@@ -122,10 +92,10 @@ def add_outer(W: Floats, y: Floats, g: Floats) -> None:
 
 @compiled
 def subtract_square(P: Floats, s: Floats) -> None:
-    """`P -= s s'`, symmetric to the last bit since `s_i s_j = s_j s_i`."""
+    """`P -= s s'` in the lower triangle."""
     for i in range(s.size):
         p, si = P[i], s[i]
-        for j in range(s.size):
+        for j in range(i + 1):
             p[j] -= si * s[j]
 
 

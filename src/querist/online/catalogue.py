@@ -10,6 +10,9 @@ tie_order=None, **parameters)` and give a `Learner`.
 chooses between one problem over all classes and one binary problem a class,
 where the algorithm has both forms. Binary problems predict with sign(f0)
 (sslgc13), multi-class ones with the largest f (msg16), DGS with the largest f0.
+
+POUNCE and its nearest-neighbour controls are no compositions of this kind (cover.py); their factories take
+the same call.
 """
 
 import inspect
@@ -21,6 +24,8 @@ from typing import Any, Literal, TypeAlias
 
 from querist.errors import InputError, UnknownNameError
 from querist.online.learner import Learner
+from querist.online.nearest import nearest
+from querist.online.pounce import pounce
 from querist.online.rules import (
     Always,
     Confidence,
@@ -259,5 +264,6 @@ ALGORITHMS: Mapping[str, Factory] = MappingProxyType(
             random_sampling,
         )
     }
+    | {"pounce": pounce, "nearest": nearest}
 )
 """Factory of every algorithm by name."""

@@ -1,5 +1,6 @@
 """What a learner accepts: rows, nodes, labels, draws, answers. Checked once, here."""
 
+import operator
 from collections.abc import Iterable, Set
 from enum import Enum
 from typing import Any, TypeAlias
@@ -27,7 +28,12 @@ LONGEST = 1e12
 
 def checked_rows(embedding: Any) -> Floats:
     """The (n, d) rows of an embedding, or of a bare array."""
-    rows = np.ascontiguousarray(getattr(embedding, "rows", embedding), dtype=np.float64)
+    try:
+        rows = np.ascontiguousarray(getattr(embedding, "rows", embedding), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"a learner needs (n, d) rows, not {type(embedding).__name__}; querist.embed(graph) makes them"
+        ) from None
     if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
         raise InputError(f"the embedding must be an (n, d) array with n, d >= 1; got shape {rows.shape}")
     if not np.isfinite(rows).all():
@@ -38,7 +44,34 @@ def checked_rows(embedding: Any) -> Floats:
 def checked_components(embedding: Any, n: int) -> Codes:
     """(n,) component of every node; one for all where the embedding does not say."""
     found = getattr(embedding, "components", None)
-    return np.zeros(n, dtype=np.int64) if found is None else np.ascontiguousarray(found, dtype=np.int64)
+    if found is None:
+        return np.zeros(n, dtype=np.int64)
+    components = np.ascontiguousarray(found, dtype=np.int64)
+    if components.shape != (n,) or components.min() < 0:
+        raise InputError(f"components must be one number, 0 or more, for each of {n} rows")
+    return components
+
+
+def checked_count(value: Any, least: int, what: str) -> int:
+    """A whole number, not below `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{what} = {value!r}; it must be a whole number, {least} or more")
+    return number
+
+
+def checked_node(node: Any, n_nodes: int) -> int:
+    """A row number inside."""
+    try:
+        row = operator.index(node)
+    except TypeError:
+        row = -1
+    if not 0 <= row < n_nodes:
+        raise InputError(f"node {node!r} is outside the {n_nodes} nodes (0..{n_nodes - 1})")
+    return row
 
 
 def prior_variances(rows: Floats, gamma: float) -> Floats:
@@ -110,7 +143,7 @@ def allowed_classes(answer: Reply, n_classes: int) -> Bools | None:
     allowed = np.zeros(n_classes, dtype=np.bool_)
     if isinstance(answer, Answer):
         return allowed
-    members = answer if isinstance(answer, Set) else {answer}
+    members = answer if isinstance(answer, Set) else (answer,)
     if not members:
         raise InputError("an empty set of classes; answer Answer.NONE for none of these")
     for code in members:

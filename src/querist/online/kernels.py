@@ -3,7 +3,8 @@
 Letters, as in msg16 and sslgc13. A learner solves one *problem* over all K
 classes, or one binary problem a class. A problem `c` has
 
-- `P = A^-1` (d, d), where `A = gamma I + sum m m'` over learned rows `m`,
+- `P = A^-1` (d, d), where `A = gamma I + sum m m'` over learned rows `m`; only its
+  lower triangle is kept up to date,
 - `W = P B` transposed: one row of weights a class it scores,
 
 and a node with row `m` gives
@@ -18,8 +19,8 @@ target `y` is
 A first-order learner (the perceptron) keeps `P` at the identity: `g = m`,
 `W += y m'`.
 
-The stepwise protocol and the loop (loop.py) call the same functions here, and
-every sum is taken in one fixed order, so both give the same bits.
+The stepwise protocol and the loop (loop.py) call the same compiled functions, so
+both give the same bits.
 """
 
 from typing import NamedTuple
@@ -28,7 +29,7 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.online import rules as parts
-from querist.online.algebra import add_outer, count, dot, dots, product, subtract_square
+from querist.online.algebra import add_outer, count, dot, product, subtract_square
 from querist.types import Bools, Codes, Floats
 
 # Numba freezes plain integers into the code.
@@ -101,6 +102,23 @@ def margin_of(f: Floats, best: int) -> float:
         if k != best and f[k] > second:
             second = f[k]
     return float(max(0.0, f[best] - second))
+
+
+@compiled
+def prediction_of(f: Floats, tie_order: Codes, tie: float) -> int:
+    """The class that the scores point to; one score alone speaks for class 1 against class 0."""
+    if f.size > 1:
+        return best_of(f, tie_order, tie)
+    if abs(f[0]) <= tie:
+        return int(tie_order[0])
+    return 1 if f[0] > 0.0 else 0
+
+
+@compiled
+def predict_rows(f: Floats, tie_order: Codes, tie: Floats, out: Codes) -> None:
+    """`prediction_of` every row of scores."""
+    for i in range(out.size):
+        out[i] = prediction_of(f[i], tie_order, tie[i])
 
 
 # -- rules ---------------------------------------------------------------------
@@ -242,10 +260,10 @@ def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
         # Rounding may leave a variance a hair below 0 where it is 0.
         r = max(0.0, dot(m, work.g[c]))
         work.r[c] = r
-        first, last = c * per_problem, (c + 1) * per_problem
-        dots(m, state.W, first, last, work.f0)
-        for k in range(first, last):
-            work.f[k] = work.f0[k] / (1.0 + r) if rules.shrink else work.f0[k]
+        for k in range(c * per_problem, (c + 1) * per_problem):
+            f0 = dot(state.W[k], m)
+            work.f0[k] = f0
+            work.f[k] = f0 / (1.0 + r) if rules.shrink else f0
 
 
 @compiled
@@ -254,8 +272,8 @@ def judge(rules: Rules, state: State, place: Place, node: int, u: float, work: S
     t = state.counts[0] + 1
     tie = place.tie[node]
     f = work.f
+    best = prediction_of(f, place.tie_order, tie)
     if not rules.binary:
-        best = best_of(f, place.tie_order, tie)
         margin = margin_of(f, best)
         p, certain = ask_probability(rules, t, margin, work.r[0], state.variances[0])
         work.asks[0] = certain or u < p
@@ -267,10 +285,8 @@ def judge(rules: Rules, state: State, place: Place, node: int, u: float, work: S
         p_most = max(p_most, p)
         r_most = max(r_most, work.r[c])
         some_certain = some_certain or certain
-    if f.size == 1:
-        return Verdict(1 if f[0] > tie else 0, abs(f[0]), r_most, p_most, some_certain)
-    best = best_of(f, place.tie_order, tie)
-    return Verdict(best, margin_of(f, best), r_most, p_most, some_certain)
+    margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
+    return Verdict(best, margin, r_most, p_most, some_certain)
 
 
 @compiled

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Learner:
     second_order : False keeps `A` at the identity: a perceptron
     shrink : score under the A that contains the node (msg16) or not (sslgc13)
     scheme : one problem over all classes, or one binary problem a class
-    seed : of the draws; the draw of a round depends on (seed, round) alone
+    seed : of the draws, taken modulo 2^63; the draw of a round depends on (seed, round) alone
     budget : the most questions ever asked, or None
     tie_order : classes by precedence among equal scores; by code unless given
 
@@ -58,6 +58,9 @@ class Learner:
     >>> trace.questions
     5
     """
+
+    _maths: ClassVar[Any] = kernels
+    """The compiled steps of a round. Another family of learners has another module of the same shape."""
 
     def __init__(
         self,
@@ -75,18 +78,10 @@ class Learner:
         budget: int | None = None,
         tie_order: Iterable[int] | None = None,
     ) -> None:
-        if n_classes < 2:
-            raise InputError(f"n_classes = {n_classes}; there must be at least 2 classes to tell apart")
-        if budget is not None and budget < 0:
-            raise InputError(f"budget = {budget}; it must be 0 or more, or None for no limit")
+        self._begin(n_classes, scheme, seed, budget)
         binary = scheme is Scheme.ONE_VS_REST
         if binary and isinstance(query, MarginUncertainty):
             raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
-        self.n_classes = int(n_classes)
-        self.budget = budget
-        self.seed = int(seed)
-        self.scheme = scheme
-        self._pending: dict[int, deque[Question]] = {}
         self._rules = kernels.Rules(
             query=query.code,
             numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
@@ -118,6 +113,17 @@ class Learner:
         )
         self._work = kernels.scratch(self._rules, self._state)
         self._safe = bool(prior.max() <= loop.SAFE)
+
+    def _begin(
+        self, n_classes: int, scheme: Scheme, seed: int, budget: int | None, notes: tuple[str, ...] = ()
+    ) -> None:
+        """What every learner has, whatever its maths."""
+        self.n_classes = door.checked_count(n_classes, 2, "n_classes")
+        self.budget = None if budget is None else door.checked_count(budget, 0, "budget")
+        self.seed = int(seed) % 2**63
+        self.scheme = scheme
+        self.notes = notes
+        self._pending: dict[int, deque[Question]] = {}
 
     # -- what is known ----------------------------------------------------------
 
@@ -162,9 +168,9 @@ class Learner:
     def predict(self, nodes: Iterable[int] | None = None) -> Codes:
         """Class code of every node, -1 where no learned label reaches it."""
         f = self.scores(nodes)
-        order = self._place.tie_order
-        # argmax takes the first of equals: put the columns in order of precedence.
-        codes = (f[:, 0] > 0).astype(np.int64) if f.shape[1] == 1 else order[f[:, order].argmax(axis=1)]
+        tie = self._place.tie if nodes is None else self._place.tie[self._checked(nodes)]
+        codes = np.empty(len(f), dtype=np.int64)
+        kernels.predict_rows(f, self._place.tie_order, tie, codes)
         return np.where(self.reached(nodes), codes, UNLABELLED)
 
     # -- a round ---------------------------------------------------------------
@@ -174,15 +180,14 @@ class Learner:
 
         `u` replaces the learner's own draw, to replay a run.
         """
-        if not 0 <= node < self.n_nodes:
-            raise InputError(f"node {node} is outside the {self.n_nodes} nodes (0..{self.n_nodes - 1})")
+        node = door.checked_node(node, self.n_nodes)
         t = self.round + 1
-        draw = algebra.draw(self.seed, t) if u is None else u
+        draw = algebra.draw(self.seed, t) if u is None else float(door.checked_uniforms([u], 1)[0])
         work = self._work
-        verdict = kernels.decide_step(self._rules, self._state, self._place, int(node), draw, work)
+        verdict = self._maths.decide_step(self._rules, self._state, self._place, node, draw, work)
         spent = self.budget is not None and self.questions >= self.budget
         return Decision(
-            node=int(node),
+            node=node,
             round=t,
             prediction=verdict.prediction,
             scores=work.f.copy(),
@@ -203,7 +208,9 @@ class Learner:
                 f"the decision is of round {decision.round}, the learner is at round {self.round + 1}; "
                 "decide again"
             )
-        kernels.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
+        if decision.asks.size != self._work.r.size or decision.node >= self.n_nodes:
+            raise InputError("the decision was made by another learner; decide with this one")
+        self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
         if decision.ask:
             question = Question(decision.round, decision.certain, tuple(decision.asks.tolist()))
             self._pending.setdefault(decision.node, deque()).append(question)
@@ -224,7 +231,7 @@ class Learner:
             return False
         asks = np.array(question.asks, dtype=np.bool_)
         return bool(
-            kernels.learn_step(
+            self._maths.learn_step(
                 self._rules, self._state, self._place, int(node), question.certain, asks, allowed, self._work
             )
         )
@@ -248,6 +255,11 @@ class Learner:
             return self._run_oracle(nodes, labels, u)
         codes = door.checked_labels(labels, nodes, self.n_nodes, self.n_classes)
         record = loop.record(nodes.size, self._work)
+        self._play(nodes, codes, u, -1 if self.budget is None else self.budget, record)
+        return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
+
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
+        """The compiled loop; a negative budget means none."""
         loop.run_rounds(
             self._rules,
             self._state,
@@ -255,12 +267,11 @@ class Learner:
             nodes,
             codes,
             u,
-            -1 if self.budget is None else self.budget,
+            budget,
             self._work,
             loop.screen(self._state, self._safe),
             record,
         )
-        return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
 
     def _run_oracle(self, nodes: Codes, oracle: Callable[[int], Reply], uniforms: Floats) -> Trace:
         record = loop.record(nodes.size, self._work)
@@ -283,7 +294,7 @@ class Learner:
                 judged[i] = True
                 self._work.f[:] = decision.scores
                 tie = self._place.tie[node]
-                record.mistaken[i] = kernels.find_mistakes(
+                record.mistaken[i] = self._maths.find_mistakes(
                     self._rules, decision.prediction, allowed, tie, self._work
                 )
                 record.problem_mistaken[i] = self._work.wrong
@@ -329,5 +340,5 @@ class Learner:
     def _allowed(self, answer: Reply) -> Bools | None:
         allowed = door.allowed_classes(answer, self.n_classes)
         # One binary problem for two classes: "neither" points to none of them.
-        neither = allowed is not None and self._state.W.shape[0] == 1 and not allowed.any()
+        neither = allowed is not None and self._work.f.size == 1 and not allowed.any()
         return None if neither else allowed

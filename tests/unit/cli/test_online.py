@@ -53,7 +53,7 @@ def test_same_seed_same_numbers(querist, process):
 def test_every_algorithm_runs_with_its_control(querist, name):
     found = querist("online", "karate", "--algorithm", name, "--shuffles", "3", "--json").json
     control = found["control"]
-    assert found["scheme"] == ("one-vs-rest" if name in ("ollgc", "sslgc") else "multiclass")
+    assert found["scheme"] == ("one-vs-rest" if name in ("ollgc", "sslgc", "pounce") else "multiclass")
     assert control["queries"]["runs"] == pytest.approx(found["queries"]["runs"], abs=0.5)
 
 

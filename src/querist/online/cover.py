@@ -1,0 +1,312 @@
+"""The maths of a round for learners that remember nodes and look for the nearest, compiled.
+
+A problem keeps a *cover*: the nodes it has remembered, each with its label +-1 (0 where the answer left it
+open). A node i has in the cover a nearest node eta, by squared distance `R`, and the score
+
+    f = y_eta + w(i) - w(eta).
+
+POUNCE (pounce08, Fig. 3) remembers mistakes and moves `w` by the projection that makes the two labels right:
+
+    w += (y - y_eta - (w(i) - w(eta))) / R(i, eta) * (v_i - v_eta).
+
+The nearest-neighbour learner leaves w at 0. A problem with an empty cover scores 0, which is a mistake for
+either label, so the first answer is remembered and moves nothing (Fig. 3's M = {1}).
+
+Distances come in one of two forms. From a matrix R (n, n), `w` is a value a node; only its differences
+matter, so `v_i - v_eta` may be taken as `(R_eta - R_i)/2`, which is it but for a constant. From rows (n, d)
+with `R = |x_i - x_j|^2`, `w` is a weight vector and `w(i) = w.x_i`.
+
+Equal distances (up to one part in 1e10: rounding must not choose) go to the earliest trial. Coinciding nodes
+cannot be told apart by any w: a mistake at distance 0 replaces the remembered label.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from querist.compiled import compiled
+from querist.online.algebra import count
+from querist.online.kernels import Verdict, margin_of, prediction_of
+from querist.online.loop import Record, note
+from querist.types import Bools, Codes, Floats
+
+TIE = 1e-10
+"""Distances closer than this part of them, and scores closer than this, are equal."""
+
+
+class Rules(NamedTuple):
+    """What a learner does with its cover."""
+
+    project: bool
+    """Move w (POUNCE), or leave it at 0 (nearest neighbour)."""
+    remember_all: bool
+    """Every answer enters the cover, not only mistakes."""
+    binary: bool
+    """A problem is mistaken by its own sign; otherwise by the predicted class."""
+    n_classes: int
+
+
+class State(NamedTuple):
+    """Everything that learning changes, for C problems and n nodes."""
+
+    known: Codes
+    """(C, n) remembered nodes, earliest first."""
+    sizes: Codes
+    """(C,) how many."""
+    sign: Floats
+    """(C, n) the remembered label of a node: 1, -1, 0 where open or unknown."""
+    w: Floats
+    """(C, n) values, or (C, d) weights."""
+    met: Codes
+    """(n,) nodes in any cover."""
+    in_cover: Bools
+    """(n,) whether a node is in any cover."""
+    counts: Codes
+    """(4,) rounds, questions, updates, nodes met."""
+
+
+class Place(NamedTuple):
+    """Where the nodes are."""
+
+    distance: Floats
+    """(n, n) squared distances, or (0, 0)."""
+    rows: Floats
+    """(n, d) points; (n, 0) where the matrix is there."""
+    prior: Floats
+    """(n,) the variance of a node while nothing is known: its largest distance, or the square of its row."""
+    least: Floats
+    """(1,) nodes no farther apart than this coincide."""
+    tie: Floats
+    """(n,) scores closer than this are equal."""
+    tie_order: Codes
+    """(K,) classes by precedence among equals."""
+
+
+class Scratch(NamedTuple):
+    """Working room of a round."""
+
+    distance: Floats  # (n,) to the nodes in any cover
+    near: Codes  # (C,) the nearest remembered node, -1 if none
+    rest: Floats  # (C,) w(i) - w(eta)
+    f: Floats  # (C,)
+    r: Floats  # (C,) squared distance to the nearest
+    asks: Bools  # (C,)
+    wrong: Bools  # (C,)
+    learned: Bools  # (C,)
+    allowed: Bools  # (n_classes,)
+
+
+def scratch(rules: Rules, state: State) -> Scratch:
+    """Working room for a learner of this make."""
+    problems, n = state.known.shape
+    flags = [np.zeros(problems, dtype=np.bool_) for _ in range(3)]
+    return Scratch(
+        distance=np.zeros(n),
+        near=np.empty(problems, dtype=np.int64),
+        rest=np.empty(problems),
+        f=np.empty(problems),
+        r=np.empty(problems),
+        asks=flags[0],
+        wrong=flags[1],
+        learned=flags[2],
+        allowed=np.zeros(rules.n_classes, dtype=np.bool_),
+    )
+
+
+# -- distances and scores ----------------------------------------------------------
+
+
+@compiled
+def squared_distance(x: Floats, y: Floats) -> float:
+    """`|x - y|^2` in four interleaved sums."""
+    s0 = s1 = s2 = s3 = 0.0
+    whole = x.size - x.size % 4
+    for i in range(0, whole, 4):
+        d0, d1, d2, d3 = x[i] - y[i], x[i + 1] - y[i + 1], x[i + 2] - y[i + 2], x[i + 3] - y[i + 3]
+        s0 += d0 * d0
+        s1 += d1 * d1
+        s2 += d2 * d2
+        s3 += d3 * d3
+    for i in range(whole, x.size):
+        s0 += (x[i] - y[i]) * (x[i] - y[i])
+    return (s0 + s1) + (s2 + s3)
+
+
+@compiled
+def measure(state: State, place: Place, node: int, out: Floats) -> None:
+    """Squared distances from a node's row to all nodes in any cover, each written at its node."""
+    x = place.rows[node]
+    for s in range(state.counts[3]):
+        j = state.met[s]
+        out[j] = squared_distance(x, place.rows[j])
+
+
+@compiled
+def nearest(known: Codes, size: int, distance: Floats) -> int:
+    """The remembered node at the smallest distance, the earliest of equals; -1 if none is remembered."""
+    if size == 0:
+        return -1
+    eta = known[0]
+    enough = distance[eta] * (1.0 - TIE)
+    for s in range(1, size):
+        d = distance[known[s]]
+        if d < enough:
+            eta = known[s]
+            enough = d * (1.0 - TIE)
+    return int(eta)
+
+
+@compiled
+def rise(place: Place, w: Floats, node: int, eta: int) -> float:
+    """`w(i) - w(eta)`; between rows the difference comes first, so that near nodes keep their digits."""
+    if place.distance.size:
+        return float(w[node] - w[eta])
+    x, y = place.rows[node], place.rows[eta]
+    total = 0.0
+    for k in range(w.size):
+        total += w[k] * (x[k] - y[k])
+    return total
+
+
+@compiled
+def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+    """Score a node and judge it; pure. Every round asks."""
+    distance = work.distance
+    if place.distance.size:
+        distance = place.distance[node]
+    else:
+        measure(state, place, node, distance)
+    variance = 0.0
+    for c in range(work.f.size):
+        eta = nearest(state.known[c], state.sizes[c], distance)
+        work.near[c] = eta
+        work.rest[c] = rise(place, state.w[c], node, eta) if rules.project and eta >= 0 else 0.0
+        work.f[c] = state.sign[c, eta] + work.rest[c] if eta >= 0 else 0.0
+        work.r[c] = distance[eta] if eta >= 0 else place.prior[node]
+        work.asks[c] = True
+        variance = max(variance, work.r[c])
+    f = work.f
+    best = prediction_of(f, place.tie_order, place.tie[node])
+    margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
+    return Verdict(best, margin, variance, 1.0, True)
+
+
+# -- answers -------------------------------------------------------------------
+
+
+@compiled
+def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
+    """Which problems are wrong, into `work.wrong`; returns whether the round is. A score of 0 is wrong."""
+    for c in range(work.f.size):
+        positive = allowed[1] if work.f.size == 1 else allowed[c]
+        by_sign = work.f[c] <= tie if positive else work.f[c] >= -tie
+        work.wrong[c] = by_sign if rules.binary else not allowed[prediction]
+    return work.wrong[0] if work.f.size == 1 else not allowed[prediction]
+
+
+@compiled
+def absorb(rules: Rules, state: State, place: Place, c: int, node: int, y: float, work: Scratch) -> None:
+    """Remember label y of a node in problem c; project where there is a node to project against."""
+    eta = work.near[c]
+    if eta >= 0:
+        if work.r[c] <= place.least[0]:
+            state.sign[c, eta] = y
+            return
+        if rules.project:
+            step = (y - state.sign[c, eta] - work.rest[c]) / work.r[c]
+            move(place, state.w[c], step, node, eta)
+    state.known[c, state.sizes[c]] = node
+    state.sizes[c] += 1
+    state.sign[c, node] = y
+    if not state.in_cover[node]:
+        state.in_cover[node] = True
+        state.met[state.counts[3]] = node
+        state.counts[3] += 1
+
+
+@compiled
+def move(place: Place, w: Floats, step: float, node: int, eta: int) -> None:
+    """`w += step (v_i - v_eta)`, up to a constant."""
+    if place.distance.size:
+        to_node, to_eta, half = place.distance[node], place.distance[eta], 0.5 * step
+        for j in range(w.size):
+            w[j] += half * (to_eta[j] - to_node[j])
+    else:
+        x, y = place.rows[node], place.rows[eta]
+        for k in range(w.size):
+            w[k] += step * (x[k] - y[k])
+
+
+@compiled
+def learn(rules: Rules, state: State, place: Place, node: int, allowed: Bools, work: Scratch) -> bool:
+    """Learn an answer in the problems of `work.asks`; returns whether any did.
+
+    `work` holds the scores and mistakes of the node under this state.
+    """
+    several = count(allowed) > 1
+    for c in range(work.f.size):
+        positive = allowed[1] if work.f.size == 1 else allowed[c]
+        # "One of these" says nothing about the classes it names.
+        open_question = several and positive
+        wanted = work.asks[c] and (work.wrong[c] or rules.remember_all)
+        work.learned[c] = wanted and not (open_question and rules.binary)
+        if work.learned[c]:
+            absorb(rules, state, place, c, node, 0.0 if open_question else 1.0 if positive else -1.0, work)
+    learned = count(work.learned) > 0
+    state.counts[2] += learned
+    return learned
+
+
+@compiled
+def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats) -> None:
+    """The round is over: counters advance."""
+    state.counts[0] += 1
+    state.counts[1] += asked
+
+
+@compiled
+def learn_step(
+    rules: Rules, state: State, place: Place, node: int, certain: bool, asks: Bools, allowed: Bools,
+    work: Scratch,
+) -> bool:  # fmt: skip
+    """Learn an answer under the state as it is now, for the problems that asked."""
+    verdict = decide_step(rules, state, place, node, 1.0, work)
+    for c in range(asks.size):
+        work.asks[c] = asks[c]
+    find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
+    return learn(rules, state, place, node, allowed, work)
+
+
+@compiled
+def run_rounds(
+    rules: Rules, state: State, place: Place, order: Codes, labels: Codes, budget: int,
+    work: Scratch, record: Record,
+) -> None:  # fmt: skip
+    """Rounds over `order`, by the steps above. A negative budget means none."""
+    for i in range(order.size):
+        node = order[i]
+        work.allowed[labels[node]] = True
+        verdict = decide_step(rules, state, place, node, 0.0, work)
+        mistaken = find_mistakes(rules, verdict.prediction, work.allowed, place.tie[node], work)
+        asked = budget < 0 or state.counts[1] < budget
+        for c in range(work.f.size):
+            work.asks[c] = asked
+            work.learned[c] = False
+        close_round(rules, state, asked, work.asks, work.r)
+        updated = asked and learn(rules, state, place, node, work.allowed, work)
+        note(
+            record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,
+            work,  # type: ignore[arg-type]  # compiled for this Scratch, which has the fields it reads
+        )  # fmt: skip
+        work.allowed[labels[node]] = False
+
+
+@compiled
+def score_all(
+    rules: Rules, state: State, place: Place, nodes: Codes, work: Scratch, out: Floats
+) -> None:  # fmt: skip
+    """(nodes, C) scores under the state as it is."""
+    for i in range(nodes.size):
+        decide_step(rules, state, place, nodes[i], 0.0, work)
+        for c in range(work.f.size):
+            out[i, c] = work.f[c]

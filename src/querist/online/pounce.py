@@ -1,0 +1,181 @@
+"""POUNCE: the nearest mistaken node, and a projection (pounce08, Fig. 3).
+
+POUNCE predicts a node by the nearest node it was wrong about, corrected by a perceptron-like vector w;
+`cover.py` has the maths. A cover of the graph by few sets of small effective resistance bounds its mistakes,
+whatever their number of nodes (`querist.theory`).
+
+Given a `Graph`, distances are its effective resistances, exactly. Given an embedding, the squared distances
+of its rows stand in for them: full-rank rows of the combinatorial Laplacian have these very distances, fewer
+columns give an approximation.
+
+Readings: `w_t(eta_t)` means `w_t(i_eta)`; section 3 forgets the square root in the norm, and squared norms
+are meant wherever resistances are; the left side of (14) is over U_y. More than two classes are one binary
+problem a class, each with its own cover; the class of the largest score is predicted.
+"""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.graph import Graph
+from querist.graph.resistance import Resistances, resistances
+from querist.online import cover, door, loop
+from querist.online.learner import Learner
+from querist.online.rules import Scheme
+from querist.types import Bools, Codes, Floats
+
+COINCIDE = 1e-12
+"""Nodes nearer than this part of the largest squared distance (or length) cannot be told apart."""
+
+APPROXIMATE = "distances are those of the embedding's rows: an approximation of effective resistances"
+
+
+class CoverLearner(Learner):
+    """A learner that remembers nodes and looks for the nearest: POUNCE and its nearest-neighbour controls.
+
+    It has the protocol of every `Learner`. The variance of a decision is the squared distance to the nearest
+    remembered node. `notes` say where the distances come from.
+    """
+
+    _maths: ClassVar[Any] = cover
+
+    def __init__(
+        self,
+        place: cover.Place,
+        n_classes: int,
+        *,
+        rules: cover.Rules,
+        scheme: Scheme,
+        seed: int = 0,
+        budget: int | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self._begin(n_classes, scheme, seed, budget, notes)
+        n, d = place.rows.shape
+        problems = 1 if rules.binary and n_classes == 2 else self.n_classes
+        self._rules: Any = rules
+        self._place: Any = place
+        self._state: Any = cover.State(
+            known=np.zeros((problems, n), dtype=np.int64),
+            sizes=np.zeros(problems, dtype=np.int64),
+            sign=np.zeros((problems, n)),
+            w=np.zeros((problems, n if place.distance.size else d)),
+            met=np.zeros(n, dtype=np.int64),
+            in_cover=np.zeros(n, dtype=np.bool_),
+            counts=np.zeros(4, dtype=np.int64),
+        )
+        self._work: Any = cover.scratch(rules, self._state)
+        self._safe = False
+
+    def remembered(self, problem: int = 0) -> Codes:
+        """The nodes in the cover of a problem, earliest first."""
+        return np.asarray(self._state.known[problem, : self._state.sizes[problem]].copy())
+
+    def scores(self, nodes: Iterable[int] | None = None) -> Floats:
+        """(n, K) scores under the state as it is; one column for two classes one-vs-rest."""
+        rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
+        out = np.empty((rows.size, self._work.f.size))
+        cover.score_all(self._rules, self._state, self._place, rows, self._work, out)
+        return out
+
+    def reached(self, nodes: Iterable[int] | None = None) -> Bools:
+        """Whether any learned label could reach the node: the graph is connected, so one reaches all."""
+        rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
+        return np.full(rows.size, bool(self._state.sizes.any()))
+
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
+        cover.run_rounds(
+            self._rules, self._state, self._place, nodes, codes, budget, self._work, record
+        )  # fmt: skip
+
+
+def pounce(
+    embedding: Any,
+    n_classes: int,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    tie_order: Iterable[int] | None = None,
+    update: Literal["mistake"] = "mistake",
+    scheme: Literal["one-vs-rest"] = "one-vs-rest",
+) -> CoverLearner:
+    """Nearest mistaken node and projection (pounce08, Fig. 3): ask always, learn on mistakes.
+
+    Parameters
+    ----------
+    embedding : a connected `Graph`, or one with a positive definite signed Laplacian (exact); an `Embedding`
+        or an (n, d) array of rows (approximate); or the `Resistances` of a graph
+    n_classes, seed, budget, tie_order : as for every algorithm; POUNCE draws nothing
+    update, scheme : learning on mistakes, one binary problem a class, is the only form it has
+
+    >>> from querist import datasets
+    >>> karate = datasets.load_graph("karate")
+    >>> trace = pounce(karate, 2).run(range(34), karate.codes)
+    >>> int(trace.mistaken.sum())
+    4
+    """
+    if update != "mistake":
+        raise InputError(f"update = {update!r}; POUNCE learns on mistakes: it must be 'mistake'")
+    if scheme != "one-vs-rest":
+        raise InputError(
+            f"scheme = {scheme!r}; POUNCE has a binary problem a class: it must be 'one-vs-rest'"
+        )
+    place, notes = resistance_place(embedding, n_classes, tie_order)
+    rules = cover.Rules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
+    return CoverLearner(
+        place, n_classes, rules=rules, scheme=Scheme.ONE_VS_REST, seed=seed, budget=budget, notes=notes
+    )
+
+
+# -- where the nodes are ---------------------------------------------------------
+
+
+def resistance_place(
+    given: Any, n_classes: int, tie_order: Iterable[int] | None
+) -> tuple[cover.Place, tuple[str, ...]]:
+    """Nodes by effective resistance, exact from a graph, approximate from rows; and what to say about it."""
+    found = resistances(given) if isinstance(given, Graph) else given
+    if isinstance(found, Resistances):
+        if found.matrix.size:
+            return matrix_place(found.matrix, n_classes, tie_order), found.notes
+        # These rows are exact at every scale: only equal ones coincide.
+        return row_place(found.rows, n_classes, tie_order, least=0.0), found.notes
+    rows = door.checked_rows(given)
+    pieces = np.unique(door.checked_components(given, len(rows))).size
+    if pieces > 1:
+        raise InputError(
+            f"the embedding is of a graph with {pieces:,} components: its Laplacian is reducible, and rows "
+            "of different components have no meaningful distance (pounce08, Theorem 2 needs an irreducible "
+            "Laplacian). Embed graph.largest_component() (--component largest), or add edges"
+        )
+    return row_place(rows, n_classes, tie_order), (APPROXIMATE,)
+
+
+def matrix_place(distance: Floats, n_classes: int, tie_order: Iterable[int] | None) -> cover.Place:
+    """Nodes by an (n, n) matrix of squared distances."""
+    n = len(distance)
+    return cover.Place(
+        distance=np.ascontiguousarray(distance),
+        rows=np.empty((n, 0)),
+        prior=distance.max(axis=1),
+        least=np.array([COINCIDE * float(distance.max())]),
+        tie=np.full(n, cover.TIE),
+        tie_order=door.checked_tie_order(tie_order, n_classes),
+    )
+
+
+def row_place(
+    rows: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
+) -> cover.Place:
+    """Nodes by (n, d) rows, squared distances between them."""
+    prior = np.einsum("ij,ij->i", rows, rows)
+    return cover.Place(
+        distance=np.empty((0, 0)),
+        rows=rows,
+        prior=prior,
+        least=np.array([COINCIDE * float(prior.max()) if least is None else least]),
+        tie=np.full(len(rows), cover.TIE),
+        tie_order=door.checked_tie_order(tie_order, n_classes),
+    )

@@ -1,0 +1,30 @@
+"""Theory as numbers: resistances, covers and bounds that a user can print beside a run."""
+
+from querist.theory.bounds import Bound
+from querist.theory.covers import (
+    Cover,
+    component_cover_number,
+    cover_number,
+    cover_profile,
+    separating_cover_numbers,
+    separation,
+)
+from querist.theory.labelling import cut_size, energy, minimiser
+from querist.theory.resistance import effective_resistance, resistance_diameter
+from querist.theory.runs import bounds_of
+
+__all__ = [
+    "Bound",
+    "Cover",
+    "bounds_of",
+    "component_cover_number",
+    "cover_number",
+    "cover_profile",
+    "cut_size",
+    "effective_resistance",
+    "energy",
+    "minimiser",
+    "resistance_diameter",
+    "separating_cover_numbers",
+    "separation",
+]

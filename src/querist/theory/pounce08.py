@@ -1,0 +1,135 @@
+"""Bounds of pounce08: POUNCE by covers and energy, nearest neighbour by separating covers.
+
+Theorem 2. For an irreducible Laplacian, or a positive definite signed one, and any rho > 0
+
+    |M| <= N(X, rho) + |u|^2 rho + 1,
+
+X the nodes seen, by squared distance (effective resistance), u any labelling with `u_i y_i >= 1` at the
+mistakes; by Theorem 5 the best is the harmonic u*. The value here is the least over all rho.
+
+Theorem 8. On the exponential graph `exp(-a d)` of points, for any `a > 3 ln(4|X|)/(delta - rho)`,
+
+    |M| <= C° + 1 <= N° + 1,
+
+C° and N° the component and ball separating-cover numbers. N° alone bounds nearest neighbour. (The proof
+gives `a > ln(4 |X|^3)/epsilon`; the stated constant is larger, and safe.)
+"""
+
+import math
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.graph import Graph
+from querist.graph.resistance import resistances
+from querist.theory.bounds import Bound
+from querist.theory.covers import cover_profile, separating_cover_numbers, separation
+from querist.theory.labelling import minimiser
+from querist.types import Bools, Codes, Floats
+
+
+def theorem_2(graph: Graph, nodes: Codes, signs: Codes, mistaken: Bools, exact: bool | None = None) -> Bound:
+    """The bound on POUNCE's mistakes in one binary problem.
+
+    Parameters
+    ----------
+    graph : the graph it ran on
+    nodes, signs, mistaken : node, label +-1 and whether it was a mistake, one entry a round
+    exact : whether covers are searched exactly; by size unless given
+    """
+    R = resistances(graph).all()
+    seen, wrong = np.unique(nodes), np.unique(nodes[mistaken])
+    consistent = _one_label_a_node(nodes, signs)
+    label = np.zeros(graph.n_nodes)
+    label[nodes] = signs
+    least = minimiser(graph, wrong, label[wrong])[1] if wrong.size else 0.0
+    profile = cover_profile(R[np.ix_(seen, seen)], exact)
+    best = min(profile, key=lambda cover: cover.number + least * cover.rho)
+    return Bound(
+        source="pounce08, Theorem 2",
+        what="mistakes",
+        value=best.number + least * best.rho + 1,
+        observed=float(mistaken.sum()),
+        terms={
+            "cover number": float(best.number),
+            "rho": best.rho,
+            "energy of u*": least,
+            "energy x rho": least * best.rho,
+        },
+        assumptions={"every node has one label": consistent},
+        note="the least over all rho; "
+        + ("exact covers" if all(c.exact for c in profile) else "greedy covers, so the least may be lower"),
+    )
+
+
+def theorem_8(
+    distance: Floats,
+    codes: Codes,
+    mistakes: float,
+    a: float,
+    exact: bool | None = None,
+) -> Bound:
+    """The bound on POUNCE's mistakes on the exponential graph of points.
+
+    `distance` (n, n) and `codes` (n,) are of all points, `mistakes` those of the run, `a` the scale of
+    `exp(-a d)`.
+    """
+    balls, components = separating_cover_numbers(distance, codes, exact)
+    if components is None or balls is None:
+        raise InputError("two points coincide and have different labels: no cover separates them; mend them")
+    needed = scale_needed(distance, codes)
+    return Bound(
+        source="pounce08, Theorem 8",
+        what="mistakes",
+        value=components + 1.0,
+        observed=float(mistakes),
+        terms={
+            "component separating-cover number": float(components),
+            "separating-cover number": float(balls.number),
+            "a": a,
+            "a needed": needed,
+        },
+        assumptions={f"a > {needed:.4g}": a > needed, "two classes": np.unique(codes).size <= 2},
+        note="" if balls.exact else "the separating-cover number is greedy; C° is exact",
+    )
+
+
+def scale_needed(distance: Floats, codes: Codes) -> float:
+    """The `a` beyond which Theorem 8 holds: `3 ln(4n)/(delta - rho)`, with the smallest rho that serves."""
+    d = np.asarray(distance)
+    delta, below = separation(d, codes)
+    if not math.isfinite(delta):
+        return 0.0
+    rho = _last_merge(d, below)
+    return 3 * math.log(4 * len(d)) / (delta - rho)
+
+
+def _last_merge(d: Floats, below: float) -> float:
+    """The longest edge that still joins components among those up to `below`: a smaller rho splits some."""
+    import scipy.sparse as sp
+    from scipy.sparse import csgraph
+
+    rows, columns = np.nonzero(np.triu((d <= below) & (d > 0), 1))
+    if not rows.size:
+        return 0.0
+    tree = csgraph.minimum_spanning_tree(sp.csr_array((d[rows, columns], (rows, columns)), shape=d.shape))
+    return float(tree.data.max())
+
+
+def nearest_neighbour(distance: Floats, codes: Codes, mistakes: float, exact: bool | None = None) -> Bound:
+    """The separating-cover number, which bounds nearest neighbour by that discrepancy (section 5)."""
+    balls, _ = separating_cover_numbers(distance, codes, exact)
+    return Bound(
+        source="pounce08, section 5",
+        what="mistakes",
+        value=math.inf if balls is None else float(balls.number),
+        observed=float(mistakes),
+        terms={} if balls is None else {"separating-cover number": float(balls.number), "rho": balls.rho},
+        assumptions={"no two coinciding points have different labels": balls is not None},
+        note="" if balls is None or balls.exact else "greedy cover, so the number may be lower",
+    )
+
+
+def _one_label_a_node(nodes: Codes, signs: Codes) -> bool:
+    pairs = np.unique(np.column_stack([nodes, signs]), axis=0)
+    return bool(len(pairs) == np.unique(nodes).size)
