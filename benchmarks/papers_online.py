@@ -85,9 +85,7 @@ def measure(line: Line, graph: querist.Graph, embedding: Any, shuffles: int) -> 
     """Run one line; error and queries as means and deviations."""
     assert graph.codes is not None
     factory = querist.ALGORITHMS[line.algorithm]
-    runs = shuffled_runs(
-        embedding, graph.codes, graph.n_classes, factory, line.parameters, shuffles=shuffles
-    )
+    runs = shuffled_runs(embedding, graph.codes, graph.n_classes, factory, line.parameters, shuffles=shuffles)
     return asdict(line) | {
         "error": runs.error_rate.mean,
         "error_std": runs.error_rate.std,
@@ -117,7 +115,8 @@ def main() -> None:
     rows = []
     for dataset in options.datasets:
         graph, embedding = prepare(dataset)
-        rows += [measure(line, graph, embedding, options.shuffles) for line in LINES if line.dataset == dataset]
+        lines = [line for line in LINES if line.dataset == dataset]
+        rows += [measure(line, graph, embedding, options.shuffles) for line in lines]
     if options.json:
         print(json.dumps(rows, indent=2))
         return
@@ -125,10 +124,14 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for row in rows:
         error, queries = row["published"]
-        print(
-            f"| {row['table']} | {row['dataset']} | {row['name']} | {row['error']:.4f} ± {row['error_std']:.4f} "
-            f"| {_cell(error)} | {row['queries']:,.0f} ± {row['queries_std']:,.0f} | {_cell(queries)} |"
+        cells = (
+            *(row[name] for name in ("table", "dataset", "name")),
+            f"{row['error']:.4f} ± {row['error_std']:.4f}",
+            _cell(error),
+            f"{row['queries']:,.0f} ± {row['queries_std']:,.0f}",
+            _cell(queries),
         )
+        print(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,63 @@
+"""What every test may use: real data sets, a cache of this session's own, hypothesis profiles.
+
+Real data sets come from the directory QUERIST_DATA; a test that wants one that is not there is
+skipped and says so. Nothing is ever downloaded, and the user's own cache is neither read nor written.
+
+Hypothesis runs the profile named in HYPOTHESIS_PROFILE: `dev` (the default: few examples, new ones
+each time) or `ci` (more, the same every time).
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import querist
+from querist.embedding import Embedding
+from querist.graph import Graph
+
+REAL_DATA = os.environ.get("QUERIST_DATA")
+
+
+_common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+settings.register_profile("dev", max_examples=40, **_common)
+settings.register_profile("ci", max_examples=150, derandomize=True, **_common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def data() -> Callable[[str], Graph]:
+    """`data(name)`: that graph from QUERIST_DATA, read once a session, or the test is skipped."""
+    read: dict[str, Graph] = {}
+
+    def load(name: str) -> Graph:
+        if not REAL_DATA or not (Path(REAL_DATA) / f"{name}.npz").is_file():
+            pytest.skip(f"{name}.npz is not in QUERIST_DATA ({REAL_DATA or 'which is not set'})")
+        if name not in read:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("QUERIST_DATA", REAL_DATA)
+                read[name] = querist.datasets.load_graph(name)
+        return read[name]
+
+    return load
+
+
+@pytest.fixture(scope="session", autouse=True)
+def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """QUERIST_CACHE of this session: embeddings are kept here, never in the user's own cache."""
+    folder = tmp_path_factory.mktemp("querist-cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUERIST_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def embedding(session_cache: Path) -> Callable[..., Embedding]:
+    """`embedding(graph, **options)`: `querist.embed`, computed once a session."""
+
+    def embed(graph: Graph, **options: object) -> Embedding:
+        return querist.embed(graph, cache=True, **options)
+
+    return embed
