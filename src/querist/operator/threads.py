@@ -1,0 +1,77 @@
+"""Row ranges on several threads.
+
+Compiled kernels release the interpreter's lock, so plain threads are enough; unlike numba's own pool they
+may be used from any number of the caller's threads at once and survive a fork. `QUERIST_THREADS` says how
+many, otherwise as many as the process may use.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from querist.errors import InputError
+
+SMALL = 1 << 18
+"""Multiplications below which waking a thread costs more than it saves."""
+
+
+def available() -> int:
+    """How many threads to use."""
+    asked = os.environ.get("QUERIST_THREADS")
+    if asked:
+        if not asked.isdecimal() or int(asked) < 1:
+            raise InputError(f"QUERIST_THREADS is {asked!r}; set a whole number from 1, or unset it")
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cuts(indptr: Any, parts: int) -> list[int]:
+    """Row numbers that cut a CSR matrix in `parts` ranges of about equal work (entries plus rows).
+
+    >>> cuts(np.array([0, 10, 11, 12, 13]), 2)
+    [0, 1, 4]
+    """
+    n = indptr.size - 1
+    work = indptr[:] - indptr[0] + np.arange(n + 1)
+    inner = np.searchsorted(work, work[-1] * np.arange(1, parts) / parts)
+    return [0, *(int(cut) for cut in np.clip(inner, 0, n)), n]
+
+
+def over_rows(kernel: Callable[..., None], arguments: tuple[Any, ...], bounds: list[int], work: int) -> None:
+    """`kernel(*arguments, first, last)` for every range between bounds; at once when `work` is worth it."""
+    if work < SMALL or len(bounds) <= 2:
+        kernel(*arguments, bounds[0], bounds[-1])
+        return
+    mine, *rest = pairwise(bounds)
+    others = [_pool(os.getpid(), len(rest)).submit(kernel, *arguments, *span) for span in rest]
+    try:
+        kernel(*arguments, *mine)
+    finally:
+        _wait(others)
+
+
+def _wait(others: list[Future[None]]) -> None:
+    """Also when interrupted while waiting: nobody may write into the arrays after this returns."""
+    interrupt = None
+    for other in others:
+        while not other.done():
+            try:
+                wait([other])
+            except KeyboardInterrupt as pressed:
+                interrupt = pressed
+        other.result()
+    if interrupt is not None:
+        raise interrupt
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    # One a process id: the threads of a parent do not live in a forked child.
+    return ThreadPoolExecutor(threads, thread_name_prefix="querist")

@@ -1,0 +1,222 @@
+"""The Laplacian as something that multiplies a block of vectors, gives its diagonal, and solves.
+
+An operator is `M = C + sign V`: a diagonal C and a symmetric sparse V.
+
+- combinatorial Laplacian: `C = D`, `V = S`, sign -1, with no copy of S when the dtype is right: S may be a
+  memory-mapped file;
+- normalised: `C = I` (0 where isolated), `V = D^-1/2 S D^-1/2`, sign -1;
+- any symmetric matrix: `C = 0`, sign +1.
+
+`D = diag(sum_j |S_ij|)`, so signed weights need nothing special (graph/laplacian.py). The operator knows
+arrays only and trusts them to be symmetric; `Graph` has checked. Another machine can stand behind the same
+three methods.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from querist.errors import InputError
+from querist.operator.kernels import combine_rows, degree_rows, scale_entries
+from querist.operator.solve import Solution, Solver
+from querist.operator.threads import available, cuts, over_rows
+from querist.types import Sparse
+
+Block = NDArray[Any]
+
+
+class Compressed(Protocol):
+    """A CSR matrix: SciPy's, or anything that holds the three arrays."""
+
+    indptr: Any
+    indices: Any
+    data: Any
+
+
+LINE = 64
+"""Bytes of a cache line."""
+
+
+def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
+    """An uninitialised (n, k) block that starts on a cache line.
+
+    With a k that fills whole lines, no row shares one with another: a random row then costs its own lines
+    and no more.
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.empty(size + LINE, dtype=np.uint8)
+    first = -raw.ctypes.data % LINE
+    return raw[first : first + size].view(dtype).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """`M = diag(centre) + sign V` over float32 or float64; `Operator.laplacian(...)` makes one.
+
+    Parameters
+    ----------
+    indptr : (n + 1,) int64; indices : (nnz,) integers; values : (nnz,) the entries of V
+    centre : (n,) the diagonal C
+    sign : +1 or -1
+    threads : rows are shared among so many
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: Block
+    centre: Block
+    sign: int = -1
+    threads: int = 0
+    _solver: Solver = field(default_factory=Solver, repr=False)
+
+    @classmethod
+    def laplacian(
+        cls,
+        adjacency: Compressed,
+        *,
+        normalised: bool = False,
+        dtype: DTypeLike = np.float64,
+        threads: int | None = None,
+    ) -> "Operator":
+        """The Laplacian of a symmetric CSR adjacency without self-loops; signed when weights are.
+
+        >>> import scipy.sparse as sp
+        >>> path = sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> Operator.laplacian(path).matmat(np.eye(3))
+        array([[ 1., -1.,  0.],
+               [-1.,  2., -1.],
+               [ 0., -1.,  1.]])
+        """
+        kind = _checked_dtype(dtype)
+        indptr, indices = _checked_pattern(adjacency)
+        degrees = np.empty(indptr.size - 1)
+        degree_rows(indptr, np.asarray(adjacency.data), degrees)
+        if not normalised:
+            return cls(indptr, indices, _as(adjacency.data, kind), degrees.astype(kind), -1, threads or 0)
+        values = np.empty(adjacency.data.size, dtype=kind)
+        r = np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0)
+        scale_entries(indptr, indices, np.asarray(adjacency.data), r, values)
+        return cls(indptr, indices, values, (degrees > 0).astype(kind), -1, threads or 0)
+
+    @classmethod
+    def symmetric(
+        cls, matrix: Compressed, *, dtype: DTypeLike = np.float64, threads: int | None = None
+    ) -> "Operator":
+        """Any symmetric CSR matrix as it is."""
+        kind = _checked_dtype(dtype)
+        indptr, indices = _checked_pattern(matrix)
+        nothing = np.zeros(indptr.size - 1, dtype=kind)
+        return cls(indptr, indices, _as(matrix.data, kind), nothing, 1, threads or 0)
+
+    @property
+    def n(self) -> int:
+        """Rows, and columns."""
+        return int(self.centre.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.n, self.n
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries beside the diagonal C."""
+        return int(self.values.size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64; blocks are converted to it."""
+        return self.values.dtype
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        return cuts(self.indptr, min(self.threads or available(), max(1, self.n)))
+
+    def diagonal(self) -> Block:
+        """(n,) the diagonal of M."""
+        if self.sign < 0:  # a Laplacian: no self-loops
+            return self.centre.copy()
+        rows = np.repeat(np.arange(self.n), np.diff(self.indptr))
+        own = rows == self.indices
+        return np.bincount(rows[own], self.values[own], minlength=self.n).astype(self.dtype)
+
+    def matrix(self) -> Sparse:
+        """M as a SciPy matrix, for what needs its entries."""
+        V = sp.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
+        return sp.csr_array(sp.diags_array(self.centre) + self.sign * V) if self.sign < 0 else V
+
+    def matmat(self, X: Block, out: Block | None = None) -> Block:
+        """`M X` for an (n, k) block, or (n,) vector, in the operator's dtype."""
+        if out is not None:
+            return self.combine(X, out)
+        if np.ndim(X) == 1:
+            return self.matmat(np.asarray(X)[:, None])[:, 0]
+        return self.combine(X, empty_block(np.shape(X), self.dtype))
+
+    def combine(
+        self, X: Block, out: Block, *, scale: float = 1.0, shift: float = 0.0, previous: float = 0.0
+    ) -> Block:
+        """`out <- scale M X + shift X + previous out` in one pass: a step of any three-term recursion."""
+        X = np.ascontiguousarray(X, dtype=self.dtype)
+        if X.ndim != 2 or X.shape[0] != self.n:
+            raise InputError(f"a block of shape {X.shape}; the operator needs ({self.n}, k)")
+        if out.shape != X.shape or out.dtype != self.dtype or not out.flags.c_contiguous:
+            raise InputError(
+                f"out is {out.dtype} of shape {out.shape}; give C-contiguous {self.dtype} of shape {X.shape}"
+            )
+        if np.may_share_memory(X, out):
+            raise InputError("out shares memory with the block; give it an array of its own")
+        number = self.dtype.type
+        factors = number(scale), number(self.sign), number(shift), number(previous)
+        arrays = self.indptr, self.indices, self.values, self.centre, X, out, out
+        over_rows(combine_rows, (*arrays, *factors), self._bounds, (self.nnz + self.n) * X.shape[1])
+        return out
+
+    def solve(
+        self,
+        B: Block,
+        *,
+        diagonal: Block | float,
+        weight: float = 1.0,
+        x0: Block | None = None,
+        tol: float = 1e-6,
+        method: str = "auto",
+    ) -> tuple[Block, Solution]:
+        """X with `(diag(diagonal) + weight M) X = B`, all right-hand sides at once, and how it was found.
+
+        Parameters
+        ----------
+        B : (n, k) or (n,)
+        diagonal : (n,) or a number, not negative; positive somewhere in every component
+        weight : 0 or more
+        x0 : a guess, such as the solution of the step before
+        tol : largest `|B - A X| / |B|` of a column; above it a `ResidualWarning` carries it
+        method : "factor" (kept for later calls with the same matrix), "cg" (Jacobi-preconditioned
+            conjugate gradients), or "auto"; `Solution.method` says which it was
+
+        >>> import scipy.sparse as sp
+        >>> path = Operator.laplacian(sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+        >>> path.solve(np.array([1.0, 0, 0]), diagonal=1.0)[0].round(3).tolist()
+        [0.625, 0.25, 0.125]
+        """
+        return self._solver(self, B, diagonal, weight, x0, tol, method)
+
+
+def _checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    kind = np.dtype(dtype)
+    if kind not in (np.float32, np.float64):
+        raise InputError(f"dtype {kind} for an operator; use float32 or float64")
+    return kind
+
+
+def _checked_pattern(matrix: Compressed) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    # Row pointers grow beyond 2^31 entries; there are few of them. The indices stay where they lie.
+    return np.ascontiguousarray(matrix.indptr, dtype=np.int64), np.asarray(matrix.indices)
+
+
+def _as(values: Any, kind: np.dtype[Any]) -> Block:
+    return np.ascontiguousarray(values, dtype=kind)

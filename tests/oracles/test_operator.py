@@ -1,0 +1,328 @@
+"""The operator against dense matrices and numpy's solver, on small graphs of every kind."""
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querist.errors import InputError, QueristError, ResidualWarning
+from querist.graph.graph import Graph
+from querist.graph.laplacian import laplacian
+from querist.operator import Operator, empty_block, fill, kernels, solve, threads
+from querist.types import Floats
+
+
+@st.composite
+def adjacencies(draw: st.DrawFn, most: int = 14) -> Floats:
+    """Weighted or not, signed or not, with isolated nodes and hubs."""
+    n = draw(st.integers(1, most))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    S = np.triu(rng.uniform(0.2, 5, (n, n)) * (rng.random((n, n)) < draw(st.floats(0.0, 0.9))), 1)
+    if draw(st.booleans()):
+        S *= np.where(rng.random((n, n)) < 0.4, -1, 1)
+    return np.asarray(S + S.T)
+
+
+def dense_laplacian(S: Floats, normalised: bool) -> Floats:
+    d = np.abs(S).sum(axis=1)
+    if not normalised:
+        return np.asarray(np.diag(d) - S)
+    root = np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1)), 0)
+    return np.asarray(np.diag((d > 0).astype(float)) - root[:, None] * S * root)
+
+
+dtypes = st.sampled_from([np.float32, np.float64])
+
+
+@given(adjacencies(), st.booleans(), dtypes, st.integers(1, 9), st.integers(1, 4))
+def test_products_are_those_of_the_dense_matrix(
+    S: Floats, normalised: bool, dtype: Any, k: int, parts: int
+) -> None:
+    L = dense_laplacian(S, normalised)
+    M = Operator.laplacian(sp.csr_array(S), normalised=normalised, dtype=dtype, threads=parts)
+    rng = np.random.default_rng(k)
+    X, Z = rng.standard_normal((2, len(S), k)).astype(dtype)
+    close = {"atol": 1e-12 if dtype == np.float64 else 2e-5 * max(1, np.abs(L).max())}
+    np.testing.assert_allclose(M.matmat(X), L @ X, **close)
+    np.testing.assert_allclose(M.matmat(X[:, 0]), L @ X[:, 0], **close)
+    np.testing.assert_allclose(M.diagonal(), np.diag(L), **close)
+    expected = 0.5 * L @ X - 2 * X + 0.25 * Z
+    np.testing.assert_allclose(M.combine(X, Z.copy(), scale=0.5, shift=-2, previous=0.25), expected, **close)
+    assert M.matmat(X).dtype == dtype
+    assert (M.n, M.shape, M.nnz) == (len(S), S.shape, np.count_nonzero(S))
+    same = Operator.symmetric(sp.csr_array(L), dtype=dtype)
+    np.testing.assert_allclose(same.matmat(X), L @ X, **close)
+    np.testing.assert_allclose(same.diagonal(), np.diag(L), **close)
+
+
+def random_graph(n: int, degree: float, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    i, j = rng.integers(0, n, (2, int(n * degree / 2)))
+    S = sp.coo_array((rng.uniform(0.5, 2, i.size), (i, j)), shape=(n, n)).tocsr()
+    S = sp.csr_array(S + S.T)
+    S.setdiag(0)
+    S.eliminate_zeros()
+    return sp.csr_array(S)
+
+
+def test_threads_do_not_change_a_bit_and_scipy_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    S = random_graph(3000, 12)
+    X = np.random.default_rng(0).standard_normal((3000, 40))
+    alone = Operator.laplacian(S, normalised=True, threads=1).matmat(X)
+    calls = []
+    monkeypatch.setattr(threads, "SMALL", 1)
+    monkeypatch.setattr(
+        "querist.operator.value.combine_rows", lambda *a: (calls.append(1), kernels.combine_rows(*a))
+    )
+    for parts in (2, 3, 7):
+        calls.clear()
+        together = Operator.laplacian(S, normalised=True, threads=parts).matmat(X)
+        assert len(calls) == parts
+        np.testing.assert_array_equal(alone, together)
+    np.testing.assert_allclose(alone, laplacian(Graph(S), normalised=True) @ X, atol=1e-12)
+
+
+def test_cuts_share_the_work_of_a_hub() -> None:
+    star = sp.csr_array(nx.to_scipy_sparse_array(nx.star_graph(1000)))
+    bounds = threads.cuts(star.indptr.astype(np.int64), 4)
+    assert bounds[0] == 0
+    assert bounds[-1] == 1001
+    assert bounds == sorted(bounds)
+    work = np.diff(star.indptr[bounds] + np.array(bounds))
+    assert work.max() <= 0.34 * work.sum()  # the hub alone is a third and cannot be cut
+
+
+def test_memory_mapped_arrays_with_int64_pointers_are_not_copied(tmp_path: Path) -> None:
+    S = random_graph(400, 6)
+    parts = {"indptr": S.indptr.astype(np.int64), "indices": S.indices.astype(np.int64), "data": S.data}
+    for name, array in parts.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    mapped = SimpleNamespace(**{name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in parts})
+    M = Operator.laplacian(mapped)
+    for ours, theirs in ((M.values, mapped.data), (M.indices, mapped.indices), (M.indptr, mapped.indptr)):
+        assert np.shares_memory(ours, theirs)
+    X = np.random.default_rng(0).standard_normal((400, 5))
+    expected = laplacian(Graph(S)) @ X
+    np.testing.assert_allclose(M.matmat(X), expected, atol=1e-12)
+    for options in ({"normalised": True}, {"dtype": np.float32}):
+        np.testing.assert_array_equal(
+            Operator.laplacian(mapped, **options).matmat(X), Operator.laplacian(S, **options).matmat(X)
+        )
+
+
+def test_several_threads_of_the_caller_may_use_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "SMALL", 1)
+    M = Operator.laplacian(random_graph(2000, 8), threads=3)
+    blocks = np.random.default_rng(0).standard_normal((8, 2000, 6))
+    with ThreadPoolExecutor(8) as pool:
+        for block, found in zip(blocks, pool.map(M.matmat, blocks), strict=True):
+            np.testing.assert_array_equal(found, M.matmat(block))
+
+
+# -- solving -----------------------------------------------------------------------------------------
+
+
+@given(
+    adjacencies(), st.booleans(), st.sampled_from(["factor", "cg", "auto"]), st.floats(0, 20), st.booleans()
+)
+def test_solutions_are_those_of_numpy(
+    S: Floats, normalised: bool, method: str, weight: float, warm: bool
+) -> None:
+    rng = np.random.default_rng(len(S))
+    n, q = len(S), rng.uniform(0.1, 3, len(S))
+    B, x0 = rng.standard_normal((2, n, 3))
+    B[:, 1] = 0  # a column of zeros has the solution 0
+    A = np.diag(q) + weight * dense_laplacian(S, normalised)
+    M = Operator.laplacian(sp.csr_array(S), normalised=normalised)
+    X, how = M.solve(B, diagonal=q, weight=weight, x0=x0 if warm else None, tol=1e-11, method=method)
+    np.testing.assert_allclose(X, np.linalg.solve(A, B), atol=1e-7)
+    assert how.residual <= 1e-11
+    assert how.method == ("factor" if method == "auto" else method)
+    x, _ = M.solve(B[:, 0], diagonal=q, weight=weight, tol=1e-11, method=method)
+    np.testing.assert_allclose(x, X[:, 0], atol=1e-7)
+
+
+def test_zeros_on_the_diagonal_are_fine_where_the_component_is_held() -> None:
+    path = sp.csr_array(nx.to_scipy_sparse_array(nx.path_graph(5)))
+    held = np.array([1.0, 0, 0, 0, 1])
+    A = np.diag(held) + dense_laplacian(path.toarray().astype(float), False)
+    B = np.arange(10.0).reshape(5, 2)
+    for method in ("factor", "cg"):
+        X, _ = Operator.laplacian(path).solve(B, diagonal=held, tol=1e-12, method=method)
+        np.testing.assert_allclose(X, np.linalg.solve(A, B), atol=1e-9)
+    apart = sp.csr_array(nx.to_scipy_sparse_array(nx.disjoint_union(nx.path_graph(3), nx.path_graph(2))))
+    with pytest.raises(InputError, match="singular"):
+        Operator.laplacian(apart).solve(B, diagonal=np.array([1.0, 0, 0, 0, 0]))
+    with pytest.raises(InputError, match="4 components"):
+        Operator.laplacian(apart).solve(B, diagonal=np.array([1.0, 0, 0, 0, 0]), weight=0.0)
+
+
+def test_the_choice_is_made_by_size_and_shape_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "FACTOR_WORK", 1e5)
+    tree = Operator.laplacian(sp.csr_array(nx.to_scipy_sparse_array(nx.balanced_tree(2, 8))))
+    filled = Operator.laplacian(random_graph(500, 12))
+    small = Operator.laplacian(random_graph(50, 12))
+    ask = {"diagonal": 1.0, "weight": 2.0, "tol": 1e-8}
+    methods = [M.solve(np.ones((M.n, 2)), **ask)[1].method for M in (tree, filled, small)]
+    assert methods == ["factor", "cg", "factor"]
+
+
+def test_a_factor_is_kept_and_a_new_diagonal_makes_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    real = solve.factorise
+    monkeypatch.setattr(solve, "factorise", lambda *a: (made.append(1), real(*a))[1])
+    M = Operator.laplacian(random_graph(200, 5))
+    B = np.random.default_rng(1).standard_normal((200, 2))
+    for diagonal, weight, total in ((1.0, 1.0, 1), (1.0, 1.0, 1), (2.0, 1.0, 2), (2.0, 3.0, 3)):
+        X, _ = M.solve(B, diagonal=diagonal, weight=weight)
+        assert len(made) == total
+        np.testing.assert_allclose(diagonal * X + weight * M.matmat(X), B, atol=1e-9)
+
+
+def test_a_warm_start_saves_steps_and_an_exact_one_takes_none() -> None:
+    M = Operator.laplacian(random_graph(2000, 8), dtype=np.float64)
+    B = np.random.default_rng(2).standard_normal((2000, 4))
+    ask = {"diagonal": 0.05, "weight": 1.0, "tol": 1e-8, "method": "cg"}
+    X, cold = M.solve(B, **ask)
+    _, warm = M.solve(B + 1e-4 * B[::-1], x0=X, **ask)
+    _, exact = M.solve(B, x0=X, **ask)
+    assert cold.iterations > warm.iterations > exact.iterations == 0
+
+
+def test_float32_reaches_what_float32_can() -> None:
+    S = random_graph(1500, 8)
+    B = np.random.default_rng(3).standard_normal((1500, 3))
+    exact, _ = Operator.laplacian(S).solve(B, diagonal=1.0, weight=5.0, tol=1e-12)
+    X, how = Operator.laplacian(S, dtype=np.float32).solve(B, diagonal=1.0, weight=5.0, tol=1e-5, method="cg")
+    assert X.dtype == np.float32
+    assert how.residual <= 1e-5
+    np.testing.assert_allclose(X, exact, atol=1e-4)
+
+
+def test_what_is_not_solved_is_a_warning_that_carries_the_residual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "ITERATIONS", 2)
+    monkeypatch.setattr(solve, "FACTOR_WORK", 10)
+    M = Operator.laplacian(random_graph(300, 8))
+    B = np.random.default_rng(4).standard_normal((300, 2))
+    with pytest.warns(ResidualWarning, match="above tol") as caught:
+        _, how = M.solve(B, diagonal=1e-3, tol=1e-10, method="cg")
+    assert isinstance(caught[0].message, ResidualWarning)
+    assert caught[0].message.residual == how.residual > 1e-10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X, how = M.solve(B, diagonal=1e-3, tol=1e-10)  # left to itself it finds another way
+    assert how.method == "cg, then factor"
+    np.testing.assert_allclose(1e-3 * X + M.matmat(X), B, atol=1e-8)
+
+
+# -- the door ----------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_used_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    S = random_graph(20, 4)
+    M = Operator.laplacian(S)
+    X = np.ones((20, 2))
+    for wrong in (
+        lambda: Operator.laplacian(S, dtype=np.int32),
+        lambda: M.matmat(np.ones((19, 2))),
+        lambda: M.matmat(X, out=X),
+        lambda: M.matmat(X, out=np.empty((20, 2), dtype=np.float32)),
+        lambda: M.matmat(X, out=np.empty((20, 3))),
+        lambda: M.solve(X, diagonal=-1.0),
+        lambda: M.solve(X, diagonal=1.0, weight=-1.0),
+        lambda: M.solve(X, diagonal=np.nan),
+        lambda: M.solve(X * np.nan, diagonal=1.0),
+        lambda: M.solve(X[:5], diagonal=1.0),
+        lambda: M.solve(X, diagonal=1.0, x0=X[:, :1]),
+        lambda: M.solve(X, diagonal=0.0),
+        lambda: M.solve(X, diagonal=1.0, method="direct"),
+    ):
+        with pytest.raises(QueristError):
+            wrong()
+    monkeypatch.setenv("QUERIST_THREADS", "many")
+    with pytest.raises(InputError, match="QUERIST_THREADS"):
+        Operator.laplacian(S).matmat(X)
+    monkeypatch.setenv("QUERIST_THREADS", "3")
+    assert threads.available() == 3
+
+
+INTERRUPTED = """
+import numpy as np, os, signal, sys, threading
+from querist.operator import Operator
+import scipy.sparse as sp
+n = 20000
+S = sp.random_array((n, n), density=1e-3, format="csr", rng=np.random.default_rng(0))
+M = Operator.laplacian(sp.csr_array(S + S.T), threads=2)
+X = np.ones((n, 64))
+M.matmat(X)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    while True:
+        out = M.matmat(X)
+except KeyboardInterrupt:
+    pass
+print(np.array_equal(M.matmat(X), out))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
+def test_an_interrupt_leaves_nothing_broken() -> None:
+    assert signal.getsignal(signal.SIGINT) is not None
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.strip() == "True", done.stderr
+
+
+# -- what a factor would cost ------------------------------------------------------------------------
+
+
+@given(adjacencies(), st.integers(0, 5))
+def test_fill_is_that_of_a_dense_elimination(S: Floats, seed: int) -> None:
+    n = len(S)
+    order = np.random.default_rng(seed).permutation(n)
+    pattern = sp.csr_array(S)
+    place, parent, counts = (np.empty(n, dtype=np.int64) for _ in range(3))
+    place[order] = np.arange(n)
+    mark = np.full(n, -1)
+    indptr = pattern.indptr.astype(np.int64)
+    total = fill.count_fill(indptr, pattern.indices, order, place, parent, mark, counts, 10**9)
+    # Eliminating a node joins all its later neighbours.
+    full = (S != 0)[np.ix_(order, order)]
+    for k in range(n):
+        later = np.flatnonzero(full[k, k + 1 :]) + k + 1
+        full[np.ix_(later, later)] = True
+    expected = [int(full[k, k + 1 :].sum()) for k in range(n)]
+    np.testing.assert_array_equal(counts, expected)
+    assert total == sum(expected)
+
+
+def test_counting_stops_at_the_limit_and_takes_the_better_order() -> None:
+    complete = sp.csr_array(nx.to_scipy_sparse_array(nx.complete_graph(200)))
+    assert not fill.fill(complete, 100).known
+    assert fill.fill(complete, 10**6).entries == 200 * 199 // 2
+    star = sp.csr_array(nx.to_scipy_sparse_array(nx.star_graph(99)))
+    assert fill.fill(star, 10**6) == fill.Fill(99, 99.0, True)
+    path = sp.csr_array(nx.to_scipy_sparse_array(nx.path_graph(100)))
+    assert fill.fill(path, 10**6).entries == 99
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_block_starts_on_a_cache_line(dtype: Any) -> None:
+    for shape in ((3, 5), (1000, 48), (1, 1)):
+        block = empty_block(shape, dtype)
+        assert block.ctypes.data % 64 == 0
+        assert (block.shape, block.dtype, block.flags.c_contiguous) == (shape, dtype, True)
+        block[:] = 1
