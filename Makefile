@@ -1,11 +1,11 @@
 # Every target sets up its own environment in .venv; nothing else is needed but Python 3.11+ and make.
 PYTHON ?= python3
 EXTRAS ?= dev
+comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
-comma := ,
 
 .PHONY: demo test lint bench docs clean
 
@@ -13,7 +13,7 @@ demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
 
 test: lint $(DEV)  ## lint, types, import contract, then every test
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -21,8 +21,10 @@ lint: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(DEV)  ## ratios measured side by side, in one run, on one thread
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/online.py
+BENCHMARKS ?= online pounce embedding collective budgeted
+
+bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online ..." for some of them
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 docs: $(DEV)  ## every command in README and docs runs as printed
 	$(BIN)/python -m pytest tests/unit/docs

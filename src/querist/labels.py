@@ -4,13 +4,15 @@ A label is any hashable value. Unlabelled is `None`, a float NaN, or the value
 given as `missing`; its code is -1.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.types import Codes
+from querist.types import Bools, Codes, Floats
 
 UNLABELLED = -1
 
@@ -23,7 +25,9 @@ def plain(value: Any) -> Any:
 def is_missing(value: Any, missing: Hashable = None) -> bool:
     """Whether a (plain) label value means "unlabelled"."""
     try:
-        return value is None or bool(value != value) or (missing is not None and bool(value == missing))
+        # Only NaN differs from itself.
+        nan = bool(value != value)  # noqa: PLR0124
+        return value is None or nan or (missing is not None and bool(value == missing))
     except (TypeError, ValueError):
         # pandas.NA has no truth value, and an array has many.
         return type(value).__name__ == "NAType"
@@ -69,3 +73,182 @@ def encode(
 def decode(codes: Codes, classes: Sequence[Hashable]) -> list[Hashable | None]:
     """The user's label for every code; None where unlabelled."""
     return [None if c < 0 else classes[c] for c in codes]
+
+
+# -- the labels of a whole graph, in any form ------------------------------------
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """What is known of n nodes: `indicator` (n, K) holds 1 where a labelled node has a class.
+
+    `form` remembers how the labels came, so that answers go out the same way:
+    one "value" a node, a "set" of values a node, or a 0/1 "matrix".
+    """
+
+    indicator: Floats
+    classes: tuple[Hashable, ...]
+    form: Literal["value", "set", "matrix"] = "value"
+
+    @property
+    def labelled(self) -> Bools:
+        """(n,) whether a node is labelled: it has a class."""
+        return np.asarray(self.indicator.any(axis=1))
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a node may have several classes."""
+        return self.form != "value"
+
+
+def tabulate(
+    labels: Any,
+    nodes: Sequence[Hashable],
+    classes: Sequence[Hashable] | None = None,
+    missing: Hashable = None,
+) -> Labelling:
+    """Labels of the nodes in any form that people have.
+
+    Parameters
+    ----------
+    labels : one of
+        - a dict from node id to label; nodes it leaves out are unlabelled;
+        - a value a node, in the order of the nodes: list, array, series;
+        - a pandas Series whose index holds node ids: it counts by index, in any order and with
+          nodes left out. An index 0..n-1 counts by position;
+        - instead of values, sets of values: several labels a node. An empty set is unlabelled;
+        - an (n, K) 0/1 matrix, dense, sparse, nested lists or a data frame (its columns name the classes):
+          several labels a node. A row of zeros, or of NaN, is unlabelled.
+    nodes : the ids of the nodes, in order
+    classes : in the order of their codes; those that occur, by default
+    missing : the value that means "unlabelled", besides None and NaN
+
+    >>> tabulate({"ann": "cat", "cy": "dog"}, ["ann", "bob", "cy"]).indicator
+    array([[1., 0.],
+           [0., 0.],
+           [0., 1.]])
+    """
+    names, columns = None if classes is None else tuple(plain(c) for c in classes), None
+    if hasattr(labels, "index") and not callable(labels.index):
+        labels, columns = _by_index(labels, nodes)
+    if isinstance(labels, Mapping):
+        labels = _by_id(labels, nodes)
+    if isinstance(labels, list) and labels and all(isinstance(row, list | np.ndarray) for row in labels):
+        labels = _stacked(labels)
+    if sp.issparse(labels) or _is_matrix(labels):
+        matrix = _checked_matrix(labels, len(nodes))
+        own = names or columns or tuple(range(matrix.shape[1]))
+        if len(own) != matrix.shape[1]:
+            raise InputError(f"{matrix.shape[1]} columns of labels for {len(own)} classes; give one a class")
+        return Labelling(matrix, own, "matrix")
+    numbers = np.asarray(labels).ravel() if hasattr(labels, "__array__") else None
+    if numbers is not None and numbers.dtype.kind in "iuf" and len(numbers) == len(nodes) and names is None:
+        codes, own = _encode_numbers(numbers, missing)
+        return Labelling(one_hot(codes, len(own)), own)
+    values = numbers.tolist() if numbers is not None else list(labels)
+    if len(values) != len(nodes):
+        raise InputError(
+            f"{len(values)} labels for {len(nodes)} nodes; give one a node (None where unlabelled), or a "
+            "dict from node id to label"
+        )
+    if any(isinstance(value, set | frozenset) for value in values):
+        return _from_sets(values, names, missing)
+    codes, own = encode(values, names, missing)
+    return Labelling(one_hot(codes, len(own)), own)
+
+
+def one_hot(codes: Codes, n_classes: int) -> Floats:
+    """(n, K) with a 1 at each node's class; rows of unlabelled nodes are zero."""
+    indicator = np.zeros((codes.size, n_classes))
+    known = np.flatnonzero(codes != UNLABELLED)
+    indicator[known, codes[known]] = 1.0
+    return indicator
+
+
+def _encode_numbers(numbers: Any, missing: Hashable) -> tuple[Codes, tuple[Hashable, ...]]:
+    """`encode` for an array of numbers, a million at a time."""
+    known = ~np.isnan(numbers)
+    if missing is not None:
+        known &= numbers != missing
+    classes, inverse = np.unique(numbers[known], return_inverse=True)
+    codes = np.full(numbers.size, UNLABELLED, dtype=np.int64)
+    codes[known] = inverse
+    return codes, tuple(classes.tolist())
+
+
+def _by_id(labels: Mapping[Any, Any], nodes: Sequence[Hashable]) -> list[Any]:
+    known = set(nodes)
+    unknown = [node for node in labels if plain(node) not in known]
+    if unknown:
+        raise InputError(
+            f"labels for {len(unknown)} unknown nodes, e.g. {unknown[0]!r} (nodes are like {nodes[0]!r}); "
+            "mend the ids"
+        )
+    given = {plain(node): value for node, value in labels.items()}
+    return [given.get(node) for node in nodes]
+
+
+def _by_index(labels: Any, nodes: Sequence[Hashable]) -> tuple[Any, tuple[Hashable, ...] | None]:
+    """A pandas Series or data frame in the order of the nodes, and the names of its columns."""
+    columns = tuple(plain(c) for c in labels.columns) if hasattr(labels, "columns") else None
+    if list(labels.index) == list(range(len(nodes))):
+        return labels.to_numpy(), columns
+    row_of = {plain(node): row for row, node in enumerate(labels.index)}
+    if len(row_of) != len(labels):
+        raise InputError("the index of the labels names a node twice; give each node one row")
+    if unknown := row_of.keys() - set(nodes):
+        raise InputError(
+            f"the index of the labels holds {len(unknown)} unknown nodes, e.g. {next(iter(unknown))!r} "
+            f"(nodes are like {nodes[0]!r}); mend the ids, or reset the index of labels in the nodes' order"
+        )
+    rows = labels.to_numpy()
+    if columns is None:
+        return [rows[row_of[node]] if node in row_of else None for node in nodes], None
+    table = np.zeros((len(nodes), len(columns)))
+    known = [i for i, node in enumerate(nodes) if node in row_of]
+    table[known] = rows[[row_of[nodes[i]] for i in known]]
+    return table, columns
+
+
+def _stacked(rows: list[Any]) -> Any:
+    if len({len(row) for row in rows}) > 1:
+        raise InputError(
+            "rows of labels differ in length; give a 0/1 value a class, or a set of classes a node"
+        )
+    return np.array(rows)
+
+
+def _is_matrix(labels: Any) -> bool:
+    shape: tuple[int, ...] = getattr(labels, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
+
+
+def _checked_matrix(labels: Any, n: int) -> Floats:
+    try:
+        dense = sp.csr_array(cast(Any, labels)).toarray() if sp.issparse(labels) else labels
+        matrix = np.array(dense, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "a matrix of labels holds values that are no numbers; write 1 where a node has a class"
+        ) from None
+    if matrix.shape[0] != n:
+        raise InputError(f"{matrix.shape[0]} rows of labels for {n} nodes; give one a node")
+    matrix[np.isnan(matrix).all(axis=1)] = 0.0
+    if not np.isin(matrix, (0.0, 1.0)).all():
+        raise InputError(
+            "a matrix of labels holds other values than 0 and 1; write 1 where a node has a class, 0 where "
+            "not, and a row of zeros or NaN for an unlabelled node"
+        )
+    return matrix
+
+
+def _from_sets(values: list[Any], names: tuple[Hashable, ...] | None, missing: Hashable) -> Labelling:
+    sets = [
+        tuple(v) if isinstance(v, set | frozenset) else () if is_missing(plain(v), missing) else (v,)
+        for v in values
+    ]
+    rows = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
+    codes, own = encode([value for members in sets for value in members], names, missing)
+    indicator = np.zeros((len(sets), len(own)))
+    indicator[rows[codes >= 0], codes[codes >= 0]] = 1.0
+    return Labelling(indicator, own, "set")

@@ -1,0 +1,123 @@
+"""`querist classify`: label a whole graph from a few labels, on several draws of them."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from querist.cli import options
+from querist.cli.data import read_graph
+from querist.cli.screen import print_json, print_line, print_table, progress
+
+if TYPE_CHECKING:
+    from querist.collective.trials import Trials
+
+METHODS = (
+    "gmnr",
+    "mrgm",
+    "plsa",
+    "wvrn",
+    "ica",
+    "semiica",
+    "lnp",
+    "icml",
+    "harmonic",
+    "label_propagation",
+    "label_spreading",
+    "diffusion",
+    "pagerank",
+    "consistency",
+)
+"""The names in `querist.CLASSIFIERS`, for a help text that must not load them; a test keeps the two equal."""
+
+APART = ("classes", "missing", "progress")
+"""Parameters of a classifier that are not for `--set`: they come with the data."""
+
+
+def classify(
+    data: options.Data,
+    method: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(METHODS)}.")] = "gmnr",
+    labelled: Annotated[
+        float, typer.Option(help="Share of each class that is labelled, rounded up: 0.05 is 5 %.")
+    ] = 0.05,
+    trials: Annotated[int, typer.Option(min=1, help="Draws of the labelled nodes.")] = 10,
+    seed: options.Seed = 0,
+    settings: options.Settings = None,
+    component: options.Part = options.Component.ALL,
+    nodes: options.Nodes = None,
+    as_json: options.Json = False,
+) -> None:
+    """Label a whole graph at once from a few labels, and count how many of the others are right.
+
+    In every trial a share of each class is drawn and labelled; the other nodes are the test. Over the trials
+    it reports the mean and the standard deviation (of these trials, ddof = 0). A node that no label reaches
+    is answered with the commonest class among the labels.
+    """
+    from querist import CLASSIFIERS
+    from querist.collective.trials import run_trials
+    from querist.errors import UnknownNameError
+    from querist.metrics import measure
+    from querist.parameters import effective, read_settings
+
+    if method not in CLASSIFIERS:
+        raise UnknownNameError.of("method", method, CLASSIFIERS)
+    factory = CLASSIFIERS[method]
+    chosen = read_settings(factory, settings or [], APART)
+    with progress() as show:
+        graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
+
+        def shown(done: int, total: int) -> None:
+            show("trials", done / total, f"{done} of {total}")
+
+        found = run_trials(
+            graph, factory, chosen, measure, labelled=labelled, trials=trials, seed=seed, progress=shown
+        )
+    report = {
+        "method": method,
+        "dataset": graph.name,
+        "nodes": graph.n_nodes,
+        "classes": graph.n_classes,
+        "labelled": labelled,
+        "trials": trials,
+        "seed": seed,
+        "parameters": effective(factory, chosen, APART),
+        **_numbers(found),
+    }
+    if as_json:
+        print_json(report)
+    else:
+        print_line(graph.describe())
+        _print_report(report, found)
+
+
+def _numbers(found: "Trials") -> dict[str, Any]:
+    metrics = {
+        name: {"mean": found.mean(name), "std": found.std(name), "runs": list(runs)}
+        for name, runs in found.metrics.items()
+    }
+    mean = sum(found.iterations) / len(found.iterations)
+    return {
+        **({"accuracy": metrics["accuracy"]} if "accuracy" in metrics else {}),
+        "metrics": metrics,
+        "reached": {"mean": sum(found.reached) / len(found.reached)},
+        "seconds": {"mean": sum(found.seconds) / len(found.seconds), "runs": list(found.seconds)},
+        "iterations": int(mean) if mean.is_integer() else mean,
+    }
+
+
+def _print_report(report: dict[str, Any], found: "Trials") -> None:
+    parameters = " ".join(f"{k}={v}" for k, v in report["parameters"].items() if v is not None)
+    least, most = min(found.labelled), max(found.labelled)
+    count = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    print_line(
+        f"{report['method']}, {parameters}\n{100 * report['labelled']:g} % of each class labelled "
+        f"({count} nodes), {report['trials']} trials, seed {report['seed']}\n"
+    )
+    rows = [
+        (name.replace("_", " "), f"{numbers['mean']:.4f} ± {numbers['std']:.4f}")
+        for name, numbers in report["metrics"].items()
+    ]
+    print_table(("", "mean ± std"), rows)
+    print_line(
+        f"{100 * report['reached']['mean']:.1f} % of the tested nodes reached; "
+        f"{report['seconds']['mean']:.2f} s a trial."
+    )

@@ -1,0 +1,1 @@
+"""THE WHOLE graph at once, from few labels."""

@@ -1,0 +1,202 @@
+"""What people would reach for instead, behind the same contract: thin adapters to real libraries.
+
+Each hands the graph and the labels of the seeds to the library's own estimator and reads off its
+probabilities. None of them uses attributes. They see only what a label can reach, without isolated nodes:
+the libraries divide by degrees, and answer an unreached node with a class.
+
+- scikit-learn: `LabelPropagation` and `LabelSpreading`, with the weights of the graph as their kernel;
+- scikit-network: `DiffusionClassifier` and `PageRankClassifier`;
+- networkx: `local_and_global_consistency`, which gives labels and no probabilities.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.collective.classifier import Classifier
+from querist.collective.problem import Outcome, Problem
+from querist.errors import InputError
+from querist.graph.harmonic import reached
+from querist.types import Codes, Floats, Sparse
+
+DENSE = 20_000
+"""Most nodes for scikit-learn's methods, whose kernel is a dense matrix."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LabelPropagation(Classifier):
+    """scikit-learn's `LabelPropagation` on the weights of the graph."""
+
+    max_iter: int = 1000
+    tol: float = 1e-3
+
+    def infer(self, problem: Problem) -> Outcome:
+        """Hand over, read off."""
+        from sklearn.semi_supervised import LabelPropagation as Peer
+
+        return _scikit_learn(problem, lambda S: Peer(kernel=_kernel(S), max_iter=self.max_iter, tol=self.tol))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LabelSpreading(Classifier):
+    """scikit-learn's `LabelSpreading` on the weights of the graph.
+
+    Parameters
+    ----------
+    alpha : how much a node follows its neighbours, between 0 and 1
+    """
+
+    alpha: float = 0.2
+    max_iter: int = 100
+    tol: float = 1e-3
+
+    def infer(self, problem: Problem) -> Outcome:
+        """Hand over, read off."""
+        from sklearn.semi_supervised import LabelSpreading as Peer
+
+        return _scikit_learn(
+            problem,
+            lambda S: Peer(kernel=_kernel(S), alpha=self.alpha, max_iter=self.max_iter, tol=self.tol),
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Diffusion(Classifier):
+    """scikit-network's `DiffusionClassifier`: heat that spreads from the labelled nodes.
+
+    Parameters
+    ----------
+    steps : of the diffusion
+    centring : whether temperatures are taken relative to their mean
+    """
+
+    steps: int = 10
+    centring: bool = True
+
+    def infer(self, problem: Problem) -> Outcome:
+        """Hand over, read off."""
+        return _scikit_network(
+            problem, lambda library: library.DiffusionClassifier(n_iter=self.steps, centering=self.centring)
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PageRank(Classifier):
+    """scikit-network's `PageRankClassifier`: a random walk a class that restarts at its labelled nodes.
+
+    Parameters
+    ----------
+    damping : the chance to go on walking
+    """
+
+    damping: float = 0.85
+
+    def infer(self, problem: Problem) -> Outcome:
+        """Hand over, read off."""
+        return _scikit_network(
+            problem, lambda library: library.PageRankClassifier(damping_factor=self.damping, solver="lanczos")
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Consistency(Classifier):
+    """networkx' `local_and_global_consistency`; every answer has probability 1.
+
+    Parameters
+    ----------
+    alpha : how much a node follows its neighbours, between 0 and 1
+    max_iter : steps
+    """
+
+    alpha: float = 0.99
+    max_iter: int = 30
+
+    def infer(self, problem: Problem) -> Outcome:
+        """Hand over, read off."""
+        try:
+            import networkx as nx
+            from networkx.algorithms.node_classification import local_and_global_consistency
+        except ImportError:
+            raise _absent("networkx") from None
+
+        def call(S: Sparse, codes: Codes) -> Floats:
+            network = nx.from_scipy_sparse_array(S)
+            known = {int(i): int(codes[i]) for i in np.flatnonzero(codes >= 0)}
+            nx.set_node_attributes(network, known, "label")
+            found = local_and_global_consistency(network, alpha=self.alpha, max_iter=self.max_iter)
+            return np.asarray(np.eye(int(codes.max()) + 1)[found])
+
+        return _handed_over(problem, call)
+
+
+Call: TypeAlias = Callable[[Sparse, Codes], Floats]
+"""From weights and codes, all of 0..k-1 among them and -1 where unlabelled, to (n, k) probabilities."""
+
+
+def _handed_over(problem: Problem, call: Call) -> Outcome:
+    """Call the library on the nodes that labels reach; rows sum to one, elsewhere are the labels' shares."""
+    heard = reached(problem.graph.adjacency, np.flatnonzero(problem.seeds))
+    rows = np.flatnonzero(heard & (problem.graph.degrees > 0))
+    seeds, known = problem.seeds[rows], problem.known.indicator[rows].argmax(axis=1)
+    present, compact = np.unique(known[seeds], return_inverse=True)
+    P = np.tile(problem.prior, (problem.graph.n_nodes, 1))
+    if present.size == 1:
+        P[rows] = np.eye(problem.n_classes)[present[0]]
+    elif rows.size:
+        codes = np.full(rows.size, -1, dtype=np.int64)
+        codes[seeds] = compact
+        part = np.zeros((rows.size, problem.n_classes))
+        part[:, present] = np.maximum(call(problem.graph.adjacency[rows][:, rows], codes), 0.0)
+        total = part.sum(axis=1, keepdims=True)
+        P[rows] = np.where(total > 0, part / np.where(total > 0, total, 1.0), problem.prior)
+    return Outcome(P, heard)
+
+
+def _scikit_learn(problem: Problem, make: Callable[[Sparse], Any]) -> Outcome:
+    if problem.graph.n_nodes > DENSE:
+        raise InputError(
+            f"{problem.graph.n_nodes:,} nodes; scikit-learn's kernel would be a dense matrix, and more than "
+            f"{DENSE:,} are refused. Take harmonic or diffusion instead"
+        )
+
+    def call(S: Sparse, codes: Codes) -> Floats:
+        from sklearn.exceptions import ConvergenceWarning
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # they stop where they are told
+            model = make(S).fit(np.arange(codes.size)[:, None], codes)
+        return np.asarray(model.label_distributions_)
+
+    return _handed_over(problem, call)
+
+
+def _kernel(S: Sparse) -> Callable[[Any, Any], Any]:
+    """A kernel over row numbers: the weights between nodes."""
+
+    def weights(first: Any, second: Any) -> Any:
+        return S[first[:, 0].astype(np.int64)][:, second[:, 0].astype(np.int64)].toarray()
+
+    return weights
+
+
+def _scikit_network(problem: Problem, make: Callable[[Any], Any]) -> Outcome:
+    try:
+        from sknetwork import classification
+    except ImportError:
+        raise _absent("scikit-network") from None
+
+    def call(S: Sparse, codes: Codes) -> Floats:
+        known = {int(i): int(codes[i]) for i in np.flatnonzero(codes >= 0)}
+        return np.asarray(make(classification).fit(sp.csr_matrix(S), known).predict_proba())
+
+    return _handed_over(problem, call)
+
+
+def _absent(library: str) -> InputError:
+    return InputError(
+        f"this method is {library}'s, which is not installed; install {library}, or take another"
+    )

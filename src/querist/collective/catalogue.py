@@ -1,0 +1,37 @@
+"""All classifiers of whole graphs by name.
+
+`CLASSIFIERS[name](**parameters)` makes one; each is a scikit-learn estimator with the contract of
+`querist.collective.classifier`. The second half are adapters to other libraries.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from querist.collective.adapters import Consistency, Diffusion, LabelPropagation, LabelSpreading, PageRank
+from querist.collective.classifier import Classifier
+from querist.collective.gmnr import GMNR, MRGM, PLSA
+from querist.collective.iterative import ICA, ICML, SemiICA
+from querist.collective.latent import LNP
+from querist.collective.relational import WVRN, Harmonic
+
+CLASSIFIERS: Mapping[str, type[Classifier]] = MappingProxyType(
+    {
+        "gmnr": GMNR,
+        "mrgm": MRGM,
+        "plsa": PLSA,
+        "wvrn": WVRN,
+        "ica": ICA,
+        "semiica": SemiICA,
+        "lnp": LNP,
+        "icml": ICML,
+        "harmonic": Harmonic,
+        "label_propagation": LabelPropagation,
+        "label_spreading": LabelSpreading,
+        "diffusion": Diffusion,
+        "pagerank": PageRank,
+        "consistency": Consistency,
+    }
+)
+
+NEED_ATTRIBUTES = frozenset({"gmnr", "mrgm", "plsa", "ica", "semiica", "lnp", "icml"})
+"""Methods that read attributes; all but lnp can take features="links" instead."""

@@ -1,0 +1,250 @@
+"""One contract for all classifiers of whole graphs, in scikit-learn's terms.
+
+    classifier = GMNR(lam=5).fit(graph, labels)
+    classifier.labels_, classifier.probabilities_, classifier.reached_, classifier.history_
+
+A method is a subclass with its parameters as fields and one function, `infer`, from a
+`Problem` to an `Outcome`. Everything else is here: reading graph and labels, one-against-all
+for methods that know one class a node (binary relevance), clamping the seeds, deciding.
+
+In scikit-learn's eyes a graph is a *pairwise* input: a square matrix whose rows and columns are
+nodes. `fit(adjacency[train][:, train], y)` and `predict(adjacency[test][:, train])` are what its
+model selection does with such an input; the second asks about nodes that were not there, and each
+is answered by the weighted vote of the fitted nodes that it is joined to. To select among
+parameters with the whole graph in sight, use `OnGraph`.
+"""
+
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from querist.collective.problem import Outcome, Problem, Progress, pose, smoothness
+from querist.collective.threshold import Threshold, decide
+from querist.errors import InputError
+from querist.graph import Graph
+from querist.graph.harmonic import reached
+from querist.types import Bools, Floats
+
+
+@dataclass(frozen=True)
+class History:
+    """(iterations,) the objective after each iteration, and the largest change of a probability in it.
+
+    A method without an objective of its own reports `-tr P'LP`, the smoothness of the answer.
+    """
+
+    objective: Floats
+    change: Floats
+
+    def __len__(self) -> int:
+        return int(self.change.size)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Labels a whole graph from a few labels.
+
+    Parameters
+    ----------
+    classes : in the order of the columns; those that occur, by default
+    missing : the label that means "unlabelled", besides None and NaN
+    threshold : with several labels a node, "max_drop" or a number: the least score of a class
+    top_k : with several labels a node, how many classes each gets, instead of a threshold
+    progress : called with (iterations done, change in the last one)
+
+    After `fit`
+    -----------
+    probabilities_ : (n, K); rows sum to one, except for several labels a node under one-against-all
+    labels_ : (n,) in the user's own terms, None where not reached; several labels a node come as
+        they were given: a 0/1 matrix, or sets
+    reached_ : (n,) False where no label could reach the node; its probabilities are the labels' shares
+    history_ : `History`
+    classes_ : (K,) what the columns stand for
+    """
+
+    several: ClassVar[bool] = False
+    """Whether the method itself knows nodes with several classes."""
+
+    classes: Sequence[Hashable] | None = None
+    missing: Hashable = None
+    threshold: Threshold = "max_drop"
+    top_k: int | None = None
+    progress: Progress | None = None
+
+    # -- what a method says -------------------------------------------------------
+
+    def infer(self, problem: Problem) -> Outcome:
+        """The answer of the method; rows of seeds are overwritten afterwards."""
+        raise NotImplementedError
+
+    # -- the contract ---------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, attributes: Any = None) -> Self:
+        """Label the nodes of the graph `X` (whatever `as_graph` takes) from the labels `y`.
+
+        `y` is anything that `querist.labels.tabulate` reads: a dict by node id, a value a node with
+        unlabelled ones missing, a pandas Series, a 0/1 matrix; the graph's own labels by default.
+        `attributes` (n, M) are those of the graph by default.
+        """
+        problem = pose(X, y, attributes, self.classes, self.missing)
+        _warn_of_minus_one(problem)
+        outcome = self.infer(problem) if self.several or not problem.multilabel else self._relevance(problem)
+        P = _settled(problem, outcome)
+        self.probabilities_, self.reached_ = P, outcome.reached | problem.seeds
+        objective = outcome.objective if len(outcome.objective) else [smoothness(problem.graph, P)]
+        change = outcome.change if len(outcome.change) else [float(abs(P - problem.rows).max())]
+        self.history_ = History(np.array(objective, dtype=np.float64), np.array(change, dtype=np.float64))
+        self.n_iter_ = len(self.history_)
+        self.classes_ = _as_array(problem.known.classes)
+        self.n_features_in_ = problem.graph.n_nodes
+        self.problem_ = problem
+        for name, value in outcome.details.items():
+            setattr(self, f"{name}_", value)
+        self.labels_ = self._labels(P, self.reached_, keep=problem.seeds)
+        return self
+
+    def predict(self, X: Any = None) -> Any:
+        """The labels of the fitted nodes; or of new ones, from an (m, n) matrix of weights to the fitted."""
+        self._check_fitted()
+        if X is None or self._is_own(X):
+            return self.labels_
+        P, heard = self._vote(X)
+        return self._labels(P, heard)
+
+    def predict_proba(self, X: Any = None) -> Floats:
+        """(m, K) as `predict`; a node that is joined to no reached node gets the labels' shares."""
+        self._check_fitted()
+        return self.probabilities_ if X is None or self._is_own(X) else self._vote(X)[0]
+
+    def fit_predict(self, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
+        """`fit`, then the labels."""
+        return self.fit(X, y, attributes=attributes).labels_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _relevance(self, problem: Problem) -> Outcome:
+        """Binary relevance: an independent problem a class (mrgm15, section 4.5)."""
+        seeds, n = problem.seeds, problem.graph.n_nodes
+        scores = np.empty((n, problem.n_classes))
+        heard = reached(problem.graph.adjacency, np.flatnonzero(seeds))
+        parts: list[Outcome] = []
+        for k in range(problem.n_classes):
+            own = problem.one_against_all(k)
+            if own.prior.max() == 1.0:  # all seeds agree about this class
+                scores[:, k] = own.prior[1]
+                continue
+            one = self.infer(own)
+            scores[:, k] = _settled(own, one)[:, 1]
+            heard = heard | one.reached
+            parts.append(one)
+        objective, change = _together(parts)
+        return Outcome(scores, heard, objective, change, separate=True)
+
+    def _labels(self, P: Floats, heard: Bools, keep: Bools | None = None) -> Any:
+        """Probabilities as labels in the user's terms; those to keep as they were given."""
+        known = self.problem_.known
+        if not known.multilabel:
+            labels = self.classes_[P.argmax(axis=1)]
+            if heard.all():
+                return labels
+            return np.where(heard, labels.astype(object), None)
+        chosen = decide(P, self.threshold, self.top_k) & heard[:, None]
+        if keep is not None:
+            chosen[keep] = known.indicator[keep] > 0
+        if known.form == "matrix":
+            return chosen.astype(np.int64)
+        sets = np.empty(len(P), dtype=object)
+        sets[:] = [frozenset(known.classes[k] for k in np.flatnonzero(row)) for row in chosen]
+        return sets
+
+    def _is_own(self, X: Any) -> bool:
+        graph = self.problem_.graph
+        if isinstance(X, Graph):
+            if X.n_nodes != graph.n_nodes:
+                raise InputError(
+                    f"a graph of {X.n_nodes} nodes for a classifier fitted to {graph.n_nodes}; fit it to "
+                    "this graph, or give the weights from new nodes to the fitted ones"
+                )
+            return True
+        matrix: Any = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        if matrix.shape != graph.adjacency.shape:
+            return False
+        own: Any = sp.csr_array(matrix, dtype=np.float64)
+        own.setdiag(0.0)
+        return bool(abs(own - graph.adjacency).sum() == 0)
+
+    def _vote(self, X: Any) -> tuple[Floats, Bools]:
+        W = _checked_weights(X, self.n_features_in_, type(self).__name__)
+        total = np.asarray(W @ self.reached_.astype(np.float64)).ravel()
+        votes = np.asarray(W @ (self.probabilities_ * self.reached_[:, None]))
+        heard = total > 0
+        P = np.where(heard[:, None], votes / np.where(heard, total, 1.0)[:, None], self.problem_.prior)
+        return P, heard
+
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "probabilities_")
+
+
+def _together(parts: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+    """The sum of the objectives and the largest change of several problems; a finished one stands still."""
+    told = [part for part in parts if len(part.objective) and len(part.change)]
+    rounds = range(max((len(part.change) for part in told), default=0))
+    objective = [float(sum(part.objective[min(t, len(part.objective) - 1)] for part in told)) for t in rounds]
+    change = [max(part.change[t] if t < len(part.change) else 0.0 for part in told) for t in rounds]
+    return objective, change
+
+
+def _settled(problem: Problem, outcome: Outcome) -> Floats:
+    """The answer with every promise kept: seeds as given, the labels' shares where no label reached."""
+    P = np.where(outcome.reached[:, None], outcome.P, problem.prior).astype(outcome.P.dtype)
+    given = problem.known.indicator if outcome.separate else problem.rows
+    P[problem.seeds] = given[problem.seeds]
+    return P
+
+
+def _as_array(classes: Sequence[Hashable]) -> Any:
+    """Classes as an array that NumPy does not rearrange: tuples stay single values."""
+    array: Any = np.array(classes) if not any(isinstance(c, tuple) for c in classes) else None
+    if array is None or (array.dtype.kind in "US" and not all(isinstance(c, str | bytes) for c in classes)):
+        array = np.empty(len(classes), dtype=object)
+        array[:] = list(classes)
+    return array
+
+
+def _checked_weights(X: Any, n: int, who: str) -> Any:
+    sparse = sp.issparse(X)
+    W: Any = sp.csr_array(cast(Any, X), dtype=np.float64) if sparse else np.asarray(X, dtype=np.float64)
+    if W.ndim != 2 or W.shape[1] != n:
+        raise InputError(
+            f"X has {W.shape[-1]} features, but {who} is expecting {n} features as input: the weights from "
+            f"each new node to the {n} fitted ones. Reshape your data to (m, {n})"
+        )
+    values = W.data if sparse else W
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InputError("weights to the fitted nodes hold negative, NaN or inf values; give 0 or more")
+    return W
+
+
+def _warn_of_minus_one(problem: Problem) -> None:
+    if -1 in problem.known.classes and problem.seeds.all():
+        warnings.warn(
+            "every node is labelled, some with the class -1; if -1 means unlabelled, pass missing=-1",
+            UserWarning,
+            stacklevel=3,
+        )

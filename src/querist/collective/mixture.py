@@ -1,0 +1,185 @@
+"""The generative core of PLSA, GMNR and MRGM: one pass over the counts (mrgm15, section 3).
+
+A node is a bag of words drawn from a mixture of class distributions. Letters:
+
+- `X` (n, M) counts `n(x, w)`, sparse; `rho` their row sums;
+- `Y` (n, K) `P(c|x)`; `F` (M, K) `P(w|c)`, columns sum to one;
+- `q = sum_k Y_ik F_jk` the likelihood of word j at node i.
+
+The posterior `P(c|x,w) = Y_ik F_jk / q` (eq. 8) has N M K entries and is never
+stored. One pass over the non-zeros forms what the two M-steps need of it:
+
+    Z_ik = sum_j X_ij Y_ik F_jk / q,     G_jk = sum_i X_ij Y_ik F_jk / q,
+
+then `F ~ G` (eq. 9), and `Z` is the right side of the system for `Y` (eq. 10, read
+without its log: the derivation at eq. 19 has none).
+
+A non-zero whose likelihood vanishes has no posterior. `zero="post"` lets the present
+`P(c|x)` stand in for it, `zero="skip"` leaves the word out; it is no part of the
+likelihood either way.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from querist.compiled import compiled
+from querist.types import Floats, Sparse
+
+Zero: TypeAlias = Literal["post", "skip"]
+
+BLOCK = 2_000_000
+"""Non-zeros a block of rows. Blocks depend on the data alone, so that sums do too, whatever the cores."""
+
+MOST_BLOCKS = 8
+"""Each block has a `G` of its own."""
+
+
+@compiled
+def em_pass(
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    first: int,
+    last: int,
+    Y: Any,
+    F: Any,
+    floor: float,
+    post: bool,
+    with_loglik: bool,
+    scratch: Any,
+    Z: Any,
+    G: Any,
+) -> float:
+    """Rows first..last-1: fill `Z`, add to `G`, return the log-likelihood of `Y` and `F`.
+
+    `floor` is the likelihood below which `X/q` would overflow; `scratch` is (K + 1,).
+    """
+    K = Y.shape[1]
+    loglik = 0.0
+    for i in range(first, last):
+        y, z = Y[i], Z[i]
+        for k in range(K):
+            z[k] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            x = data[p]
+            if x == 0:
+                continue
+            f, g = F[indices[p]], G[indices[p]]
+            # Sums and shares pass through scratch, so that single precision stays single.
+            q = y[0] * f[0]
+            scratch[0] = q
+            for k in range(1, K):
+                scratch[k] = y[k] * f[k]
+                q += scratch[k]
+            if q > floor:
+                scratch[K] = x / q
+                for k in range(K):
+                    v = scratch[K] * scratch[k]
+                    z[k] += v
+                    g[k] += v
+                if with_loglik:
+                    loglik += x * np.log(q)
+            elif post:
+                scratch[K] = x
+                for k in range(K):
+                    v = scratch[K] * y[k]
+                    z[k] += v
+                    g[k] += v
+    return loglik
+
+
+@compiled
+def loglik_pass(
+    indptr: Any, indices: Any, data: Any, first: int, last: int, Y: Any, F: Any, floor: float
+) -> float:
+    """`sum X_ij log q_ij` over the rows first..last-1 and the non-zeros with a likelihood."""
+    K = Y.shape[1]
+    loglik = 0.0
+    for i in range(first, last):
+        y = Y[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            f = F[indices[p]]
+            q = 0.0
+            for k in range(K):
+                q += y[k] * f[k]
+            if q > floor and data[p] != 0:
+                loglik += data[p] * np.log(q)
+    return loglik
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A count matrix as the passes want it: CSR, cut into blocks of rows for as many threads."""
+
+    X: Sparse
+
+    @cached_property
+    def rho(self) -> Floats:
+        """(n,) counts a node."""
+        return np.asarray(self.X.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def cuts(self) -> list[tuple[int, int]]:
+        """Blocks of rows with about equally many non-zeros."""
+        blocks = min(MOST_BLOCKS, max(1, self.X.nnz // BLOCK))
+        goals = np.linspace(0, self.X.nnz, blocks + 1)[1:-1]
+        edges = [0, *np.searchsorted(self.X.indptr, goals).tolist(), self.X.shape[0]]
+        return list(pairwise(edges))
+
+    def expect(
+        self, Y: Floats, F: Floats, zero: Zero = "post", loglik: bool = True
+    ) -> tuple[Floats, Floats, float]:
+        """`Z` (n, K), `G` (M, K) and the log-likelihood of the parameters that came in."""
+        X, K, floor = self.X, Y.shape[1], _floor(Y.dtype)
+        Z = np.empty_like(Y)
+        # Sums over a million rows lose digits in single precision; G is small.
+        parts = [np.zeros((X.shape[1], K)) for _ in self.cuts]
+
+        def work(block: int) -> float:
+            scratch = np.empty(K + 1, dtype=Y.dtype)
+            where = (X.indptr, X.indices, X.data, *self.cuts[block])
+            return em_pass(*where, Y, F, floor, zero == "post", loglik, scratch, Z, parts[block])
+
+        total = sum(_each_block(work, len(self.cuts)))
+        return Z, sum(parts[1:], parts[0]), total
+
+    def loglik(self, Y: Floats, F: Floats) -> float:
+        """The log-likelihood of the counts (eq. 2)."""
+
+        def work(block: int) -> float:
+            where = (self.X.indptr, self.X.indices, self.X.data, *self.cuts[block])
+            return loglik_pass(*where, Y, F, _floor(Y.dtype))
+
+        return float(sum(_each_block(work, len(self.cuts))))
+
+
+def initial_words(counts: Counts, indicator: Floats, smooth: float) -> Floats:
+    """(M, K) `P(w|c)` from the labelled rows, `smooth` added to every count of a word and a class."""
+    seen = np.asarray(counts.X.T @ indicator) + smooth
+    return share(seen)
+
+
+def share(G: Floats) -> Floats:
+    """Columns scaled to sum to one (eq. 9); a class without a single word stays at zero."""
+    total = G.sum(axis=0)
+    return np.asarray(G / np.where(total > 0, total, 1.0))
+
+
+def _floor(dtype: Any) -> float:
+    """Likelihoods are above this; `count/q` stays finite for counts up to a million."""
+    return float(np.finfo(dtype).tiny) * 1e7
+
+
+def _each_block(work: Callable[[int], float], blocks: int) -> list[float]:
+    cores = min(os.cpu_count() or 1, blocks)
+    if cores == 1:
+        return [work(block) for block in range(blocks)]
+    with ThreadPoolExecutor(cores) as pool:
+        return list(pool.map(work, range(blocks)))

@@ -1,0 +1,151 @@
+"""What a classifier is asked, and what it answers: two frozen values between the door and the maths."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.collective.mixture import Counts
+from querist.errors import InputError
+from querist.graph import Graph, as_graph
+from querist.labels import Labelling, tabulate
+from querist.types import Bools, Floats, Sparse
+
+Features: TypeAlias = Literal["attributes", "links"]
+Progress: TypeAlias = Callable[[int, float], None]
+"""Called with (iterations done, change in the last one)."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A graph, and the classes of a few of its nodes (the seeds)."""
+
+    graph: Graph
+    known: Labelling
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.known.classes)
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a node may have several classes."""
+        return self.known.multilabel
+
+    @cached_property
+    def seeds(self) -> Bools:
+        """(n,) whether a node is labelled."""
+        return self.known.labelled
+
+    @cached_property
+    def prior(self) -> Floats:
+        """(K,) the share of each class among the labels."""
+        total = self.known.indicator.sum(axis=0)
+        return np.asarray(total / total.sum())
+
+    @cached_property
+    def rows(self) -> Floats:
+        """(n, K) eq. 3: a labelled node divides itself evenly among its classes; others have the prior."""
+        Y = np.tile(self.prior, (self.graph.n_nodes, 1))
+        own = self.known.indicator[self.seeds]
+        Y[self.seeds] = own / own.sum(axis=1, keepdims=True)
+        return Y
+
+    def features(self, wanted: Features) -> Sparse:
+        """(n, M) the attributes of the nodes; or their links, where a node's words are its neighbours."""
+        if wanted == "links":
+            return self.graph.adjacency
+        if self.graph.attributes is None:
+            raise InputError(
+                f"{self.graph.name} has no attributes, which this method needs: give fit(..., attributes=), "
+                "take features='links', or a method that needs none, such as wvrn"
+            )
+        return self.graph.attributes
+
+    def counts(self, wanted: Features) -> Counts:
+        """The features as counts of words."""
+        X = self.features(wanted)
+        if X.nnz and X.data.min() < 0:
+            raise InputError(
+                f"attributes hold negative values (down to {X.data.min():.3g}); a generative model needs "
+                "counts, 0 or more"
+            )
+        return Counts(X)
+
+    def one_against_all(self, k: int) -> "Problem":
+        """The two-class problem: class k (code 1) or not (code 0)."""
+        has = self.known.indicator[:, k]
+        indicator = np.column_stack([(1 - has) * self.seeds, has])
+        return replace(self, known=Labelling(indicator, (False, True)))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """(n, K) probabilities, what was reached, how it went iteration by iteration.
+
+    `separate` says that the columns are independent yes/no probabilities, not shares of one.
+    `details` holds what one method alone has to tell; it becomes attributes with an underscore.
+    """
+
+    P: Floats
+    reached: Bools
+    objective: Sequence[float] = ()
+    change: Sequence[float] = ()
+    separate: bool = False
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def pose(
+    source: Any,
+    labels: Any,
+    attributes: Any = None,
+    classes: Sequence[Hashable] | None = None,
+    missing: Hashable = None,
+) -> Problem:
+    """The problem in a graph of any form and labels of any form; without labels, those of the graph."""
+    graph = as_graph(_rows_of_numbers(source), attributes=attributes)
+    if graph.signed:
+        raise InputError(
+            "Negative values in data: the graph has negative weights, and collective classifiers need "
+            "weights above 0; leave such edges out, or take an online learner"
+        )
+    assert graph.nodes is not None
+    known = _own_labels(graph) if labels is None else tabulate(labels, graph.nodes, classes, missing)
+    if not known.labelled.any():
+        raise InputError("no node is labelled; label at least one node of every class")
+    if any(isinstance(c, float) and not c.is_integer() for c in known.classes):
+        raise InputError("Unknown label type: continuous numbers; if they are classes, make them strings")
+    return Problem(graph, known)
+
+
+def _rows_of_numbers(source: Any) -> Any:
+    """Nested lists that can only be an adjacency (an edge has two or three entries) as an array."""
+    n = len(source) if isinstance(source, list) else 0
+    if n > 3 and all(isinstance(row, list) and len(row) == n for row in source):
+        return np.array(source)
+    return source
+
+
+def _own_labels(graph: Graph) -> Labelling:
+    assert graph.nodes is not None
+    if graph.label_matrix is not None:
+        return tabulate(graph.label_matrix, graph.nodes, graph.classes)
+    if graph.codes is None:
+        raise InputError(
+            f"{graph.name} has no labels of its own: fit requires y to be passed, but the target y is None"
+        )
+    assert graph.labels is not None
+    return tabulate(graph.labels, graph.nodes, graph.classes)
+
+
+def smoothness(graph: Graph, P: Floats) -> float:
+    """`-tr P'LP`: minus the weighted squared differences along the edges.
+
+    The objective that is reported for methods which have none of their own.
+    """
+    degrees = sp.diags_array(graph.degrees)
+    return -float(np.einsum("ij,ij->", P, degrees @ P - graph.adjacency @ P))

@@ -1,0 +1,163 @@
+"""The M-step for `P(c|x)`: smooth the expected counts over the network and over the classes.
+
+mrgm15, eq. 10 and 11. With `rho` the counts a node, `L` the Laplacian of the network and
+`L_F = diag(F 1) - F` that of the classes:
+
+    (diag(rho) + lam L) Y + lam_labels Y L_F = Z.
+
+The paper writes the NK x NK system. It is a Kronecker sum: with `L_F = V diag(s) V'` the columns of
+`Y V` solve K separate systems `diag(rho + lam_labels s_k) + lam L`. Without `L_F` all classes share one.
+
+Three ways, chosen by the operator's rule and said in `how`:
+
+- "factor": a sparse factorisation a system, kept across iterations;
+- "cg": conjugate gradients from the distribution of the iteration before, to `tol`;
+- "jacobi": `sweeps` damped sweeps `Y <- Y + (Z - A Y)/c`, `c_i = rho_i + lam d_i + lam_labels max(F 1)`.
+  Each is an average of a node's counts, its neighbours and its related classes: rows stay on the simplex
+  at every sweep.
+
+A component without any count has no equation to fix its level. Each of its nodes then counts once, with
+its present distribution as posterior, so that labels still spread there.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from querist.operator import Operator
+from querist.types import Bools, Floats, Sparse
+
+Solver: TypeAlias = Literal["auto", "factor", "cg", "jacobi"]
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """Solves the system for one network, again and again.
+
+    Parameters
+    ----------
+    S : (n, n) weights; rho : (n,) counts; components : (n,) of the network
+    F : (K, K) similarity of the classes; lam, lam_labels : weights of the two regularisers
+    fixed : (n,) nodes whose rows are given (`clamp="dirichlet"`), or None
+    """
+
+    S: Sparse
+    rho: Floats
+    components: Any
+    F: Floats
+    lam: float
+    lam_labels: float
+    fixed: Bools | None = None
+    solver: Solver = "auto"
+    tol: float = 1e-3
+    sweeps: int = 10
+    dtype: Any = np.float64
+
+    def solve(self, Z: Floats, Y: Floats) -> tuple[Floats, str]:
+        """The new distribution from the expected counts `Z` and the present one, and how it was found."""
+        free, idle = self._free, self._idle
+        B = np.where(idle[:, None], Y, Z)
+        start = Y
+        if free is not None:
+            B, start = B[free] + self.dtype(self.lam) * np.asarray(self._across @ Y[~free]), Y[free]
+        found, how = self._solved(np.ascontiguousarray(B), np.ascontiguousarray(start))
+        if free is None:
+            return found, how
+        whole = Y.copy()
+        whole[free] = found
+        return whole, how
+
+    # -- parts that stay the same --------------------------------------------------------
+
+    @cached_property
+    def _idle(self) -> Bools:
+        """(n,) nodes in components without a count; on its own where the network has no weight."""
+        parts = self.components if self.lam > 0 else np.arange(self.rho.size)
+        return np.asarray(np.bincount(parts, weights=self.rho)[parts] == 0)
+
+    @cached_property
+    def _free(self) -> Bools | None:
+        return None if self.fixed is None or not self.fixed.any() else ~self.fixed
+
+    @cached_property
+    def _across(self) -> Any:
+        """Weights from free nodes to fixed ones."""
+        assert self._free is not None
+        return self.S[self._free][:, ~self._free].astype(self.dtype)
+
+    @cached_property
+    def _system(self) -> tuple[Sparse, Floats]:
+        """The network that is solved for, and the diagonal beside its Laplacian."""
+        rho = np.where(self._idle, 1.0, self.rho)
+        if self._free is None:
+            return self.S, rho
+        pull = np.asarray(self._across.sum(axis=1), dtype=np.float64).ravel()
+        return self.S[self._free][:, self._free], rho[self._free] + self.lam * pull
+
+    @cached_property
+    def _spectrum(self) -> tuple[Floats, Floats]:
+        """Eigenvalues and eigenvectors of the class Laplacian."""
+        s, V = np.linalg.eigh(np.diag(self.F.sum(axis=1)) - self.F)
+        return np.maximum(s, 0.0), V
+
+    @cached_property
+    def _shared(self) -> bool:
+        """Whether one system serves all classes."""
+        return self.lam_labels == 0 or not (self._spectrum[0] > 0).any()
+
+    @cached_property
+    def _operators(self) -> list[Operator]:
+        """One a system, since each keeps its own factor; they share the arrays of the network."""
+        S, _ = self._system
+        return [Operator.laplacian(S, dtype=self.dtype) for _ in range(1 if self._shared else len(self.F))]
+
+    # -- solving -------------------------------------------------------------------------
+
+    def _solved(self, B: Floats, start: Floats) -> tuple[Floats, str]:
+        _, rho = self._system
+        if self.lam == 0 and self._shared:
+            return np.asarray(B / rho[:, None], dtype=self.dtype), "division"
+        if self.solver == "jacobi":
+            return self._swept(B, start), f"{self.sweeps} Jacobi sweeps"
+        if self._shared:
+            X, how = self._one(0, B, rho, start)
+            return self._proper(X, how, B, rho), how
+        s, V = self._spectrum
+        B_hat, start_hat = (B @ V).astype(self.dtype), (start @ V).astype(self.dtype)
+        X_hat = np.empty_like(B_hat)
+        for k in range(len(s)):
+            column, guess = B_hat[:, k : k + 1], start_hat[:, k : k + 1]
+            X_hat[:, k : k + 1], how = self._one(k, column, rho + self.lam_labels * s[k], guess)
+        return self._proper((X_hat @ V.T).astype(self.dtype), how, B, rho), how
+
+    def _one(self, k: int, B: Floats, diagonal: Floats, start: Floats) -> tuple[Floats, str]:
+        X, how = self._operators[k].solve(
+            B, diagonal=diagonal, weight=self.lam, x0=start, tol=self.tol, method=self.solver
+        )
+        return X, how.method
+
+    def _proper(self, X: Floats, how: str, B: Floats, rho: Floats) -> Floats:
+        """An inexact solution put back on the simplex; the exact one is there already."""
+        if how == "factor":
+            return X
+        X = np.maximum(X, 0)
+        if self._free is None and np.allclose(B.sum(axis=1), rho, rtol=1e-4):
+            X /= np.maximum(X.sum(axis=1, keepdims=True), np.finfo(X.dtype).tiny)
+        return X
+
+    def _swept(self, B: Floats, Y: Floats) -> Floats:
+        operator, (_, rho) = self._operators[0], self._system
+        f = self.F.sum(axis=1)
+        inward = self.lam_labels * (np.diag(f) - self.F)
+        most = 0.0 if self._shared else self.lam_labels * float(f.max())
+        step = (1 / (rho + self.lam * operator.diagonal() + most)).astype(self.dtype)[:, None]
+        own, LY = rho.astype(self.dtype)[:, None], np.empty_like(Y)
+        for _ in range(self.sweeps):
+            operator.combine(Y, LY, scale=self.lam)
+            LY += own * Y
+            if most:
+                LY += (Y @ inward).astype(self.dtype)
+            Y = Y + step * (B - LY)
+        return Y

@@ -1,0 +1,339 @@
+"""The maths against independent, dense, slow or foreign implementations."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querist import as_graph
+from querist.collective.gmnr import GMNR, MRGM, PLSA, label_similarity, penalty
+from querist.collective.iterative import ICA, _counts, _means, matched
+from querist.collective.latent import similar_links
+from querist.collective.mixture import Counts
+from querist.collective.problem import pose, smoothness
+from querist.collective.reach import reach
+from querist.collective.relational import WVRN, Harmonic
+from querist.collective.smoothing import Smoother
+
+# -- a dense twin of mrgm15, written from the formulas ---------------------------------
+
+
+def posterior(Y, F, zero):
+    """(n, M, K) P(c|x,w), eq. 8, explicitly."""
+    joint = Y[:, None, :] * F[None, :, :]
+    total = joint.sum(axis=2, keepdims=True)
+    instead = np.broadcast_to(Y[:, None, :], joint.shape) if zero == "post" else np.zeros_like(joint)
+    return np.where(total > 0, joint / np.where(total > 0, total, 1), instead)
+
+
+def dense_em(X, S, indicator, *, lam, lam_labels, clamp, smooth, zero, iterations):
+    """The whole algorithm with the NK x NK system of eq. 11, class by class in blocks."""
+    n, K = indicator.shape
+    seeds = indicator.any(axis=1)
+    prior = indicator.sum(axis=0) / indicator.sum()
+    fixed = indicator / np.maximum(indicator.sum(axis=1, keepdims=True), 1)
+    Y = np.where(seeds[:, None], fixed, prior)
+    W = X.T @ indicator + smooth
+    F = W / np.where(W.sum(axis=0) > 0, W.sum(axis=0), 1)
+    norms = np.linalg.norm(indicator, axis=0)
+    similar = np.eye(K)
+    for k in range(K):
+        for other in range(K):
+            if k != other and norms[k] * norms[other] > 0:
+                similar[k, other] = indicator[:, k] @ indicator[:, other] / (norms[k] * norms[other])
+    L = np.diag(S.sum(axis=1)) - S
+    A = np.kron(np.eye(K), np.diag(X.sum(axis=1)) + lam * L)
+    A += lam_labels * np.kron(np.diag(similar.sum(axis=1)) - similar, np.eye(n))
+    for _ in range(iterations):
+        P = posterior(Y, F, zero)
+        Z = np.einsum("ij,ijk->ik", X, P)
+        G = np.einsum("ij,ijk->jk", X, P)
+        y = Z.T.ravel()
+        if clamp == "dirichlet":
+            free = np.tile(~seeds, K)
+            known = fixed.T.ravel()
+            right = y[free] - A[np.ix_(free, ~free)] @ known[~free]
+            solution = known.copy()
+            solution[free] = np.linalg.solve(A[np.ix_(free, free)], right)
+        else:
+            solution = np.linalg.solve(A, y)
+        Y = solution.reshape(K, n).T.copy()
+        if clamp == "reset":
+            Y[seeds] = fixed[seeds]
+        F = G / np.where(G.sum(axis=0) > 0, G.sum(axis=0), 1)
+    return Y, F
+
+
+@st.composite
+def networks(draw):
+    """A weighted network, counts (every node has a word) and labels of a few nodes, several a node."""
+    n, M, K = draw(st.integers(4, 9)), draw(st.integers(2, 6)), draw(st.integers(2, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    S = np.triu(rng.integers(0, 2, (n, n)) * rng.uniform(0.1, 3, (n, n)), 1)
+    X = rng.integers(0, 4, (n, M)).astype(float)
+    X[np.arange(n), rng.integers(0, M, n)] += 1
+    indicator = np.zeros((n, K))
+    for node in rng.permutation(n)[: rng.integers(1, n)]:
+        indicator[node, rng.permutation(K)[: rng.integers(1, K + 1)]] = 1
+    return X, S + S.T, indicator
+
+
+@given(
+    networks(),
+    st.sampled_from(["reset", "dirichlet", "none"]),
+    st.sampled_from(["post", "skip"]),
+    st.sampled_from([0.0, 1.0]),
+    st.floats(0.1, 8),
+    st.floats(0, 4),
+)
+def test_em_agrees_with_the_explicit_posterior_and_the_whole_system(
+    network, clamp, zero, smooth, lam, lam_labels
+):
+    X, S, indicator = network
+    settings = {"clamp": clamp, "zero": zero, "smooth": smooth, "lam": lam, "lam_labels": lam_labels}
+    expected_Y, expected_F = dense_em(X, S, indicator, iterations=3, **settings)
+    graph = as_graph(sp.csr_array(S), attributes=X)
+    model = MRGM(max_iter=3, **settings).fit(graph, indicator)
+    assert model.distribution_ == pytest.approx(expected_Y, abs=1e-10)
+    assert model.words_ == pytest.approx(expected_F, abs=1e-10)
+
+
+def plain_plsa(X, Y, F, seeds, iterations):
+    """Hofmann's PLSA, node by node and word by word."""
+    fixed = Y.copy()
+    for _ in range(iterations):
+        Z, G = np.zeros_like(Y), np.zeros_like(F)
+        for i, j in zip(*np.nonzero(X), strict=True):
+            p = Y[i] * F[j]
+            p = X[i, j] * p / p.sum()
+            Z[i] += p
+            G[j] += p
+        Y, F = Z / Z.sum(axis=1, keepdims=True), G / np.maximum(G.sum(axis=0), 1e-300)
+        Y[seeds] = fixed[seeds]
+    return Y, F
+
+
+@given(networks())
+def test_without_the_network_it_is_plsa(network):
+    X, S, indicator = network
+    graph = as_graph(sp.csr_array(S), attributes=X)
+    problem = pose(graph, indicator)
+    W = X.T @ indicator + 1
+    Y, F = plain_plsa(X, problem.rows.copy(), W / W.sum(axis=0), problem.seeds, 4)
+    for model in (PLSA(max_iter=4), GMNR(lam=0.0, max_iter=4), MRGM(lam=0.0, lam_labels=0.0, max_iter=4)):
+        model.fit(graph, indicator)
+        assert model.distribution_ == pytest.approx(Y, abs=1e-10)
+        assert model.words_ == pytest.approx(F, abs=1e-10)
+
+
+def test_it_does_not_stop_where_all_classes_start_with_the_same_words():
+    X = np.array([[2.0, 4.0], [1.0, 1.0], [1.0, 1.0], [3.0, 3.0]])
+    indicator = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
+    graph = as_graph(sp.csr_array((4, 4)), attributes=X)
+    Y, _ = plain_plsa(X, pose(graph, indicator).rows.copy(), np.full((2, 2), 0.5), indicator.any(axis=1), 4)
+    model = PLSA(max_iter=4).fit(graph, indicator)
+    assert model.history_.change[0] == 0
+    assert model.n_iter_ == 4
+    assert model.distribution_ == pytest.approx(Y, abs=1e-12)
+
+
+@given(networks())
+def test_with_one_label_a_node_mrgm_is_gmnr(network):
+    X, S, indicator = network
+    labels = [int(row.argmax()) if row.any() else None for row in indicator]
+    graph = as_graph(sp.csr_array(S), attributes=X)
+    one, other = GMNR(lam=2.0).fit(graph, labels), MRGM(lam=2.0, lam_labels=3.0).fit(graph, labels)
+    assert one.probabilities_ == pytest.approx(other.probabilities_, abs=1e-12)
+
+
+@given(networks(), st.sampled_from(["float64", "float32"]))
+def test_single_precision_and_blocks_change_nothing_but_digits(network, dtype):
+    X, S, indicator = network
+    graph = as_graph(sp.csr_array(S), attributes=X)
+    exact = MRGM(lam=2.0, lam_labels=1.0).fit(graph, indicator)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("querist.collective.mixture.BLOCK", 2)
+        other = MRGM(lam=2.0, lam_labels=1.0, dtype=dtype).fit(graph, indicator)
+        assert len(Counts(graph.attributes).cuts) > 1
+    assert other.probabilities_.dtype == dtype
+    assert other.probabilities_ == pytest.approx(
+        exact.probabilities_, abs=1e-10 if dtype == "float64" else 2e-3
+    )
+
+
+@given(networks(), st.sampled_from(["cg", "jacobi"]), st.booleans(), st.floats(0, 3))
+def test_inexact_solvers_stay_on_the_simplex_and_arrive(network, solver, dirichlet, lam_labels):
+    X, S, indicator = network
+    rng = np.random.default_rng(0)
+    Y = rng.dirichlet(np.ones(indicator.shape[1]), len(X))
+    Z = X.sum(axis=1, keepdims=True) * rng.dirichlet(np.ones(indicator.shape[1]), len(X))
+    graph = as_graph(sp.csr_array(S), attributes=X)
+    fixed = indicator.any(axis=1) if dirichlet else None
+    args = (graph.adjacency, X.sum(axis=1), graph.components, label_similarity(indicator), 2.0, lam_labels)
+    exact, how = Smoother(*args, fixed=fixed, solver="factor").solve(Z, Y)
+    assert how == "factor"
+    for sweeps in (1, 3):
+        rough, _ = Smoother(*args, fixed=fixed, solver="jacobi", sweeps=sweeps).solve(Z, Y)
+        assert (rough >= -1e-15).all()
+        assert rough.sum(axis=1) == pytest.approx(np.ones(len(X)), abs=1e-12)
+    near, _ = Smoother(*args, fixed=fixed, solver=solver, tol=1e-12, sweeps=5000).solve(Z, Y)
+    assert near == pytest.approx(exact, abs=1e-8)
+
+
+def test_objective_is_the_likelihood_less_the_divergences():
+    """R and H as the sums over pairs of eq. 4 and 6; the paper's halves count each pair twice."""
+    rng = np.random.default_rng(3)
+    S = sp.random_array((7, 7), density=0.5, rng=rng).toarray()
+    S = np.triu(S, 1) + np.triu(S, 1).T
+    Y, F = rng.dirichlet(np.ones(3), 7), rng.uniform(0, 1, (3, 3))
+    F = (F + F.T) / 2
+    R = sum(S[i, s] * Y[i] @ np.log(Y[i] / Y[s]) for i in range(7) for s in range(7))
+    H = sum(F[k, m] * Y[:, k] @ np.log(Y[:, k] / Y[:, m]) for k in range(3) for m in range(3))
+    smoother = Smoother(sp.csr_array(S), np.ones(7), np.zeros(7, dtype=int), F, 2.0, 0.5)
+    assert penalty(smoother, Y) == pytest.approx(2.0 * R + 0.5 * H, rel=1e-9)
+
+
+# -- relational methods -------------------------------------------------------------------
+
+
+@given(networks())
+def test_wvrn_reports_the_smoothness_after_every_step(network):
+    _, S, indicator = network
+    graph, codes = as_graph(sp.csr_array(S)), np.where(indicator.any(axis=1), indicator.argmax(axis=1), -1)
+    long = WVRN(max_iter=4, tol=0.0, missing=-1).fit(graph, codes)
+    for done in range(1, long.n_iter_ + 1):
+        short = WVRN(max_iter=done, tol=0.0, missing=-1).fit(graph, codes)
+        assert long.history_.objective[done - 1] == pytest.approx(
+            smoothness(graph, short.probabilities_), abs=1e-9
+        )
+
+
+@given(networks())
+def test_wvrn_heads_for_the_harmonic_solution_and_networkx_agrees(network):
+    import networkx as nx
+    from networkx.algorithms.node_classification import harmonic_function
+
+    _, S, indicator = network
+    codes = {int(i): int(indicator[i].argmax()) for i in np.flatnonzero(indicator.any(axis=1))}
+    graph = as_graph(sp.csr_array(S))
+    exact = Harmonic().fit(graph, codes)
+    relaxed = WVRN(max_iter=20_000, decay=1 - 1e-9, tol=1e-13).fit(graph, codes)
+    if relaxed.n_iter_ < 20_000:
+        assert relaxed.probabilities_ == pytest.approx(exact.probabilities_, abs=1e-6)
+    network = nx.from_scipy_sparse_array(graph.adjacency)
+    nx.set_node_attributes(network, codes, "label")
+    if len(set(codes.values())) == 1:
+        return
+    P = np.sort(exact.probabilities_, axis=1)
+    clear = exact.reached_ & ~exact.problem_.seeds & (P[:, -1] - P[:, -2] > 1e-3)
+    if clear.any():
+        theirs = np.array(harmonic_function(network, max_iter=5000))
+        ours = exact.classes_[exact.probabilities_.argmax(axis=1)]
+        assert (theirs == ours)[clear].all()
+
+
+def test_harmonic_is_scikit_learns_label_propagation(data):
+    """`LabelPropagation` with the weights as its kernel, run to the end."""
+    from sklearn.semi_supervised import LabelPropagation
+
+    from querist.datasets import load
+
+    karate = load("karate")
+    S = karate.adjacency.toarray()
+    codes = np.where(np.isin(np.arange(34), [0, 5, 33]), karate.codes, -1)
+    peer = LabelPropagation(
+        kernel=lambda a, b: S[a[:, 0].astype(int)][:, b[:, 0].astype(int)], max_iter=20_000, tol=1e-12
+    )
+    peer.fit(np.arange(34)[:, None], codes)
+    ours = Harmonic(missing=-1).fit(karate, codes)
+    assert ours.probabilities_ == pytest.approx(peer.label_distributions_, abs=1e-8)
+
+
+@given(networks())
+def test_one_round_of_ica_is_a_regression_on_attributes_and_neighbours(network):
+    from sklearn.linear_model import LogisticRegression
+
+    X, S, indicator = network
+    codes = np.where(indicator.any(axis=1), indicator.argmax(axis=1), -1)
+    seeds = codes >= 0
+    if len(set(codes[seeds])) < 2:
+        return
+    K = int(codes.max()) + 1
+    graph = as_graph(sp.csr_array(S), attributes=X)
+    model = ICA(max_iter=1, classes=range(K), missing=-1).fit(graph, codes)
+
+    def regression(features):
+        two = len(set(codes[seeds])) == 2
+        return LogisticRegression(C=2.0 if two else 1.0, tol=1e-8, max_iter=5000).fit(
+            features[seeds], codes[seeds]
+        )
+
+    first = regression(X)
+    margins = np.sort(first.predict_proba(X)[~seeds], axis=1)
+    if (margins[:, -1] - margins[:, -2] < 1e-3).any():
+        return  # a tie in the first labels goes either way
+    labels = np.where(seeds, codes, first.predict(X))
+    neighbours = S @ np.eye(K)[labels]
+    both = np.hstack([X, neighbours])
+    second = regression(both)
+    expected = np.zeros((len(X), K))
+    expected[:, second.classes_] = second.predict_proba(both)
+    assert model.probabilities_[~seeds] == pytest.approx(expected[~seeds], abs=2e-3)
+
+
+def test_neighbours_labels_are_means_of_the_neighbours_that_count():
+    S = sp.csr_array(np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    H = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    assert _means(S, H) == pytest.approx(np.array([[1 / 3, 2 / 3], [1, 0], [1, 0]]))
+    among = np.array([False, False, True])
+    assert _means(S, H, among) == pytest.approx(np.array([[1, 0], [0, 0], [0, 0]]))
+    assert _counts(S, H, among) == pytest.approx(np.array([[1, 0], [0, 0], [0, 0]]))
+    assert _counts(S, H)[0] == pytest.approx([1, 2])
+
+
+def test_matching_gives_the_labels_shares_where_rows_are_alike():
+    problem = pose(as_graph([(0, 1), (1, 2), (2, 3)]), {0: "a", 1: "a", 2: "a", 3: "b"})
+    found = matched(np.tile([0.5, 0.5], (4, 1)), problem)
+    assert found == pytest.approx(np.tile([0.75, 0.25], (4, 1)))
+
+
+@given(networks(), st.integers(0, 3))
+def test_similar_links_are_the_largest_cosines(network, k):
+    from sklearn.metrics.pairwise import cosine_similarity
+
+    # Cosines of small counts tie, and a tie goes either way by a rounding error.
+    X = network[0] + np.random.default_rng(0).uniform(0.01, 0.1, network[0].shape)
+    similar = cosine_similarity(X)
+    np.fill_diagonal(similar, -1)
+    expected = np.zeros_like(similar)
+    for i in range(len(X)):
+        for j in np.argsort(-similar[i].round(12), kind="stable")[: min(k, len(X) - 1)]:
+            expected[i, j] = max(similar[i, j], 0)
+    expected = np.maximum(expected, expected.T)
+    assert similar_links(sp.csr_array(X), k).toarray().sum() == pytest.approx(expected.sum(), abs=1e-9)
+
+
+@given(networks(), st.booleans())
+def test_reach_is_a_walk_over_words_and_edges(network, with_edges):
+    import networkx as nx
+
+    X, S, indicator = network
+    X = X * (X > 2)
+    seeds = indicator.any(axis=1)
+    walk = nx.Graph()
+    walk.add_nodes_from(("node", i) for i in range(len(X)))
+    walk.add_edges_from((("node", i), ("word", j)) for i, j in zip(*np.nonzero(X), strict=True))
+    if with_edges:
+        walk.add_edges_from((("node", i), ("node", j)) for i, j in zip(*np.nonzero(S), strict=True))
+    expected = [
+        any(nx.has_path(walk, ("node", i), ("node", j)) for j in np.flatnonzero(seeds)) for i in range(len(X))
+    ]
+    components = as_graph(sp.csr_array(S)).components if with_edges else None
+    assert reach(sp.csr_array(X), seeds, components).tolist() == expected
+
+
+def test_smoothness_counts_squared_differences_along_edges():
+    graph = as_graph([(0, 1, 2.0), (1, 2, 0.5)])
+    P = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    assert smoothness(graph, P) == pytest.approx(-(2.0 * 2 + 0.5 * 0.5))

@@ -1,0 +1,139 @@
+"""The generative models at their edges: options, memory, nodes without words, how they were solved."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from querist import InputError, as_graph
+from querist.collective.gmnr import GMNR, MRGM, PLSA
+from querist.collective.smoothing import Smoother
+from querist.collective.threshold import decide, take_top
+
+
+def random_network(n=300, words=50, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, n)
+    heads, tails = rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n)
+    keep = (codes[heads] == codes[tails]) | (rng.random(4 * n) < 0.1)
+    S = sp.coo_array((np.ones(keep.sum()), (heads[keep], tails[keep])), shape=(n, n)).tocsr()
+    X = rng.poisson(0.1 + 0.4 * (np.arange(words) % 3 == codes[:, None]))
+    return as_graph(S, attributes=X.astype(float)), codes
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"lam": -1.0}, "lam = -1.0; it must be a finite number, 0 or more"),
+        ({"lam": float("nan")}, "lam"),
+        ({"smooth": -1.0}, "smooth"),
+        ({"tol": -1.0}, "tol"),
+        ({"max_iter": 0}, "max_iter = 0; it must be at least 1"),
+        ({"clamp": "hard"}, "clamp = 'hard'; it must be one of reset, dirichlet, none"),
+        ({"zero": "drop"}, "zero"),
+        ({"dtype": "float16"}, "dtype"),
+        ({"solver": "lu"}, "solver"),
+        ({"features": "both"}, "features"),
+    ],
+)
+def test_bad_options(options, words):
+    with pytest.raises(InputError, match=words):
+        GMNR(**options).fit(as_graph([(0, 1)], attributes=np.ones((2, 1))), {0: "a"})
+
+
+def test_counts_must_not_be_negative():
+    graph = as_graph([(0, 1)], attributes=np.array([[1.0], [-2.0]]))
+    with pytest.raises(InputError, match="negative values"):
+        GMNR().fit(graph, {0: "a"})
+
+
+@pytest.mark.parametrize("clamp", ["reset", "dirichlet", "none"])
+@pytest.mark.parametrize("solver", ["auto", "factor", "cg", "jacobi"])
+def test_labels_spread_where_there_are_no_words(clamp, solver):
+    """0-1-2 and 5-6 have no words at all, 7 has neither words nor edges."""
+    X = np.zeros((8, 2))
+    X[3], X[4] = [2, 0], [1, 0]
+    graph = as_graph([(0, 1), (1, 2), (3, 4), (5, 6)], nodes=8, attributes=X)
+    model = GMNR(clamp=clamp, solver=solver).fit(graph, {0: "a", 3: "b", 5: "b"})
+    assert np.isfinite(model.probabilities_).all()
+    assert model.labels_[[1, 2, 4, 6]].tolist() == ["a", "a", "b", "b"]
+    assert model.labels_[7] is None and not model.reached_[7]
+
+
+@pytest.mark.parametrize("kind", [PLSA, GMNR, MRGM])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_solvers_agree_on_labels_and_say_what_they_did(kind, dtype):
+    graph, codes = random_network()
+    given = np.where(np.arange(300) < 15, codes, -1)
+    models = {
+        solver: kind(missing=-1, dtype=dtype, **({"solver": solver} if kind is not PLSA else {})).fit(
+            graph, given
+        )
+        for solver in ("factor", "cg", "jacobi")
+    }
+    exact = models["factor"]
+    assert (exact.probabilities_.argmax(axis=1) == codes).mean() > 0.8
+    for model in models.values():
+        agree = (model.probabilities_.argmax(axis=1) == exact.probabilities_.argmax(axis=1)).mean()
+        assert agree > 0.98
+        assert model.probabilities_.dtype == dtype
+    expected = {"division"} if kind is PLSA else {"factor", "cg", "10 Jacobi sweeps"}
+    assert {model.solver_ for model in models.values()} == expected
+
+
+def test_single_precision_labels_as_double_does():
+    graph, codes = random_network(seed=1)
+    given = np.where(np.arange(300) < 15, codes, -1)
+    one, other = (GMNR(missing=-1, dtype=dtype).fit(graph, given) for dtype in ("float64", "float32"))
+    assert (one.labels_ == other.labels_).mean() > 0.99
+    assert other.history_.objective == pytest.approx(one.history_.objective, rel=1e-3)
+
+
+def test_the_objective_can_be_left_out():
+    graph, codes = random_network()
+    given = np.where(np.arange(300) < 15, codes, -1)
+    full, short = (GMNR(missing=-1, objective=wanted).fit(graph, given) for wanted in (True, False))
+    assert (full.probabilities_ == short.probabilities_).all()
+    assert len(full.history_.objective) == 10
+    assert np.isfinite(full.history_.objective).all()
+
+
+def test_memory_is_that_of_the_counts_and_the_answers():
+    """Nothing of size n x M x K (here 1.9 GB): four times the input and a few arrays of (n + M) K."""
+    n, M, K = 6000, 4000, 10
+    X = sp.random_array((n, M), density=0.01, rng=np.random.default_rng(0), format="csr")
+    heads = np.arange(n)
+    S = sp.coo_array((np.ones(n), (heads, (heads + 1) % n)), shape=(n, n)).tocsr()
+    graph = as_graph(S, attributes=X)
+    given = np.where(np.arange(n) % 50 == 0, np.arange(n) // 50 % K, -1)
+    model = GMNR(missing=-1, max_iter=3)
+    model.fit(graph, given)
+    stored = sum(part.nbytes for part in (X.data, X.indices, X.indptr, S.data, S.indices, S.indptr))
+    tracemalloc.start()
+    model.fit(graph, given)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * stored + 12 * (n + M) * K * 8
+
+
+def test_two_solves_share_one_factor():
+    graph, _ = random_network()
+    smoother = Smoother(graph.adjacency, np.ones(300), graph.components, np.eye(3), 2.0, 0.0)
+    Y = np.random.default_rng(0).dirichlet(np.ones(3), 300)
+    smoother.solve(Y, Y)
+    kept = smoother._operators[0]._solver.factor
+    smoother.solve(Y, Y)
+    assert smoother._operators[0]._solver.factor is kept is not None
+
+
+def test_deciding_classes():
+    scores = np.array([[0.6, 0.3, 0.1], [0.4, 0.4, 0.2]])
+    assert decide(scores).astype(int).tolist() == [[1, 0, 0], [1, 1, 0]]
+    assert decide(scores, 0.3).astype(int).tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert decide(scores, top_k=2).astype(int).tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert take_top(scores, 1).astype(int).tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert decide(np.array([[0.7]])).tolist() == [[True]]
+    for wrong in ({"top_k": 0}, {"top_k": 4}, {"threshold": "half"}, {"threshold": float("nan")}):
+        with pytest.raises(InputError, match="it must"):
+            decide(scores, **wrong)
