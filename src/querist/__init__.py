@@ -11,24 +11,49 @@ __version__ = "0.1.0"
 _HOME = {
     "ALGORITHMS": "querist.online.catalogue",
     "Answer": "querist.online.door",
+    "BudgetedLeastSquares": "querist.budgeted.estimator",
+    "CLASSIFIERS": "querist.collective.catalogue",
     "Decision": "querist.online.trace",
     "Embedding": "querist.embedding",
     "Graph": "querist.graph",
     "InputError": "querist.errors",
     "Learner": "querist.online.learner",
+    "OnGraph": "querist.collective.ongraph",
+    "Operator": "querist.operator",
     "QueristError": "querist.errors",
+    "RiverBudgetedLeastSquares": "querist.budgeted.river",
+    "STREAMS": "querist.budgeted.catalogue",
     "Trace": "querist.online.trace",
     "as_graph": "querist.graph",
     "embed": "querist.embedding",
+    "from_points": "querist.graph",
     "laplacian": "querist.graph",
     "load": "querist.datasets",
 }
-_ROOMS = ("datasets", "embedding", "errors", "graph", "labels", "online")
+_ROOMS = (
+    "budgeted",
+    "collective",
+    "datasets",
+    "embedding",
+    "errors",
+    "graph",
+    "labels",
+    "metrics",
+    "online",
+    "operator",
+    "stats",
+    "theory",
+)
 
 __all__ = sorted([*_HOME, *_ROOMS, "__version__"])  # noqa: PLE0605
 
 if TYPE_CHECKING:
     from querist import datasets as datasets
+    from querist.budgeted.catalogue import STREAMS as STREAMS
+    from querist.budgeted.estimator import BudgetedLeastSquares as BudgetedLeastSquares
+    from querist.budgeted.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.collective.catalogue import CLASSIFIERS as CLASSIFIERS
+    from querist.collective.ongraph import OnGraph as OnGraph
     from querist.datasets import load as load
     from querist.embedding import Embedding as Embedding
     from querist.embedding import embed as embed
@@ -36,12 +61,14 @@ if TYPE_CHECKING:
     from querist.errors import QueristError as QueristError
     from querist.graph import Graph as Graph
     from querist.graph import as_graph as as_graph
+    from querist.graph import from_points as from_points
     from querist.graph import laplacian as laplacian
     from querist.online.catalogue import ALGORITHMS as ALGORITHMS
     from querist.online.door import Answer as Answer
     from querist.online.learner import Learner as Learner
     from querist.online.trace import Decision as Decision
     from querist.online.trace import Trace as Trace
+    from querist.operator import Operator as Operator
 
 
 def __getattr__(name: str) -> Any:

@@ -5,14 +5,19 @@ from typing import Annotated
 import typer
 
 from querist.cli.algorithms import algorithms
+from querist.cli.bound import bound
+from querist.cli.classify import classify
 from querist.cli.datasets import datasets
 from querist.cli.demo import demo
+from querist.cli.embed import embed
 from querist.cli.online import online
+from querist.cli.stream import stream
+from querist.cli.transduce import transduce
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
 )
-for verb in (demo, datasets, algorithms, online):
+for verb in (demo, datasets, algorithms, embed, online, classify, bound, stream, transduce):
     app.command()(verb)
 
 

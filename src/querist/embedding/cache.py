@@ -28,7 +28,7 @@ from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.types import Sparse
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raise it whenever the same input gives other rows."""
 
 LIMIT = 2 * 1024**3
@@ -40,7 +40,7 @@ WORTH = 500
 ABANDONED = 24 * 3600
 """Seconds after which a half-written file belongs to nobody."""
 
-_ARRAYS = ("rows", "components", "eigenvalues", "residuals")
+_ARRAYS = ("rows", "components", "eigenvalues", "residuals", "degrees")
 
 
 def directory() -> Path:

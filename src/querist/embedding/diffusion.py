@@ -26,6 +26,7 @@ from querist.embedding.spectral import oriented
 from querist.embedding.value import Embedding
 from querist.errors import InputError, UnknownNameError
 from querist.graph.graph import Graph
+from querist.operator import Operator
 from querist.types import Codes, Floats, Sparse
 
 TOL = 1e-2
@@ -78,6 +79,8 @@ def diffusion(
         solver=f"randomised, {found.sweeps} sweeps",
         rank=rank,
         kind="diffusion",
+        layout=(0, 0, columns),
+        degrees=graph.degrees,
         notes=(short,) if columns < rank else (),
         doubts=((loose, worst),) if worst > tol else (),
     )
@@ -120,13 +123,14 @@ def smoothing(graph: Graph) -> Sparse:
 
 def smoothed_products(T: Sparse, X: Sparse, steps: int, damping: float) -> tuple[Apply, Apply]:
     """The products `Z B` and `Z'B` with the smoothed attributes, by the recursion (T is symmetric)."""
-    transposed, damped = sp.csr_array(X.T), sp.csr_array(damping * T)
+    transposed, operator = sp.csr_array(X.T), Operator.symmetric(T)
 
     def smooth(block: Floats) -> Floats:
-        out, own = block, (1 - damping) * block
-        for _ in range(steps):
-            out = damped @ out
-            out += own
+        out, other = block, np.empty_like(block)
+        for step in range(steps):
+            np.copyto(other, block)
+            operator.combine(out, other, scale=damping, previous=1 - damping)
+            out, other = other, np.empty_like(block) if step == 0 else out
         return out
 
     return lambda block: smooth(X @ block), lambda block: transposed @ smooth(block)

@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,6 +11,8 @@ from querist.embedding import cache as disk
 from querist.embedding import diffusion as attribute_part
 from querist.embedding import spectral as graph_part
 from querist.embedding.diffusion import Weighting, diffusion
+from querist.embedding.memory import check_room
+from querist.embedding.progress import Progress, with_time_left
 from querist.embedding.spectral import spectral
 from querist.embedding.value import Embedding
 from querist.errors import InputError, ResidualWarning, UnknownNameError
@@ -21,7 +22,6 @@ from querist.types import Floats
 KINDS = ("spectral", "diffusion", "both")
 
 Kind = Literal["spectral", "diffusion", "both"]
-Progress = Callable[[float, str], None]
 
 
 def embed(
@@ -56,11 +56,15 @@ def embed(
     weighting : attribute rows of length one ("unit"), "tfidf" of length one, or "raw"
     steps, damping : smoothing steps (0 or more) and the neighbours' part in each (0 to 1)
     spectral_share : of "both", the part of the rank that is spectral (between 0 and 1)
-    tol : residual above which a `ResidualWarning` is given, and to which solvers work; 1e-6 for
-        spectral, 1e-2 for diffusion (see `Embedding.residuals` for the units)
+    tol : residual above which a `ResidualWarning` is given, and to which solvers work; 2e-3 for
+        spectral, 1e-2 for diffusion (see `Embedding.residuals` for the units). Dense and shift-invert
+        solutions are far more exact than they need to be; ask for 1e-6 to have the same of a filter
     seed : of the solver's start; the same seed gives the same rows
     cache : keep and find results on disk, in `$QUERIST_CACHE` or the user's cache directory
-    progress : called with (fraction done, what is being done)
+    progress : called with (fraction done, what is being done and how long it will still take). An
+        exception it raises, or Ctrl-C, stops the work and leaves nothing behind
+
+    What would not fit into the free memory is refused before it starts, with a rank that would.
 
     "both" scales the diffusion block to the mean squared row length of the spectral one, so that neither
     drowns the other, and gives a quarter of the rank to the spectral one. Of the scalings and shares tried
@@ -75,7 +79,7 @@ def embed(
     """
     _check(graph, rank, kind, constant, max_constants, steps, damping, spectral_share, tol)
     started = time.perf_counter()
-    show = progress or (lambda fraction, text: None)
+    show = with_time_left(progress or (lambda fraction, text: None))
     parts: dict[str, dict[str, Any]] = {}
     if kind != "diffusion":
         parts["spectral"] = {
@@ -98,6 +102,7 @@ def embed(
     name = disk.key(graph, {"ranks": ranks, **parts}, attributes="diffusion" in parts) if use_disk else ""
     found = disk.fetch(name) if use_disk else None
     if found is None:
+        check_room(graph, ranks, parts)
         found = _computed(graph, ranks, parts, show)
         if use_disk:
             disk.store(name, found)
@@ -179,6 +184,9 @@ def side_by_side(by_graph: Embedding, by_attributes: Embedding) -> Embedding:
         solver=f"{by_graph.solver}; {by_attributes.solver}",
         rank=by_graph.rank + by_attributes.rank,
         kind="both",
+        layout=(*by_graph.layout[:2], by_attributes.layout[2]),
+        normalised=by_graph.normalised,
+        degrees=by_graph.degrees,
         notes=by_graph.notes + by_attributes.notes,
         doubts=by_graph.doubts + by_attributes.doubts,
     )

@@ -52,7 +52,7 @@ class _Best:
 
 
 def pooled_pairs(
-    L: Sparse,
+    S: Sparse,
     components: Codes,
     null: Floats,
     count: int,
@@ -61,16 +61,19 @@ def pooled_pairs(
     tol: float,
     seed: int,
     progress: Callable[[float, str], None],
+    start: Floats | None = None,
+    spare: int = 0,
 ) -> Pool:
     """The `count` smallest non-null pairs over all components; ties go to the lower component number.
 
-    `null` (n,) holds the null vectors of all components in one, zero on a component that has none.
+    `null` (n,) holds the null vectors of all components in one, zero on a component that has none; `start`
+    (n, k) is a guess of the vectors, and the last `spare` pairs need not be exact.
     """
     order = np.argsort(components, kind="stable")
     sizes = np.bincount(components)
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    blocks: Sparse = L[order][:, order]
-    blocks.sort_indices()
+    # A connected graph is not copied: it may be most of the memory.
+    blocks = S if sizes.size == 1 else sorted_blocks(S, order)
     sorted_null = null[order]
     best, solvers, missing, done = _Best(count), dict[str, None](), 0, 0
     for component in np.flatnonzero(sizes > TINY):
@@ -84,20 +87,35 @@ def pooled_pairs(
 
         tick(0.0)
         pairs = smallest_pairs(
-            blocks[rows, rows], u, count, normalised=normalised, tol=tol, seed=seed, tick=tick
+            blocks if sizes.size == 1 else blocks[rows, rows],
+            u,
+            count,
+            normalised=normalised,
+            tol=tol,
+            seed=seed,
+            tick=tick,
+            start=None if start is None else start[order[rows]],
+            spare=spare,
         )
         missing += min(count, size - (u is not None)) - pairs.values.size
         solvers[pairs.solver] = None
         best.offer(pairs.values, np.full(pairs.values.size, component), _columns(pairs))
         done += size
     for numbers in _batches(sizes):
-        values, vectors = _batch_pairs(blocks, starts, numbers, sorted_null)
+        values, vectors = _batch_pairs(blocks, starts, numbers, sorted_null, normalised)
         size = int(sizes[numbers[0]])
         best.offer(values.ravel(), np.repeat(numbers, size), _nth_of_batch(vectors))
         solvers["dense"] = None
         done += numbers.size * size
         progress(done / order.size, "solving small components")
     return _assembled(best.entries, order, starts, " + ".join(solvers) or "none needed", missing)
+
+
+def sorted_blocks(S: Sparse, order: Codes) -> Sparse:
+    """S with its nodes in another order."""
+    blocks: Sparse = S[order][:, order]
+    blocks.sort_indices()
+    return blocks
 
 
 def _columns(pairs: Pairs) -> Callable[[int], Floats]:
@@ -118,7 +136,9 @@ def _batches(sizes: Codes) -> Iterator[Codes]:
             yield numbers[first : first + step]
 
 
-def _batch_pairs(blocks: Sparse, starts: Codes, numbers: Codes, null: Floats) -> tuple[Floats, Floats]:
+def _batch_pairs(
+    blocks: Sparse, starts: Codes, numbers: Codes, null: Floats, normalised: bool
+) -> tuple[Floats, Floats]:
     """All eigenpairs of equally large blocks: values (k, c) and vectors (k, c, c); null pairs are inf."""
     size = int(starts[numbers[0] + 1] - starts[numbers[0]])
     nodes = starts[numbers][:, None] + np.arange(size)
@@ -131,6 +151,7 @@ def _batch_pairs(blocks: Sparse, starts: Codes, numbers: Codes, null: Floats) ->
     column = blocks.indices[entry] - starts[numbers][slot // size]
     dense = np.zeros((numbers.size, size, size))
     dense[slot // size, slot % size, column] = blocks.data[entry]
+    dense = dense_laplacians(dense, normalised)
     u = null[nodes]
     length = np.linalg.norm(u, axis=1)
     u = u / np.where(length > 0, length, 1)[:, None]
@@ -144,6 +165,18 @@ def _batch_pairs(blocks: Sparse, starts: Codes, numbers: Codes, null: Floats) ->
     values *= scale[:, None]
     values[length > 0, -1] = np.inf
     return values, vectors
+
+
+def dense_laplacians(S: Floats, normalised: bool) -> Floats:
+    """`D - S` or `I - D^-1/2 S D^-1/2` of (k, c, c) connected adjacencies."""
+    degrees = np.abs(S).sum(axis=2)
+    if normalised:
+        root = np.sqrt(degrees)
+        S = S / root[:, :, None] / root[:, None, :]
+        degrees = np.ones_like(degrees)
+    L = -S
+    np.einsum("kii->ki", L)[:] = degrees
+    return L
 
 
 def _assembled(entries: list[Entry], order: Codes, starts: Codes, solver: str, missing: int) -> Pool:

@@ -5,16 +5,23 @@ orthogonal to the known null vector `u`. We know from the graph whether a compon
 null is never told from small by looking at an eigenvalue: `u` is deflated before solving.
 
 - *dense*: LAPACK on `L + c u u'`, which moves the null vector to the far end of the spectrum.
-- *shift-invert*: Lanczos (ARPACK) on `(L + s I)^-1` with one sparse factorisation. Exact and quick while
-  the factor stays sparse: citation and dependency graphs, paths, trees, meshes.
-- *lanczos*: Lanczos on the flipped spectrum `I - L = D^-1/2 S D^-1/2`, normalised Laplacian only (the
-  spectrum of the combinatorial one is as wide as its largest degree). For graphs whose factor fills in.
+- *chebyshev*: filtered subspace iteration (chebyshev.py). The normalised Laplacian's solver: all of its
+  spectrum lies in [0, 2]. The combinatorial one is as wide as its largest degree, and a filter needs a
+  degree that grows with the root of that: it stands in where a factor would not fit.
+- *shift-invert*: Lanczos (ARPACK) on `(L + s I)^-1` with one sparse factorisation. Exact whatever the
+  spectrum, and quick while the factor stays sparse, which is counted beforehand (operator/fill.py).
 
-A later solver joins by meeting the contract and a line in `smallest_pairs`.
+LOBPCG with algebraic multigrid was tried for the combinatorial Laplacian: on PubMed it took far longer than
+either, and it lost eigenpairs of a regular tree.
+
+A later solver joins by meeting the contract and a line in `solvers_for`. Whatever was chosen is reported,
+and residuals are measured by the caller.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,28 +29,35 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
+from querist.embedding.chebyshev import filtered_pairs, precision, width_of
+from querist.embedding.density import Density, density
+from querist.embedding.lanczos import largest_pairs
 from querist.errors import QueristError
+from querist.operator import Operator
+from querist.operator.fill import fill
 from querist.types import Floats, Sparse
 
 DENSE = 1500
 """Components up to this size are solved densely."""
 
-MEAN_DEGREE = 10.0
-"""Above it, sparse factors of real graphs fill in and Lanczos on the flipped spectrum is quicker."""
+FACTOR_ENTRIES = 60_000_000
+"""The largest factor that is made, by the estimate of fill.py (12 bytes an entry)."""
+
+FACTOR_WORK = 1.5e11
+"""Its most multiplications."""
+
+FLAT = 0.01
+"""With all wanted eigenvalues below it (a path, a mesh), a filter needs a high degree and a factor fills
+little: shift-invert first."""
+
+EXACT = 1e-6
+"""Shift-invert works to this tolerance or a smaller one: it costs hardly more than a loose one."""
 
 SHIFT = 1e-8
 """Distance of the shift below 0, in units of the mean degree: small against every eigenvalue wanted, large
 enough to factorise. What it amplifies is the null vector, and that is projected out."""
 
-RESTARTS = 60
-"""ARPACK restarts before the next solver is tried."""
-
-
-CHECK = 1e-3
-"""Relative accuracy with which the largest eigenvalue left over is looked at."""
-
-PASSES = 40
-"""Times that missed copies of multiple eigenvalues are fetched before the solver gives up."""
+Tick = Callable[[float], None]
 
 
 class Pairs(NamedTuple):
@@ -54,88 +68,167 @@ class Pairs(NamedTuple):
     solver: str
 
 
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One component: adjacency over its mean degree, unit null vector or None, and what is wanted of it."""
+
+    S: Sparse
+    u: Floats | None
+    count: int
+    normalised: bool
+    tol: float
+    seed: int
+    tick: Tick
+    start: Floats | None = None
+    spare: int = 0
+
+    @property
+    def n(self) -> int:
+        """Nodes."""
+        return int(self.S.shape[0])
+
+    def laplacian(self) -> Sparse:
+        """As a matrix."""
+        return self.operator(np.float64).matrix()
+
+    def operator(self, dtype: Any) -> Operator:
+        """As an operator."""
+        return Operator.laplacian(self.S, normalised=self.normalised, dtype=dtype)
+
+    @cached_property
+    def density(self) -> Density:
+        """How its spectrum is spread, in the complement of the null vector."""
+        v = None if self.u is None else self.u.astype(np.float32)
+        return density(self.operator(np.float32), v, np.random.default_rng(self.seed))
+
+    @cached_property
+    def ceiling(self) -> float:
+        """No eigenvalue is larger: 2, or the largest sum of two degrees that share an edge."""
+        if self.normalised:
+            return 2.0
+        degrees = np.asarray(abs(self.S).sum(axis=1)).ravel()
+        ends = np.repeat(degrees, np.diff(self.S.indptr))
+        return float((ends + degrees[self.S.indices]).max(initial=0.0))
+
+
 def smallest_pairs(
-    L: Sparse,
+    S: Sparse,
     null: Floats | None,
     count: int,
     *,
     normalised: bool,
     tol: float,
     seed: int,
-    tick: Callable[[float], None],
+    tick: Tick,
+    start: Floats | None = None,
+    spare: int = 0,
 ) -> Pairs:
-    """Up to `count` smallest non-null pairs of a connected component.
+    """Up to `count` smallest non-null pairs of the Laplacian of a connected component with adjacency S.
 
     `null` is its null vector of any length, or None where it has none (an unbalanced signed component).
     Fewer pairs come back when the component has fewer, or (said by the caller) when they did not converge.
-    `tick` is told the share of the work done, 0 to 1.
+    `tick` is told the share of the work done, 0 to 1; `start` (n, k) is a guess, used where it helps. The
+    last `spare` pairs need not be exact: they are there to be compared with.
 
-    >>> path = sp.csr_array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    >>> path = sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> keyword = dict(normalised=False, tol=1e-6, seed=0, tick=lambda share: None)
     >>> smallest_pairs(path, np.ones(3), 5, **keyword).values.round(9).tolist()
     [1.0, 3.0]
     """
-    n = L.shape[0]
+    n = S.shape[0]
     count = min(count, n - (null is not None))
     if count <= 0:
         return Pairs(np.empty(0), np.empty((n, 0)), "none needed")
     # Units of the mean degree: tolerances and shift then mean the same for weights of 1e-12 and 1e12.
-    scale = float(L.diagonal().mean())
+    scale = 1.0 if normalised else float(abs(S).sum() / n)
     unit = None if null is None else null / np.linalg.norm(null)
-    values, vectors, solver = _choose(sp.csr_array(L / scale), unit, count, normalised, tol, seed, tick)
+    scaled = S if normalised else sp.csr_array(S / scale)
+    values, vectors, solver = _first_that_works(
+        Problem(scaled, unit, count, normalised, tol, seed, tick, start, min(spare, count - 1))
+    )
     order = np.argsort(values, kind="stable")
     return Pairs(values[order] * scale, vectors[:, order], solver)
 
 
-def _choose(
-    L: Sparse,
-    u: Floats | None,
-    count: int,
-    normalised: bool,
-    tol: float,
-    seed: int,
-    tick: Callable[[float], None],
-) -> Pairs:
-    n = L.shape[0]
-    if n <= DENSE or count > n // 3:
-        return dense_pairs(L, u, count)
-    # The solvers to try, best first. Whatever they give, the residuals are checked afterwards.
-    solvers = [shift_invert_pairs]
-    if normalised:
-        filled = L.nnz - n > MEAN_DEGREE * n
-        solvers.insert(0 if filled else 1, lanczos_pairs)
-    found = Pairs(np.empty(0), np.empty((n, 0)), "none")
-    for solver in solvers:
+def solvers_for(problem: Problem) -> Iterator[Callable[[Problem], Pairs]]:
+    """The solvers to try, best first; the next is only asked for when one did not deliver."""
+    if problem.n <= DENSE or problem.count > problem.n // 3:
+        yield dense_pairs
+        return
+    first = problem.normalised and not _flat(problem)
+    if first:
+        yield chebyshev_pairs
+    if _factor_fits(problem.S):
+        yield shift_invert_pairs
+    if not first:
+        yield chebyshev_pairs
+
+
+def _flat(problem: Problem) -> bool:
+    """Whether the wanted eigenvalues crowd at 0."""
+    return problem.density.quantile(width_of(problem.count, problem.n)) < FLAT
+
+
+def _factor_fits(S: Sparse) -> bool:
+    cost = fill(S, FACTOR_ENTRIES)
+    return cost.known and cost.work <= FACTOR_WORK
+
+
+def _first_that_works(problem: Problem) -> Pairs:
+    found = Pairs(np.empty(0), np.empty((problem.n, 0)), "none")
+    for solver in solvers_for(problem):
         try:
-            latest = solver(L, u, count, tol, seed, tick)
+            latest = solver(problem)
         except (MemoryError, RuntimeError):  # the factor did not fit, or ARPACK broke down
             continue
         if latest.values.size > found.values.size:
             found = latest
-        if found.values.size == count:
+        if found.values.size == problem.count:
             break
     if not found.values.size:
         raise QueristError(
-            f"no eigenpair of a component of {n:,} nodes converged; "
-            f"raise tol (now {tol:g}), lower the rank, or use normalised=True"
+            f"no eigenpair of a component of {problem.n:,} nodes converged; "
+            f"raise tol (now {problem.tol:g}), lower the rank, or use normalised=True"
         )
     return found
 
 
-def dense_pairs(L: Sparse, u: Floats | None, count: int) -> Pairs:
+def dense_pairs(problem: Problem) -> Pairs:
     """LAPACK on the dense matrix, its null vector moved above the spectrum (`lambda_max <= 2 max degree`)."""
-    M = np.asarray(L.toarray())
+    M, u = np.asarray(problem.laplacian().toarray()), problem.u
     if u is not None:
         M += (3.0 * M.diagonal().max()) * np.outer(u, u)
-    values, vectors = sla.eigh(M, subset_by_index=(0, count - 1), overwrite_a=True, check_finite=False)
+    last = problem.count - 1
+    values, vectors = sla.eigh(M, subset_by_index=(0, last), overwrite_a=True, check_finite=False)
     return Pairs(values, vectors, "dense")
 
 
-def shift_invert_pairs(
-    L: Sparse, u: Floats | None, count: int, tol: float, seed: int, tick: Callable[[float], None]
-) -> Pairs:
+def chebyshev_pairs(problem: Problem) -> Pairs:
+    """Filtered subspace iteration; only pairs that arrived, unless there is nothing better to come."""
+    found = filtered_pairs(
+        problem.operator,
+        problem.u,
+        problem.count,
+        ceiling=problem.ceiling,
+        tol=problem.tol,
+        seed=problem.seed,
+        tick=problem.tick,
+        start=problem.start,
+        known=problem.density,
+        spare=problem.spare,
+    )
+    single = precision(problem.tol, problem.ceiling) == np.float32
+    name = f"chebyshev, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
+    if found.arrived:
+        return Pairs(found.values, found.vectors, name)
+    # One pair short is what makes the next solver try; what it cannot better is taken and doubted.
+    short = max(1, problem.count - 1)
+    return Pairs(found.values[:short], found.vectors[:, :short], name)
+
+
+def shift_invert_pairs(problem: Problem) -> Pairs:
     """Lanczos on `(L + s I)^-1`: `lambda = 1/theta - s`."""
-    n = L.shape[0]
+    L, n = problem.laplacian(), problem.n
     shifted = sp.csc_array(L + SHIFT * sp.eye_array(n))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", spla.MatrixRankWarning)
@@ -147,106 +240,8 @@ def shift_invert_pairs(
             options={"SymmetricMode": True},
         )
     # A residual rho of the inverse is one of up to |L| rho of L: be as much stricter.
-    strict = tol / (2 * float(L.diagonal().max()))
-    theta, vectors = _lanczos(factor.solve, u, n, count, strict, seed, tick)
+    strict = min(problem.tol, EXACT) / (2 * float(L.diagonal().max()))
+    theta, vectors = largest_pairs(
+        factor.solve, problem.u, n, problem.count, strict, problem.seed, problem.tick
+    )
     return Pairs(1 / theta - SHIFT, vectors, "shift-invert")
-
-
-def lanczos_pairs(
-    L: Sparse, u: Floats | None, count: int, tol: float, seed: int, tick: Callable[[float], None]
-) -> Pairs:
-    """Lanczos on the flipped spectrum of the normalised Laplacian: `lambda = 1 - theta`."""
-
-    def flipped(x: Floats) -> Floats:
-        # + 1 keeps wanted values positive and away from 0, where deflation puts the null vector.
-        return 2 * x - L @ x
-
-    theta, vectors = _lanczos(flipped, u, L.shape[0], count, tol, seed, tick)
-    return Pairs(2 - theta, vectors, "lanczos")
-
-
-def _lanczos(
-    apply: Callable[[Floats], Floats],
-    u: Floats | None,
-    n: int,
-    count: int,
-    tol: float,
-    seed: int,
-    tick: Callable[[float], None],
-) -> tuple[Floats, Floats]:
-    """The `count` largest eigenpairs of a positive semi-definite operator, orthogonal to `u`.
-
-    Lanczos from one start can miss copies of a multiple eigenvalue, and no residual shows it: on regular
-    trees, grids and hypercubes it does. So what was found is deflated and the largest eigenvalue of the
-    rest is looked at; while it lies above the smallest one found, the missed pairs are fetched.
-    Only pairs that no missed one can precede come back, be they fewer than `count`.
-    """
-    known = np.empty((n, 0)) if u is None else u[:, None]
-    random = np.random.default_rng(seed)
-    theta, vectors = _arpack(apply, known, random, count, tol, _Clock(count, tick))
-    if theta.size < count:
-        return theta, vectors
-    for _ in range(PASSES):
-        silent = _Clock(count, lambda share: None)
-        known = vectors if u is None else np.column_stack([vectors, u])
-        rest = _arpack(apply, known, random, 1, CHECK, silent)[0]
-        if not rest.size or rest[0] <= theta.min() * (1 + CHECK / 10):
-            return theta, vectors
-        further = _arpack(apply, known, random, max(1, count // 4), tol, silent)[1]
-        theta, vectors = _ritz(apply, u, np.column_stack([vectors, further]))
-        theta, vectors = theta[:count], vectors[:, :count]
-    sure = theta >= rest[0]
-    return theta[sure], vectors[:, sure]
-
-
-def _ritz(apply: Callable[[Floats], Floats], u: Floats | None, span: Floats) -> tuple[Floats, Floats]:
-    """The eigenpairs of the operator within a span of vectors, largest first, orthonormal to rounding."""
-    if u is not None:
-        span = span - np.outer(u, u @ span)
-    basis = np.linalg.qr(span)[0]
-    inner = basis.T @ np.column_stack([apply(column) for column in basis.T])
-    theta, turn = np.linalg.eigh((inner + inner.T) / 2)
-    return theta[::-1], basis @ turn[:, ::-1]
-
-
-class _Clock:
-    """Guesses how far ARPACK is from the number of products; it does not say itself."""
-
-    def __init__(self, count: int, tick: Callable[[float], None]) -> None:
-        self.products, self.usual, self.tick = 0, 4.0 * count + 100, tick
-
-    def __call__(self) -> None:
-        self.products += 1
-        if self.products % 25 == 0:
-            self.tick(1 - 0.5 ** (self.products / self.usual))
-
-
-def _arpack(
-    apply: Callable[[Floats], Floats],
-    known: Floats,
-    random: np.random.Generator,
-    count: int,
-    tol: float,
-    clock: _Clock,
-) -> tuple[Floats, Floats]:
-    """The largest pairs of `apply` that converge in the complement of the orthonormal `known` (n, j)."""
-    n = int(known.shape[0])
-
-    def project(x: Floats) -> Floats:
-        return x - known @ (known.T @ x)
-
-    def matvec(x: Any) -> Floats:
-        clock()
-        return project(apply(project(x.ravel())))
-
-    operator: Any = spla.LinearOperator((n, n), matvec=matvec, dtype=np.float64)
-    start = project(random.standard_normal(n))
-    basis = min(n - 1, max(2 * count + 1, 40))
-    accuracy = max(tol / 10, 1e-15)
-    try:
-        theta, vectors = spla.eigsh(
-            operator, k=count, which="LA", v0=start, ncv=basis, maxiter=RESTARTS, tol=accuracy
-        )
-    except spla.ArpackNoConvergence as stopped:
-        theta, vectors = stopped.eigenvalues, stopped.eigenvectors
-    return np.asarray(theta), np.asarray(vectors)

@@ -1,11 +1,17 @@
 """An embedding as a value: a row for every node, and how far to trust it."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from querist.errors import InputError
 from querist.types import Codes, Floats
+
+if TYPE_CHECKING:
+    from querist.embedding.extend import Edges
+    from querist.graph.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +37,12 @@ class Embedding:
     doubts : (message, residual) for whatever is not right to the tolerance; `embed` gives each as a
         `ResidualWarning`
     cached : whether the rows came from the disk
+    layout : how many columns are eigenvectors, constants and diffused attributes, in this order; empty
+        when unknown
+    normalised : which Laplacian the eigenvectors are of
+    degrees : (n,) of the graph that was embedded; empty when unknown
+    known_edges : edges of the nodes that `extend` has added, by row number
+    drift : by how much the eigenvectors turned since they were last computed, 0 to 1 (see `refresh`)
     """
 
     rows: Floats
@@ -45,6 +57,11 @@ class Embedding:
     notes: tuple[str, ...] = ()
     doubts: tuple[tuple[str, float], ...] = ()
     cached: bool = False
+    layout: tuple[int, ...] = ()
+    normalised: bool = True
+    degrees: Floats = field(default_factory=lambda: np.empty(0))
+    known_edges: Mapping[int, Mapping[int, float]] = field(default_factory=dict, repr=False)
+    drift: float = 0.0
 
     def __post_init__(self) -> None:
         rows = np.ascontiguousarray(self.rows, dtype=np.float64)
@@ -56,6 +73,7 @@ class Embedding:
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "layout", tuple(int(columns) for columns in self.layout))
         object.__setattr__(self, "doubts", tuple((str(m), float(r)) for m, r in self.doubts))
 
     @property
@@ -72,6 +90,27 @@ class Embedding:
     def residual(self) -> float:
         """The largest residual, 0 when there is no eigenpair."""
         return float(self.residuals.max(initial=0.0))
+
+    def extend(self, nodes: "Sequence[Edges]") -> "Embedding":
+        """This embedding with a row more for every new node, from its edges (see extend.py).
+
+        `nodes` has, for every new node, the row numbers of its neighbours, or a dict from row number to
+        weight. New nodes are numbered on from `n_nodes`, and later ones may name earlier ones.
+
+        >>> from querist import as_graph, embed
+        >>> square = embed(as_graph([(0, 1), (1, 2), (2, 3), (3, 0)]), rank=2)
+        >>> square.extend([[0, 1], {4: 2.0}]).rows.shape
+        (6, 2)
+        """
+        from querist.embedding.extend import extend
+
+        return extend(self, nodes)
+
+    def refresh(self, graph: "Graph", **options: Any) -> "Embedding":
+        """The spectral rows of a graph that has grown since, by a few sweeps from these (see extend.py)."""
+        from querist.embedding.extend import refresh
+
+        return refresh(self, graph, **options)
 
     def report(self) -> str:
         """One line: size, solver, residual, gap at the cut, time, notes.

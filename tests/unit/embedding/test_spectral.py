@@ -199,12 +199,12 @@ def test_a_residual_above_tol_is_a_warning_that_carries_it() -> None:
 def test_pairs_that_do_not_converge_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "DENSE", 10)
 
-    def poor(*arguments: Any) -> solve.Pairs:
-        pairs = solve.dense_pairs(*arguments[:3])
+    def poor(problem: solve.Problem) -> solve.Pairs:
+        pairs = solve.dense_pairs(problem)
         return solve.Pairs(pairs.values[:2], pairs.vectors[:, :2], "poor")
 
     monkeypatch.setattr(solve, "shift_invert_pairs", poor)
-    monkeypatch.setattr(solve, "lanczos_pairs", poor)
+    monkeypatch.setattr(solve, "chebyshev_pairs", poor)
     with pytest.warns(ResidualWarning, match="4 eigenpairs did not converge"):
         assert embed(bridged(1.0), 6).rows.shape == (40, 2 + 1)
 
@@ -212,7 +212,7 @@ def test_pairs_that_do_not_converge_are_a_warning(monkeypatch: pytest.MonkeyPatc
         raise MemoryError
 
     monkeypatch.setattr(solve, "shift_invert_pairs", failing)
-    monkeypatch.setattr(solve, "lanczos_pairs", failing)
+    monkeypatch.setattr(solve, "chebyshev_pairs", failing)
     with pytest.raises(QueristError, match="no eigenpair of a component of 40 nodes converged"):
         embed(bridged(1.0), 6)
 
@@ -223,7 +223,13 @@ def test_one_solver_stands_in_for_another(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(solve, "DENSE", 10)
     monkeypatch.setattr(solve, "shift_invert_pairs", failing)
-    assert embed(graph_of(ring(60), 60), 6).solver == "lanczos"
+    assert "chebyshev" in embed(graph_of(ring(60), 60), 6).solver
+    monkeypatch.undo()
+    monkeypatch.setattr(solve, "DENSE", 10)
+    monkeypatch.setattr(solve, "FACTOR_WORK", 0)  # what would not fit is not tried
+    assert "chebyshev" in embed(bridged(1.0), 6, normalised=False).solver
+    monkeypatch.setattr(solve, "FACTOR_WORK", 1e9)
+    assert embed(bridged(1.0), 6, normalised=False).solver == "shift-invert"
 
 
 @pytest.mark.parametrize("dense", [10, 1500])

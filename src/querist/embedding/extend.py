@@ -1,0 +1,182 @@
+"""Rows for nodes that were not there, and rows after edges were added.
+
+**A new node** x with weights `w_j` to old nodes gets the row that its own line of the eigen-equation asks
+for, the rest unchanged (Nystroem's extension). With `d_x = sum |w_j|`:
+
+- normalised: `v(x) = sum_j w_j v(j) / sqrt(d_x d_j) / (1 - lambda)`, `d_j` the degree that v(j) was made
+  with (the degree with the new edge gives a higher error on Cora and PubMed),
+- combinatorial: `v(x) = sum_j w_j v(j) / (d_x - lambda)`,
+
+which is of order `edges x columns` and touches no other node. Where `lambda` comes near the degree the
+equation says nothing, so the divisor is kept above half of it. A constant column is copied from the
+heaviest neighbour; a diffused one is the weighted mean of the neighbours' (the
+node's own attributes are not asked for). Neighbours in smaller components than the largest do not count:
+they have nothing to say about it. A node without neighbours has the row 0 and a component of its own: it
+is "not reached". A node that was added, or was isolated, is placed anew when a later one joins it.
+
+**A graph that has grown** has other eigenvectors, and what the extension says of them goes stale. `refresh`
+starts the filtered iteration from the old vectors: a few sweeps instead of a new start. The *drift* it
+reports is `1 - |V'U|_F^2 / k`, V the k old (extended) vectors and U the new ones: 0 when they span the
+same, 1 when nothing is left.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from querist.embedding.spectral import TOL, spectral
+from querist.embedding.value import Embedding
+from querist.errors import InputError
+from querist.graph.graph import Graph
+from querist.types import Floats
+
+Edges = Iterable[int] | Mapping[int, float]
+
+
+def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
+    """The embedding with a row more for every new node; `Embedding.extend` describes `nodes`."""
+    if len(embedding.layout) != 3 or embedding.degrees.size != embedding.n_nodes:
+        raise InputError("this embedding does not know its graph; make it with querist.embed()")
+    grown = _Grown(embedding, len(nodes))
+    for node, edges in enumerate(nodes, start=embedding.n_nodes):
+        grown.add(node, as_edges(edges, node))
+    share = grown.weight / max(grown.weight + embedding.degrees.sum(), np.finfo(float).tiny)
+    note = f"{len(nodes):,} rows extended from edges, with {share:.1%} of all weight; refresh() recomputes"
+    return replace(
+        embedding,
+        rows=grown.rows,
+        components=grown.components,
+        degrees=grown.degrees,
+        known_edges=grown.known,
+        notes=(*embedding.notes, note),
+    )
+
+
+def as_edges(edges: Edges, node: int) -> dict[int, float]:
+    """Row numbers of a new node's neighbours and the weights, checked."""
+    pairs = dict(edges if isinstance(edges, Mapping) else dict.fromkeys(edges, 1.0))
+    for neighbour, weight in pairs.items():
+        if not 0 <= neighbour < node:
+            raise InputError(
+                f"new node {node} names neighbour {neighbour}; give row numbers from 0 to {node - 1}"
+            )
+        if not np.isfinite(weight):
+            raise InputError(f"new node {node} has weight {weight}; give finite weights")
+    return {int(neighbour): float(weight) for neighbour, weight in pairs.items() if weight != 0}
+
+
+class _Grown:
+    """Rows while nodes are added. `known` has the edges of the nodes all of whose edges are known: those
+    that were added, and those that had none before."""
+
+    def __init__(self, old: Embedding, more: int) -> None:
+        self.old = old
+        self.rows = np.vstack([old.rows, np.zeros((more, old.n_columns))])
+        self.degrees = np.concatenate([old.degrees, np.zeros(more)])
+        self.fresh = int(old.components.max(initial=-1)) + 1
+        self.components = np.concatenate([old.components, self.fresh + np.arange(more)])
+        self.known = {node: dict(edges) for node, edges in old.known_edges.items()}
+        self.known |= {int(node): {} for node in np.flatnonzero(old.degrees == 0) if node not in self.known}
+        self.weight = 0.0
+
+    def add(self, node: int, edges: dict[int, float]) -> None:
+        """A node, placed by its neighbours; then those of them that only added nodes hold, by it."""
+        self.known[node] = edges
+        self.weight += 2 * sum(map(abs, edges.values()))
+        for neighbour in edges.keys() & self.known.keys():
+            self.known[neighbour][node] = edges[neighbour]
+        self.place(node)
+        for neighbour in edges:
+            if neighbour in self.known:
+                self.place(neighbour)
+
+    def place(self, node: int) -> None:
+        """The row by its neighbours in the largest component among theirs (the lowest number)."""
+        edges = self.known[node]
+        if not edges:
+            return
+        neighbours, weights = np.array(list(edges)), np.array(list(edges.values()))
+        home = self.components[neighbours].min()
+        there = self.components[neighbours] == home
+        near = neighbours[there]
+        self.degrees[node] = np.abs(weights).sum()
+        # An isolated neighbour that was never placed has no degree yet, and nothing to say.
+        degrees = np.where(self.degrees[near] > 0, self.degrees[near], 1.0)
+        self.rows[node] = new_row(self.old, self.rows[near], degrees, weights[there])
+        self.components[node] = home
+
+
+def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
+    """(d,) the row of a node with these weights to neighbours with rows M and these degrees."""
+    k, c, _ = embedding.layout
+    own, values = np.abs(weights).sum(), embedding.eigenvalues[:k]
+    row = np.empty(M.shape[1])
+    if embedding.normalised:
+        row[:k] = (weights / np.sqrt(own * degrees)) @ M[:, :k] / np.maximum(1 - values, 0.5)
+    else:
+        row[:k] = weights @ M[:, :k] / np.maximum(own - values, own / 2)
+    heaviest = int(np.argmax(np.abs(weights)))
+    row[k : k + c] = np.sign(weights[heaviest]) * M[heaviest, k : k + c]
+    row[k + c :] = (weights / own) @ M[:, k + c :]
+    return row
+
+
+def refresh(
+    embedding: Embedding,
+    graph: Graph,
+    *,
+    tol: float = TOL,
+    seed: int = 0,
+    progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> Embedding:
+    """The spectral embedding of `graph`, whose first nodes are those of `embedding`, from a warm start.
+
+    Nodes that `embedding` does not know are extended first. `Embedding.drift` says how far the old vectors
+    were from the new ones.
+    """
+    k, c, diffused = embedding.layout if len(embedding.layout) == 3 else (0, 0, 1)
+    if diffused:
+        raise InputError("only a spectral embedding made by querist.embed() can be refreshed; embed() anew")
+    if graph.n_nodes < embedding.n_nodes:
+        raise InputError(
+            f"a graph of {graph.n_nodes:,} nodes for an embedding of {embedding.n_nodes:,}; "
+            "nodes may be added at the end, not taken away"
+        )
+    grown = extend(embedding, _edges_of(graph, embedding.n_nodes))
+    guess = np.linalg.qr(_vectors(grown, k))[0]
+    constant = float(np.abs(embedding.rows[:, k : k + c]).max(initial=0.0))
+    found = spectral(
+        graph,
+        embedding.rank,
+        normalised=embedding.normalised,
+        constant=constant,
+        tol=tol,
+        seed=seed,
+        start=guess,
+        progress=progress,
+    )
+    now = _vectors(found, found.layout[0])
+    kept = float(np.linalg.norm(guess.T @ now) ** 2) / max(1, min(k, now.shape[1]))
+    drift = float(np.clip(1 - kept, 0.0, 1.0))
+    note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {drift:.1%}"
+    return replace(found, drift=drift, notes=(*found.notes, note))
+
+
+def _vectors(embedding: Embedding, k: int) -> Floats:
+    """(n, k) the eigenvectors again, of unit length."""
+    V = embedding.rows[:, :k]
+    length = np.linalg.norm(V, axis=0)
+    return np.asarray(V / np.where(length > 0, length, 1.0))
+
+
+def _edges_of(graph: Graph, first: int) -> list[Edges]:
+    """For every node from `first` on, its edges to earlier nodes."""
+    S, edges = graph.adjacency, list[Edges]()
+    for node in range(first, graph.n_nodes):
+        entries = slice(S.indptr[node], S.indptr[node + 1])
+        earlier = S.indices[entries] < node
+        edges.append(
+            dict(zip(S.indices[entries][earlier].tolist(), S.data[entries][earlier].tolist(), strict=True))
+        )
+    return edges

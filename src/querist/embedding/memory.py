@@ -1,0 +1,112 @@
+"""How much memory an embedding will need, said before it starts.
+
+The estimates count the large arrays that live at the same time: blocks of n rows, sparse matrices, dense
+matrices of small components. Better a refusal that names a rank that fits than a machine that swaps.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from querist.embedding import solve
+from querist.embedding.chebyshev import precision, width_of
+from querist.embedding.diffusion import OVERSAMPLING
+from querist.errors import InputError
+from querist.graph.graph import Graph
+
+FACTOR_BYTES = 32
+"""An entry of a sparse factor: value and index, in both halves, with room to grow."""
+
+
+def free() -> float:
+    """Bytes this process may still take; infinite where the system does not say."""
+    return min(_free_of_machine(), _free_of_group())
+
+
+def _free_of_machine() -> float:
+    try:
+        text = Path("/proc/meminfo").read_text()
+        return float(text.split("MemAvailable:")[1].split()[0]) * 1024
+    except (OSError, IndexError, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return np.inf
+
+
+def _free_of_group() -> float:
+    """What a container leaves (control groups, version 2)."""
+    place = Path("/sys/fs/cgroup")
+    try:
+        return float((place / "memory.max").read_text()) - float((place / "memory.current").read_text())
+    except (OSError, ValueError):  # no such group, or "max": no limit
+        return np.inf
+
+
+def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float) -> float:
+    """The most that the spectral part holds beyond the graph."""
+    sizes = np.bincount(graph.components)
+    largest, nnz = int(sizes[0]), graph.adjacency.nnz
+    count = min(rank, largest)
+    rows = 8.0 * graph.n_nodes * (rank + min(sizes.size, rank))
+    if largest <= solve.DENSE or count > largest // 3:
+        return rows + 8.0 * (2.5 * largest**2 + 3 * largest * count)
+    item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
+    block = item * largest * width_of(count, largest)
+    sweeping, finishing = 3 * block, block + 3 * 8.0 * largest * count
+    factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, 150.0 * largest)
+    copies = 0.0 if sizes.size == 1 else 24.0 * nnz
+    return rows + (item + 8.0) * nnz + copies + max(sweeping, finishing, factor) + 8.0 * largest * count
+
+
+def diffusion_bytes(graph: Graph, rank: int) -> float:
+    """The most that the attribute part holds beyond the graph."""
+    assert graph.attributes is not None
+    n, m = graph.attributes.shape
+    width = min(rank + OVERSAMPLING, n, m)
+    sparse = 12.0 * (3 * graph.attributes.nnz + 2 * graph.adjacency.nnz)
+    return sparse + 8.0 * width * (4.0 * n + 3.0 * m)
+
+
+def check_room(graph: Graph, ranks: dict[str, int], parts: dict[str, dict[str, Any]]) -> float:
+    """Bytes needed, or an error that names what would fit."""
+    rank = sum(ranks.values())
+
+    def needed(share: float, loose: bool = False) -> float:
+        total = 0.0
+        for part, columns in ranks.items():
+            least = max(1, int(columns * share))
+            if part == "diffusion":
+                total += diffusion_bytes(graph, least) if graph.attributes is not None else 0.0
+            else:
+                tol = max(parts[part]["tol"], 2e-3) if loose else parts[part]["tol"]
+                total += spectral_bytes(graph, least, normalised=parts[part]["normalised"], tol=tol)
+        return total
+
+    room, need = free(), needed(1.0)
+    if need <= room:
+        return need
+    advice = []
+    if needed(1.0, loose=True) <= room:
+        advice.append("tol=2e-3 (a float32 filter) fits")
+    smaller = _largest(lambda r: needed(r / rank) <= room, rank)
+    if smaller:
+        advice.append(f"rank={smaller} fits")
+    ways = " or ".join(advice) or "no rank fits: embed a part of the graph, or use a larger machine"
+    raise InputError(
+        f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
+        f"{need / 1e9:.1f} GB and {room / 1e9:.1f} GB are free; {ways}"
+    )
+
+
+def _largest(fits: Callable[[int], bool], most: int) -> int:
+    """The largest number from 1 to most - 1 that fits, or 0."""
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

@@ -1,0 +1,103 @@
+"""The eigenpairs of an operator within the span of a block: Rayleigh-Ritz by way of Gram matrices.
+
+A block X is made orthonormal by the eigen-decomposition of `X'X`, which is small, and never by a QR
+decomposition of X, which is large. All Gram matrices are summed in float64 whatever X is, a few rows at a
+time, so a float32 block costs no float64 copy. The operator's null vector v is left out of the span.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from querist.operator import Operator, empty_block
+from querist.types import Floats
+
+CHUNK = 4096
+"""Rows turned to float64 at a time."""
+
+NULL = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 1e-13}
+"""Eigenvalues of a Gram matrix, relative to its largest, that are rounding; a filter must stay above."""
+
+Block = Any
+
+
+class Ritz(NamedTuple):
+    """Ritz values (growing), vectors and residuals."""
+
+    values: Floats
+    vectors: Block
+    residuals: Floats
+
+
+def gram(A: Block, B: Block) -> Floats:
+    """`A'B` summed in float64, a few rows at a time."""
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for first in range(0, A.shape[0], CHUNK):
+        a = A[first : first + CHUNK].astype(np.float64)
+        b = a if B is A else B[first : first + CHUNK].astype(np.float64)
+        total += a.T @ b
+    return total
+
+
+def whitening(X: Block, v: Block | None) -> tuple[Floats, Floats, float]:
+    """Z and z such that `X Z - v z'` is orthonormal and orthogonal to v, and the condition met on the way.
+
+    All from the Gram matrix: `X'X - (X'v)(X'v)'` is that of X without v. Directions that are null but for
+    rounding are dropped.
+    """
+    G, along = gram(X, X), np.zeros(X.shape[1])
+    whole = G.diagonal().copy()
+    if v is not None:
+        # Rounded to float32, v is not quite of unit length.
+        along = gram(X, v[:, None])[:, 0] / np.sqrt(float(gram(v[:, None], v[:, None])[0, 0]))
+        G -= np.outer(along, along)
+    # A column that was v itself leaves only rounding behind.
+    present = G.diagonal() > NULL[X.dtype] * whole
+    scale = np.divide(1.0, np.sqrt(np.abs(G.diagonal())), out=np.zeros(whole.size), where=present)
+    spread, turn = np.linalg.eigh(scale[:, None] * G * scale)
+    keep = spread > NULL[X.dtype] * spread[-1]
+    Z = scale[:, None] * turn[:, keep] / np.sqrt(spread[keep])
+    return Z, along @ Z, float(spread[keep][0] / spread[-1])
+
+
+def rotated(X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
+    """`X Z - v z'`, a few rows at a time."""
+    out = empty_block((X.shape[0], Z.shape[1]), X.dtype)
+    Z, z = Z.astype(X.dtype), z.astype(X.dtype)
+    for first in range(0, X.shape[0], CHUNK):
+        rows = slice(first, first + CHUNK)
+        np.matmul(X[rows], Z, out=out[rows])
+        if v is not None:
+            out[rows] -= v[rows, None] * z
+    return out
+
+
+def orthonormal(X: Block, v: Block | None) -> Block:
+    """An orthonormal basis of the span of X without v."""
+    Z, z, _ = whitening(X, v)
+    return rotated(X, Z, v, z)
+
+
+def ritz(M: Operator, X: Block, v: Block | None) -> Ritz:
+    """The eigenpairs of M within the span of X without its null vector v."""
+    Z, z, condition = whitening(X, v)
+    if condition < 1e-2 and X.dtype == np.float64:
+        # What whitening leaves is an error of the condition; a second one removes it.
+        X = rotated(X, Z, v, z)
+        Z, z, _ = whitening(X, v)
+    Y = M.matmat(X)
+    # M v = 0, so the part along v does not enter.
+    inner = Z.T @ gram(X, Y) @ Z
+    values, turn = np.linalg.eigh((inner + inner.T) / 2)
+    X = rotated(X, Z @ turn, v, z @ turn)
+    Y = M.matmat(X, out=Y if Y.shape == X.shape else None)
+    return Ritz(values, X, residual_norms(Y, X, values))
+
+
+def residual_norms(Y: Block, X: Block, values: Floats) -> Floats:
+    """(k,) `|Y - X diag(values)|` by column."""
+    total, factors = np.zeros(values.size), values.astype(X.dtype)
+    for first in range(0, X.shape[0], CHUNK):
+        rest = Y[first : first + CHUNK] - X[first : first + CHUNK] * factors
+        total += np.einsum("ij,ij->j", rest, rest)
+    return np.sqrt(total)

@@ -1,0 +1,140 @@
+"""Before and while it runs: memory asked for, time left said, an interrupt that leaves nothing broken."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from querist.embedding import cache, embed, memory, progress, solve
+from querist.errors import InputError
+from querist.graph.graph import Graph
+
+
+def make_graph(n: int = 700, degree: int = 8, seed: int = 0) -> Graph:
+    rng = np.random.default_rng(seed)
+    i, j = rng.integers(0, n, (2, n * degree // 2))
+    S = sp.coo_array((np.ones(i.size), (i, j)), shape=(n, n))
+    both = sp.csr_array((S + S.T) > 0, dtype=float)
+    both.setdiag(0)
+    both.eliminate_zeros()
+    X = sp.random_array((n, 300), density=0.05, rng=rng, format="csr")
+    return Graph(both, attributes=X).largest_component()
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("QUERIST_CACHE", str(tmp_path))
+    return tmp_path / "embeddings"
+
+
+# -- memory ------------------------------------------------------------------------------------------
+
+
+def test_what_is_free_is_a_sensible_number() -> None:
+    assert 1e6 < memory.free() < 1e15
+
+
+@pytest.mark.parametrize("kind", ["spectral", "diffusion", "both"])
+def test_what_does_not_fit_is_refused_with_a_rank_that_fits(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(solve, "DENSE", 100)
+    graph = make_graph()
+    room = 0.6 * _needed(graph, 100, kind)
+    monkeypatch.setattr(memory, "free", lambda: room)
+    with pytest.raises(InputError, match=r"needs about .* GB and .* GB are free; .*rank=") as refused:
+        embed(graph, 100, kind=kind, cache=False)  # type: ignore[arg-type]
+    found = re.search(r"rank=(\d+)", str(refused.value))
+    assert found
+    smaller = int(found[1])
+    assert 1 <= smaller < 100
+    assert embed(graph, smaller, kind=kind, cache=False).rank == smaller  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        embed(graph, smaller + 3, kind=kind, cache=False)  # type: ignore[arg-type]
+
+
+def _needed(graph: Graph, rank: int, kind: str) -> float:
+    quarter = rank // 4
+    by_graph = memory.spectral_bytes(graph, quarter if kind == "both" else rank, normalised=True, tol=2e-3)
+    by_words = memory.diffusion_bytes(graph, rank - quarter if kind == "both" else rank)
+    return {"spectral": by_graph, "diffusion": by_words, "both": by_graph + by_words}[kind]
+
+
+def test_a_float32_filter_is_named_where_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "DENSE", 100)
+    graph = make_graph()
+    loose, tight = (memory.spectral_bytes(graph, 20, normalised=True, tol=tol) for tol in (2e-3, 1e-9))
+    assert loose < tight
+    monkeypatch.setattr(memory, "free", lambda: (loose + tight) / 2)
+    with pytest.raises(InputError, match="tol=2e-3"):
+        embed(graph, 20, tol=1e-9, cache=False)
+    monkeypatch.setattr(memory, "free", lambda: 10.0)
+    with pytest.raises(InputError, match="no rank fits"):
+        embed(graph, 20, cache=False)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads the resident memory of Linux")
+@pytest.mark.parametrize("tol", [2e-3, 1e-8])
+def test_the_estimate_is_not_far_from_what_is_taken(tol: float) -> None:
+    import tracemalloc
+
+    graph = make_graph(20_000, 10)
+    expected = memory.spectral_bytes(graph, 40, normalised=True, tol=tol)
+    embed(make_graph(2000), 40, tol=tol, cache=False)  # compiles
+    graph.components, graph.degrees  # noqa: B018
+    tracemalloc.start()
+    embed(graph, 40, tol=tol, cache=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 * expected < peak < 1.5 * expected
+
+
+# -- progress ----------------------------------------------------------------------------------------
+
+
+def test_time_left_is_said_when_there_is_enough_to_tell() -> None:
+    said: list[tuple[float, str]] = []
+    now = iter([0.0, 1.0, 10.0, 12.0, 40.0])
+    show = progress.with_time_left(lambda fraction, text: said.append((fraction, text)), lambda: next(now))
+    for fraction in (0.1, 0.5, 0.4, 1.0):
+        show(fraction, "solving")
+    assert said[0] == (0.1, "solving")
+    assert said[1] == (0.5, "solving, about 10 s left")
+    assert said[2] == (0.5, "solving, about 12 s left")  # it never goes back
+    assert said[3] == (1.0, "solving")
+
+
+def test_an_interrupt_leaves_nothing_and_the_next_call_works(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "DENSE", 100)
+    graph = make_graph()
+    seen = []
+
+    def press(fraction: float, text: str) -> None:
+        seen.append(fraction)
+        if len(seen) == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed(graph, 20, progress=press)
+    assert 0 < seen[-1] < 1
+    assert not place.exists() or not os.listdir(place)
+    first = embed(graph, 20)
+    assert not first.cached
+    np.testing.assert_array_equal(first.rows, embed(graph, 20).rows)
+
+
+def test_an_interrupt_while_the_entry_is_written_leaves_no_part_of_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(file: object, **arrays: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cache.np, "savez", press)
+    with pytest.raises(KeyboardInterrupt):
+        embed(make_graph(), 20)
+    assert os.listdir(place) == []
