@@ -24,6 +24,7 @@ lint: $(DEV)
 BENCHMARKS ?= online pounce embedding collective budgeted
 
 bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online ..." for some of them
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 docs: $(DEV)  ## every command in README and docs runs as printed

@@ -9,7 +9,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 from querist.errors import InputError, QueristError
 from querist.graph import Graph, as_graph
 from querist.types import Codes, Floats, Sparse
+
+SUBSETS = {"a1a": "a9a", "a6a": "a9a", "a7a": "a9a", "a8a": "a9a", "w1a": "w8a", "w7a": "w8a"}
+"""Sets that are rows of another: `rows_NAME` in its file."""
 
 _BROKEN = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
 
@@ -92,6 +95,41 @@ def names_in(folder: Path | None) -> list[str]:
     """The sets in a directory; none where it does not exist."""
     found = () if folder is None else folder.glob("[!.]*.npz")
     return sorted(path.stem for path in found if path.is_file())
+
+
+def subsets_in(folder: Path | None) -> list[str]:
+    """The sets that are rows of a set in this directory."""
+    return [name for name in SUBSETS if subset_home(folder, name) is not None]
+
+
+def subset_home(folder: Path | None, name: str) -> Path | None:
+    """The file that holds the rows of a subset, where it is there."""
+    if folder is None or name not in SUBSETS:
+        return None
+    path = folder / f"{SUBSETS[name]}.npz"
+    return path if path.is_file() and f"rows_{name}" in _shapes(path) else None
+
+
+def read_subset(path: Path, name: str) -> Vectors:
+    """The rows that the file of a larger set calls `name`."""
+    whole = read(path)
+    if not isinstance(whole, Vectors):
+        raise InputError(f"{path}: holds a graph, not vectors, so {name} cannot be rows of it")
+    with np.load(path, allow_pickle=False) as arrays:
+        rows = arrays[f"rows_{name}"]
+    return Vectors(whole.X[rows], whole.y[rows], name)
+
+
+def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    try:
+        return _members(path)
+    except _BROKEN:
+        return {}
+
+
+def subset_counts(path: Path, name: str) -> Counts:
+    """The counts of a subset: those of the larger set, but for the rows."""
+    return replace(counts(path), nodes=_shapes(path)[f"rows_{name}"][0])
 
 
 def read(path: Path, name: str | None = None) -> Graph | Vectors:

@@ -48,11 +48,8 @@ def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph
     if name in BUNDLED:
         return BUNDLED[name].build()
     folder, entry = local.data_dir(), ENTRIES.get(name)
-    if folder is not None:
-        if (path := folder / f"{name}.npz").is_file():
-            return local.read(path, name)
-        if entry is not None and (source := _source_in(folder, entry)) is not None:
-            return _from_files(folder, entry, source)
+    if folder is not None and (found := _in_folder(folder, name, entry)) is not None:
+        return found
     cached = local.cache_dir() / f"{name}.npz"
     if cached.is_file():
         try:
@@ -83,8 +80,19 @@ def load_graph(name: str | os.PathLike[str], *, report: Report | None = None) ->
 def catalogue() -> list[Row]:
     """All sets that `load` knows by name, and where each would come from right now."""
     folder, cache = local.data_dir(), local.cache_dir()
-    names = {*BUNDLED, *ENTRIES, *local.names_in(folder), *local.names_in(cache)}
+    names = {*BUNDLED, *ENTRIES, *local.names_in(folder), *local.subsets_in(folder), *local.names_in(cache)}
     return [_row(name, folder, cache) for name in sorted(names)]
+
+
+def _in_folder(folder: Path, name: str, entry: Entry | None) -> Graph | Vectors | None:
+    """The set in its own file, in the file of a larger set, or in source files fetched by hand."""
+    if (path := folder / f"{name}.npz").is_file():
+        return local.read(path, name)
+    if (home := local.subset_home(folder, name)) is not None:
+        return local.read_subset(home, name)
+    if entry is not None and (source := _source_in(folder, entry)) is not None:
+        return _from_files(folder, entry, source)
+    return None
 
 
 def _row(name: str, folder: Path | None, cache: Path) -> Row:
@@ -100,6 +108,8 @@ def _row(name: str, folder: Path | None, cache: Path) -> Row:
 def _whereabouts(name: str, entry: Entry | None, folder: Path | None, cache: Path) -> tuple[Counts, str]:
     if folder is not None and (path := folder / f"{name}.npz").is_file():
         return local.counts(path), "QUERIST_DATA"
+    if (home := local.subset_home(folder, name)) is not None:
+        return local.subset_counts(home, name), "QUERIST_DATA"
     if folder is not None and entry is not None and _source_in(folder, entry) is not None:
         return _stated(entry), "QUERIST_DATA"
     if entry is None or (cache / f"{name}.npz").is_file():

@@ -16,6 +16,7 @@ from querist.embedding.progress import Progress, with_time_left
 from querist.embedding.spectral import spectral
 from querist.embedding.value import Embedding
 from querist.errors import InputError, ResidualWarning, UnknownNameError
+from querist.graph.build import as_graph
 from querist.graph.graph import Graph
 from querist.types import Floats
 
@@ -25,7 +26,7 @@ Kind = Literal["spectral", "diffusion", "both"]
 
 
 def embed(
-    graph: Graph,
+    graph: Any,
     rank: int = 100,
     *,
     kind: Kind = "spectral",
@@ -45,7 +46,7 @@ def embed(
 
     Parameters
     ----------
-    graph : connected or not, weighted, signed
+    graph : a `Graph`, or anything that `as_graph` takes; connected or not, weighted, signed
     rank : columns for a connected graph, 1 to n; a disconnected one has a few more constants
     kind : "spectral" (the graph alone: eigenvectors of its Laplacian and a constant), "diffusion"
         (attributes smoothed over the graph, no constant) or "both" side by side
@@ -77,6 +78,7 @@ def embed(
     >>> embed(two_pairs, rank=3).rows.round(3).tolist()
     [[0.5, 0.0, 1.0, 0.0], [-0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0], [0.0, -0.5, 0.0, 1.0]]
     """
+    graph = as_graph(graph)
     _check(graph, rank, kind, constant, max_constants, steps, damping, spectral_share, tol)
     started = time.perf_counter()
     show = with_time_left(progress or (lambda fraction, text: None))
@@ -123,8 +125,6 @@ def _check(
     share: float,
     tol: float | None,
 ) -> None:
-    if not isinstance(graph, Graph):
-        raise InputError(f"embed() takes a Graph, not {type(graph).__name__}; pass querist.as_graph(...)")
     if kind not in KINDS:
         raise UnknownNameError.of("embedding", kind, KINDS)
     least = 2 if kind == "both" else 1

@@ -100,11 +100,16 @@ def test_too_large_a_rank_and_other_bad_requests_are_refused() -> None:
             embed(graph, **{"rank": 3, **bad})  # type: ignore[arg-type]
     with pytest.raises(QueristError, match="did you mean 'spectral'"):
         embed(graph, 3, kind="spectrl")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="as_graph"):
-        embed(np.eye(3), 2)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="is no graph"):
+        embed(object(), 2)
     huge = graph_of(ring(3), 3, [1.7e308] * 3)
     with pytest.raises(InputError, match="add up to infinity"):
         embed(huge, 2)
+
+
+def test_what_as_graph_takes_is_taken() -> None:
+    pairs = ring(5)
+    assert np.array_equal(embed(pairs, 3).rows, embed(graph_of(pairs, 5), 3).rows)
 
 
 # -- known spectra and hard weights ------------------------------------------------------------------
