@@ -49,6 +49,7 @@ class Vectors:
 
     @property
     def classes(self) -> tuple[Hashable, ...]:
+        """The labels that occur, sorted."""
         return tuple(np.unique(self.y).tolist())
 
     def describe(self) -> str:

@@ -1,0 +1,1 @@
+"""One vector at a time, mostly unlabelled, in bounded memory (bls19)."""

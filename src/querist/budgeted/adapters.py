@@ -1,0 +1,65 @@
+"""Other libraries' online classifiers, driven over a stream for comparisons.
+
+They learn from labelled items only, one row at a time, after predicting it, as the others do.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from querist.budgeted import door
+from querist.budgeted.learner import Stream
+from querist.types import Bools, Codes
+
+
+class ScikitStream:
+    """An estimator with `partial_fit(X, y, classes=)`, row by row."""
+
+    def __init__(self, n_classes: int, model: Any) -> None:
+        self.n_classes, self.model, self.fitted = door.checked_count("n_classes", n_classes, 2), model, False
+
+    def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
+        """Predict every row, then learn it if it is labelled."""
+        M = door.checked_vectors(X, None)
+        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
+        classes = np.arange(self.n_classes)
+        for t in range(codes.size):
+            row = M[t : t + 1]
+            if self.fitted:
+                predicted[t] = self.model.predict(row)[0]
+            if codes[t] >= 0:
+                self.model.partial_fit(row, codes[t : t + 1], classes=classes)
+                self.fitted, actions[t] = True, 1
+        return Stream(predicted, actions)
+
+
+class RiverStream:
+    """A river classifier, on dicts of column numbers; zeros are left out where the input is sparse."""
+
+    def __init__(self, n_classes: int, model: Any) -> None:
+        self.n_classes, self.model = door.checked_count("n_classes", n_classes, 2), model
+
+    def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
+        """Predict every row, then learn it if it is labelled."""
+        M: Any = door.checked_vectors(X, None)
+        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
+        for t in range(codes.size):
+            if isinstance(M, np.ndarray):
+                x = dict(enumerate(M[t].tolist()))
+            else:
+                part = slice(M.indptr[t], M.indptr[t + 1])
+                x = dict(zip(M.indices[part].tolist(), M.data[part].tolist(), strict=True))
+            found = self.model.predict_one(x)
+            predicted[t] = -1 if found is None else int(found)
+            if codes[t] >= 0:
+                self.model.learn_one(x, bool(codes[t]) if self.n_classes == 2 else int(codes[t]))
+                actions[t] = 1
+        return Stream(predicted, actions)
+
+
+def several(model: Any, n_classes: int, wrap: Callable[[Any], Any]) -> Any:
+    """A binary river model as it is for two classes, wrapped for more."""
+    return model if n_classes == 2 else wrap(model)

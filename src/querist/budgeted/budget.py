@@ -1,0 +1,188 @@
+"""The arrays of a budget: made, enlarged, factored anew, checked.
+
+What happens now and then, and needs LAPACK or memory; what happens at every item is in
+step.py.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from querist.budgeted.similarity import OTHER, Gram, dense_row
+from querist.budgeted.step import PERSIST, REMOVE, SINCE, Rules, State, drift, settled, size
+from querist.errors import InputError
+from querist.types import Floats
+
+FINE = 1e-10
+"""Residual of the inverse that is never worth a factorisation."""
+
+WORSE = 8.0
+"""How much the residual may grow over that of a fresh factorisation."""
+
+FIRST_ROOM = 64
+"""Slots beyond the labelled budget that a projecting learner starts with."""
+
+
+def first_capacity(rules: Rules) -> int:
+    """Slots to begin with: all of them where the budget is fixed."""
+    if rules.strategy == REMOVE:
+        return rules.budget_labelled + rules.budget_unlabelled
+    return min(rules.limit, rules.budget_labelled + FIRST_ROOM)
+
+
+def empty(rules: Rules, n_problems: int, n_features: int, capacity: int | None = None) -> State:
+    """A budget with nothing in it."""
+    room = first_capacity(rules) if capacity is None else capacity
+    second = 0 if rules.strategy == REMOVE else room
+    return State(
+        X=np.zeros((n_features, room)),
+        norms=np.zeros(room),
+        H=np.zeros((room, room)),
+        G=np.zeros((second, second)),
+        alpha=np.zeros((n_problems, room)),
+        base=np.zeros((n_problems, second)),
+        Y=np.zeros((n_problems, room)),
+        D=np.zeros(room),
+        items=np.zeros(room, dtype=np.int64),
+        ring=np.zeros((2, room), dtype=np.int64),
+        counts=np.zeros(8, dtype=np.int64),
+        waiting_h=np.zeros(room),
+        waiting_v=np.zeros(room),
+        owed=np.zeros(4),
+        k=np.zeros(room),
+        a=np.zeros(room),
+        h=np.zeros(room),
+        g=np.zeros(room),
+        f=np.zeros(n_problems),
+        y=np.zeros(n_problems),
+        c=np.zeros(n_problems),
+    )
+
+
+def resized(state: State, rules: Rules, n_features: int, capacity: int) -> State:
+    """The same budget in larger arrays; a feature that was not there before is 0."""
+    larger = empty(rules, state.f.size, n_features, capacity)
+    for old, new in zip(state, larger, strict=True):
+        new[tuple(slice(n) for n in old.shape)] = old
+    return larger
+
+
+def with_class(state: State, rules: Rules) -> State:
+    """The same budget with one class more, none of whose items it holds.
+
+    One problem (two classes, +-1) becomes three. The new coefficients are `H y` with y = -1 on
+    labelled vectors: exact, in O(b^2).
+    """
+    b = size(state)
+    settled(state)
+    labelled = np.where(rules.lambda1 == state.D, -1.0, 0.0) * (np.arange(state.D.size) < b)
+    lower = np.tril(state.H[:b, :b])
+    fresh = np.zeros(state.D.size)
+    fresh[:b] = (lower + np.tril(lower, -1).T) @ labelled[:b]
+
+    def extended(old: Floats, new: Floats) -> Floats:
+        before = np.stack([-old[0], old[0]]) if old.shape[0] == 1 else old
+        return np.concatenate([before, new[None, : old.shape[1]]])
+
+    problems = 3 if state.f.size == 1 else state.f.size + 1
+    return state._replace(
+        alpha=extended(state.alpha, fresh),
+        base=extended(state.base, fresh),
+        Y=extended(state.Y, labelled),
+        f=np.zeros(problems),
+        y=np.zeros(problems),
+        c=np.zeros(problems),
+    )
+
+
+def vectors(state: State) -> Floats:
+    """(b, d) the vectors in the budget."""
+    return np.ascontiguousarray(state.X[:, : size(state)].T)
+
+
+def gram_matrix(state: State, rules: Rules, gram: Gram) -> Floats:
+    """(b, b) the kernel of the budget with itself."""
+    V, b = vectors(state), size(state)
+    if rules.kernel == OTHER:
+        return checked_gram(gram(V, V), (b, b))
+    K = np.empty((b, b))
+    for j in range(b):
+        K[j, j] = dense_row(rules.kernel, rules.width, state.X, b, V[j], state.k)
+        K[j, :j] = state.k[:j]
+        K[:j, j] = state.k[:j]
+    return K
+
+
+def checked_gram(values: Any, shape: tuple[int, int]) -> Floats:
+    """What a user's kernel gave, refused unless it is a finite matrix of the right shape."""
+    K = np.asarray(values, dtype=np.float64)
+    if K.shape != shape or not np.isfinite(K).all():
+        what = f"shape {K.shape}" if K.shape != shape else "NaN or infinite values"
+        raise InputError(
+            f"the kernel gave {what} for {shape[0]} x {shape[1]} vectors; it must be a function of two "
+            "matrices that gives a finite value for every pair of rows"
+        )
+    return K
+
+
+def refactor(state: State, rules: Rules, gram: Gram) -> float:
+    """Compute the inverses and `alpha = H Y` afresh; the residual that is left.
+
+    Coefficients that a projection has moved are kept: they are not a function of the budget.
+    """
+    b = size(state)
+    state.counts[SINCE] = 0
+    state.owed[0] = 0.0
+    if b == 0:
+        return 0.0
+    K = gram_matrix(state, rules, gram)
+    H = _inverse(K + np.diag(state.D[:b]), f"lambda1 = {rules.lambda1:g}", "lambda1")
+    state.H[:b, :b] = np.tril(H)
+    solved = state.Y[:, :b] @ H
+    if rules.strategy == REMOVE:
+        state.alpha[:, :b] = solved
+    else:
+        G = _inverse(K + rules.ridge * np.eye(b), f"ridge = {rules.ridge:g}", "ridge")
+        state.G[:b, :b] = np.tril(G)
+        if rules.strategy != PERSIST:
+            state.base[:, :b] = solved
+    return max(residual(state, rules, gram, j) for j in {0, b // 2, b - 1})
+
+
+def restart(state: State, rules: Rules, gram: Gram) -> float:
+    """`refactor`, and forget projections: for a kernel that has changed under the coefficients."""
+    b = size(state)
+    left = refactor(state, rules, gram)
+    if rules.strategy != REMOVE:
+        lower = state.H[:b, :b]
+        state.alpha[:, :b] = state.Y[:, :b] @ (lower + np.tril(lower, -1).T)
+        state.base[:, :b] = state.alpha[:, :b]
+    return left
+
+
+def residual(state: State, rules: Rules, gram: Gram, j: int) -> float:
+    """How far row j of the inverse is off."""
+    b = size(state)
+    x = np.ascontiguousarray(state.X[:, j])
+    if rules.kernel == OTHER:
+        state.k[:b] = checked_gram(gram(x[None], vectors(state)), (1, b))[0]
+    else:
+        dense_row(rules.kernel, rules.width, state.X, b, x, state.k)
+    return float(drift(state, rules, j))
+
+
+def _inverse(A: Floats, what: str, name: str) -> Floats:
+    """The inverse of a positive definite matrix, by Cholesky."""
+    try:
+        factor, _ = scipy.linalg.cho_factor(A, lower=True)
+        found, info = scipy.linalg.lapack.dpotri(factor, lower=True)
+    except np.linalg.LinAlgError:
+        info, found = 1, A
+    if info != 0 or not np.isfinite(found).all():
+        raise InputError(
+            f"the kernel matrix of the budget with {what} on its diagonal is not positive definite; "
+            f"raise {name}, scale the features, or use a positive definite kernel"
+        )
+    lower = np.tril(found)
+    return np.asarray(lower + np.tril(lower, -1).T)

@@ -1,0 +1,153 @@
+"""Stream learners by name: factories `(n_classes, *, seed=0, **parameters)` of what runs over a stream.
+
+Each gives an object with `run(X, labels, labelled) -> Stream`, which predicts every row and
+then learns it; labels are class codes, and are seen only where `labelled`.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from querist.budgeted.adapters import RiverStream, ScikitStream, several
+from querist.budgeted.learner import ConditionName, StrategyName, StreamLearner
+from querist.budgeted.passive import PassiveAggressive
+from querist.budgeted.ressl import ReSSL
+from querist.budgeted.spasc import SPASC, WeightName
+
+Factory: TypeAlias = Callable[..., Any]
+
+
+def bls(
+    n_classes: int,
+    *,
+    seed: int = 0,
+    strategy: StrategyName = "remove",
+    condition: ConditionName | None = None,
+    kernel: str = "rbf",
+    width: float | None = None,
+    lambda1: float = 1.0,
+    lambda2: float = 0.1,
+    epsilon: float = 0.25,
+    budget_labelled: int = 150,
+    budget_unlabelled: int = 300,
+    ridge: float = 1e-4,
+    limit: int | None = None,
+) -> StreamLearner:
+    """Budgeted least squares (bls19): two budgets, labelled and unlabelled; no randomness."""
+    return StreamLearner(
+        n_classes,
+        strategy=strategy,
+        condition=condition,
+        kernel=kernel,
+        width=width,
+        lambda1=lambda1,
+        lambda2=lambda2,
+        epsilon=epsilon,
+        budget_labelled=budget_labelled,
+        budget_unlabelled=budget_unlabelled,
+        ridge=ridge,
+        limit=limit,
+    )
+
+
+def pa(n_classes: int, *, seed: int = 0) -> PassiveAggressive:
+    """Passive-aggressive: move just far enough for a margin of 1."""
+    return PassiveAggressive(n_classes, "pa")
+
+
+def pa1(n_classes: int, *, seed: int = 0, C: float = 1.0) -> PassiveAggressive:
+    """Passive-aggressive I: the same, by at most C."""
+    return PassiveAggressive(n_classes, "pa1", C)
+
+
+def pa2(n_classes: int, *, seed: int = 0, C: float = 1.0) -> PassiveAggressive:
+    """Passive-aggressive II: the same, damped by C."""
+    return PassiveAggressive(n_classes, "pa2", C)
+
+
+def spasc(
+    n_classes: int,
+    *,
+    seed: int = 0,
+    weights: WeightName = "heuristic",
+    chunk: int = 100,
+    clusters: int = 10,
+    pool: int = 10,
+    decay: float = 0.9,
+    restart: float = 0.01,
+) -> SPASC:
+    """A pool of clusterings of chunks, weighted by labelled items; an outline of the published method."""
+    return SPASC(
+        n_classes,
+        weights=weights,
+        chunk=chunk,
+        clusters=clusters,
+        pool=pool,
+        decay=decay,
+        restart=restart,
+        seed=seed,
+    )
+
+
+def ressl(
+    n_classes: int,
+    *,
+    seed: int = 0,
+    clusters: int = 200,
+    neighbours: int = 5,
+    rate: float = 0.1,
+    fading: float = 0.9999,
+) -> ReSSL:
+    """Micro-clusters that vote by their reliability; an outline of the published method."""
+    return ReSSL(n_classes, clusters=clusters, neighbours=neighbours, rate=rate, fading=fading)
+
+
+def sklearn_sgd(n_classes: int, *, seed: int = 0, alpha: float = 1e-4) -> ScikitStream:
+    """scikit-learn's SGDClassifier, row by row."""
+    from sklearn.linear_model import SGDClassifier
+
+    return ScikitStream(n_classes, SGDClassifier(alpha=alpha, random_state=seed))
+
+
+def sklearn_naive_bayes(n_classes: int, *, seed: int = 0) -> ScikitStream:
+    """scikit-learn's BernoulliNB, row by row."""
+    from sklearn.naive_bayes import BernoulliNB
+
+    return ScikitStream(n_classes, BernoulliNB())
+
+
+def river_logistic(n_classes: int, *, seed: int = 0, l2: float = 0.0) -> RiverStream:
+    """river's logistic regression, on features as they are; one a class above two."""
+    from river import linear_model, multiclass
+
+    return RiverStream(
+        n_classes,
+        several(linear_model.LogisticRegression(l2=l2), n_classes, multiclass.OneVsRestClassifier),
+    )
+
+
+def river_hoeffding(n_classes: int, *, seed: int = 0, grace_period: int = 200) -> RiverStream:
+    """river's Hoeffding tree."""
+    from river import tree
+
+    return RiverStream(n_classes, tree.HoeffdingTreeClassifier(grace_period=grace_period))
+
+
+STREAMS: Mapping[str, Factory] = MappingProxyType(
+    {
+        make.__name__: make
+        for make in (
+            bls,
+            pa,
+            pa1,
+            pa2,
+            spasc,
+            ressl,
+            sklearn_sgd,
+            sklearn_naive_bayes,
+            river_logistic,
+            river_hoeffding,
+        )
+    }
+)
+"""Factory of every stream learner by name."""

@@ -1,0 +1,150 @@
+"""Semi-supervised kernel least squares on a fixed set: one linear system (bls19 eq. 3-7).
+
+    minimise  |[y; z] - K alpha|^2 + lambda1 alpha'K alpha + lambda2 |z|^2   over alpha and z
+
+The paper gives z by eq. 6 and alpha by eq. 7, each with an inverse inside an inverse. Both are
+
+    (K + D) alpha = [y; 0],   z = -(lambda1/lambda2) alpha_u = f(x_u)/(1 + lambda2),
+
+with `D = lambda1` on labelled points and `lambda1 (1 + 1/lambda2)` on unlabelled ones. So an
+unlabelled point is a sample of target 0 and weight `lambda2/(1 + lambda2)`: it shrinks f near
+it, and moves no boundary towards a cluster. "K is always of full rank" (III-C) fails for
+duplicates; `K + D` always is.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy.linalg
+
+from querist.budgeted import door
+from querist.budgeted.similarity import Gram, checked_kernel, gram_of, mean_distance
+from querist.errors import InputError, UnknownNameError
+from querist.graph.harmonic import harmonic
+from querist.labels import UNLABELLED
+from querist.types import Bools, Codes, Floats
+
+MethodName: TypeAlias = Literal["bls", "lp", "rlp"]
+METHODS = ("bls", "lp", "rlp")
+
+
+def targets(codes: Codes, n_classes: int) -> Floats:
+    """(n, problems) +1 and -1, one column for two classes and one a class above; 0 where unlabelled.
+
+    >>> targets(np.array([0, 1, -1]), 2).ravel()
+    array([-1.,  1.,  0.])
+    """
+    if n_classes == 2:
+        return np.where(codes < 0, 0.0, np.where(codes == 1, 1.0, -1.0))[:, None]
+    signs = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return np.where(codes[:, None] < 0, 0.0, signs)
+
+
+def decide(scores: Floats) -> Codes:
+    """(n,) the class of every row of scores; -1 where all are 0."""
+    codes = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return np.where((scores == 0).all(axis=1), UNLABELLED, codes)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """alpha : (n, problems) coefficients; z : (n, problems) labels given to the points, y where labelled."""
+
+    alpha: Floats
+    z: Floats
+
+
+def solve(K: Floats, Y: Floats, labelled: Bools, lambda1: float = 1.0, lambda2: float = 0.1) -> Solution:
+    """The minimiser, from the kernel matrix (n, n), targets (n, problems) and who is labelled (n,).
+
+    >>> solve(np.eye(2), np.array([[1.0], [0.0]]), np.array([True, False])).alpha.ravel()
+    array([0.5, 0. ])
+    """
+    lambda1, lambda2 = door.checked_number("lambda1", lambda1), door.checked_number("lambda2", lambda2)
+    D = np.where(labelled, lambda1, lambda1 * (1 + 1 / lambda2))
+    A = K + np.diag(D)
+    Y = np.where(labelled[:, None], Y, 0.0)
+    try:
+        alpha = np.asarray(
+            scipy.linalg.cho_solve(scipy.linalg.cho_factor(A, lower=True, overwrite_a=True), Y)
+        )
+    except np.linalg.LinAlgError:
+        raise InputError(
+            f"the kernel matrix with lambda1 = {lambda1:g} on its diagonal is not positive definite; raise "
+            "lambda1, scale the features, or use a positive definite kernel"
+        ) from None
+    return Solution(alpha, np.where(labelled[:, None], Y, -(lambda1 / lambda2) * alpha))
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """A fitted closed form: `z` for the points it was fitted on, `scores` and `predict` for others."""
+
+    X: Any
+    solution: Solution
+    gram: Gram
+    width: float
+
+    def scores(self, X: Any) -> Floats:
+        """(m, problems) `f(x) = sum_i alpha_i k(x_i, x)`."""
+        M = door.checked_vectors(X, self.X.shape[1])
+        return np.asarray(self.gram(M, self.X) @ self.solution.alpha)
+
+    def predict(self, X: Any) -> Codes:
+        """(m,) class codes."""
+        return decide(self.scores(X))
+
+
+def fit(
+    X: Any,
+    codes: Any,
+    n_classes: int = 2,
+    *,
+    kernel: str | Gram = "rbf",
+    width: float | None = None,
+    lambda1: float = 1.0,
+    lambda2: float = 0.1,
+) -> ClosedForm:
+    """Fit the closed form to rows of which some are labelled (codes, -1 where not).
+
+    `width` is by default the mean distance over all pairs.
+
+    >>> model = fit(np.array([[0.0], [0.2], [2.0], [2.2]]), np.array([0, -1, -1, 1]))
+    >>> decide(model.solution.z), model.predict(np.array([[0.1], [2.1]]))
+    (array([0, 0, 1, 1]), array([0, 1]))
+    """
+    M = door.checked_vectors(X, None)
+    labels = door.checked_labels(codes, M.shape[0], door.checked_count("n_classes", n_classes, 2))
+    door.checked_scale(M, checked_kernel(kernel), door.checked_number("lambda1", lambda1))
+    sigma2 = mean_distance(M) if width is None else door.checked_number("width", width)
+    gram = gram_of(kernel, sigma2)
+    labelled = labels >= 0
+    if not labelled.any():
+        raise InputError("no row is labelled; label at least one")
+    found = solve(np.array(gram(M, M)), targets(labels, n_classes), labelled, lambda1, lambda2)
+    return ClosedForm(M, found, gram, sigma2)
+
+
+def transduce(
+    K: Floats,
+    codes: Codes,
+    n_classes: int = 2,
+    *,
+    method: MethodName = "bls",
+    lambda1: float = 1.0,
+    lambda2: float = 0.1,
+    ridge: float = 1.0,
+) -> Codes:
+    """(n,) a class for every point of a kernel matrix: by BLS (eq. 6), LP, or RLP with its ridge.
+
+    LP and RLP take the kernel values for weights. -1 where all scores are 0.
+    """
+    labelled = codes >= 0
+    Y = targets(codes, n_classes)
+    if method == "bls":
+        return decide(solve(K, Y, labelled, lambda1, lambda2).z)
+    if method not in METHODS:
+        raise UnknownNameError.of("method", method, METHODS)
+    rows = np.flatnonzero(labelled)
+    return decide(harmonic(K, rows, Y[rows], ridge=ridge if method == "rlp" else 0.0))

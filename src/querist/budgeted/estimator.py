@@ -1,0 +1,251 @@
+"""The stream learner behind scikit-learn's contract, with the user's own labels."""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from querist.budgeted.closed_form import decide
+from querist.budgeted.learner import ConditionName, StrategyName, Stream, StreamLearner
+from querist.budgeted.similarity import Gram
+from querist.errors import InputError
+from querist.labels import UNLABELLED, encode, is_missing, plain
+from querist.types import Bools, Codes, Floats
+
+OWN = (
+    "strategy",
+    "condition",
+    "kernel",
+    "width",
+    "lambda1",
+    "lambda2",
+    "epsilon",
+    "budget_labelled",
+    "budget_unlabelled",
+    "ridge",
+    "limit",
+    "kernel_params",
+)
+"""Parameters that go to the learner as they are."""
+
+
+class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn from a stream that is mostly unlabelled, in bounded memory (bls19).
+
+    `partial_fit(X, y, classes=...)` goes on with the stream; `fit` starts it anew; `run` does
+    what a loop over predict and partial_fit, one row at a time, would do, compiled. Dense and
+    sparse rows.
+
+    Parameters
+    ----------
+    missing_label : the value in y that means "unlabelled", beside None. Where -1 is not one of
+        your classes, `missing_label=-1` is scikit-learn's convention; `float("nan")` works too.
+        By default only None is unlabelled.
+
+    The others are those of `querist.budgeted.learner.StreamLearner`.
+
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.1, 0.2], [0.9, 1.1]])
+    >>> model = BudgetedLeastSquares(missing_label="?").fit(X, ["no", "yes", "?", "?"])
+    >>> model.predict([[0.2, 0.1], [1.0, 0.8]]).tolist()
+    ['no', 'yes']
+    """
+
+    def __init__(
+        self,
+        *,
+        strategy: StrategyName = "remove",
+        condition: ConditionName | None = None,
+        kernel: str | Gram = "rbf",
+        width: float | None = None,
+        lambda1: float = 1.0,
+        lambda2: float = 0.1,
+        epsilon: float = 0.25,
+        budget_labelled: int = 150,
+        budget_unlabelled: int = 300,
+        ridge: float = 1e-4,
+        limit: int | None = None,
+        kernel_params: Mapping[str, Any] | None = None,
+        missing_label: Hashable = None,
+    ) -> None:
+        self.strategy = strategy
+        self.condition = condition
+        self.kernel = kernel
+        self.width = width
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.epsilon = epsilon
+        self.budget_labelled = budget_labelled
+        self.budget_unlabelled = budget_unlabelled
+        self.ridge = ridge
+        self.limit = limit
+        self.kernel_params = kernel_params
+        self.missing_label = missing_label
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # -- learning --------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> "BudgetedLeastSquares":
+        """Forget, then learn the rows in order; the classes are those in y."""
+        X, y = self._validated(X, y, reset=True)
+        self._begin(self._distinct(y))
+        self._learner_.run(X, self._codes(y))
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Iterable[Hashable] | None = None
+    ) -> "BudgetedLeastSquares":
+        """Learn more rows in order. The first call names all classes, unless they are all in its y."""
+        fresh = not hasattr(self, "classes_")
+        X, y = self._validated(X, y, reset=fresh)
+        self._ready(y, classes, fresh)
+        self._learner_.run(X, self._codes(y))
+        return self
+
+    def run(
+        self, X: Any, y: Any, labelled: Bools | None = None, classes: Iterable[Hashable] | None = None
+    ) -> Any:
+        """(n,) what was predicted for every row before it was learned; compiled.
+
+        `labelled` hides the labels where it is false. Before anything is known, the prediction is
+        the first class, as in `predict`; `stream_` says more.
+        """
+        fresh = not hasattr(self, "classes_")
+        X, y = self._validated(X, y, reset=fresh)
+        self._ready(y, classes, fresh)
+        self.stream_: Stream = self._learner_.run(X, self._codes(y), labelled)
+        return self.classes_[np.maximum(self.stream_.predicted, 0)]
+
+    # -- predicting ------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """(n,) f for two classes, above 0 for the second; (n, K) for more."""
+        check_is_fitted(self, "classes_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores = self._learner_.scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """(n,) the class of every row; the first one where nothing can be said."""
+        scores = np.asarray(self.decision_function(X))
+        codes = decide(scores[:, None] if scores.ndim == 1 else scores)
+        return self.classes_[np.maximum(codes, 0)]
+
+    # -- saved state -----------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one `.npz` file, without pickle; `load` goes on with the same bits."""
+        from querist.budgeted.storage import save
+
+        check_is_fitted(self, "classes_")
+        given = {name: value for name, value in self.get_params().items() if not callable(value)}
+        names = getattr(self, "feature_names_in_", None)
+        extra = {
+            "params": given,
+            "classes": [plain(c) for c in self.classes_],
+            "dtype": self.classes_.dtype.str,
+            "feature_names": None if names is None else list(names),
+        }
+        save(self._learner_, path, extra)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], kernel: Gram | None = None) -> "BudgetedLeastSquares":
+        """The estimator that `save` wrote; a kernel that was a function must be given again."""
+        from querist.budgeted.storage import load
+
+        learner, extra = load(path, kernel)
+        if "classes" not in extra:
+            raise InputError(f"{path}: holds a bare StreamLearner; read it with StreamLearner.load")
+        model = cls(**{**extra["params"], **({} if kernel is None else {"kernel": kernel})})
+        model.classes_ = np.array(extra["classes"], dtype=np.dtype(extra["dtype"]))
+        model._learner_ = learner
+        if learner.n_features is not None:
+            model.n_features_in_ = learner.n_features
+        if extra["feature_names"] is not None:
+            model.feature_names_in_ = np.array(extra["feature_names"], dtype=object)
+        return model
+
+    # -- the door --------------------------------------------------------------
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        if y is None:
+            raise InputError(
+                "BudgetedLeastSquares requires y to be passed, but the target y is None; give a label a row, "
+                "and None for each that is unlabelled"
+            )
+        y = column_or_1d(_labels(y), warn=True)
+        if y.shape[0] != X.shape[0]:
+            raise InputError(
+                f"{y.shape[0]} labels for {X.shape[0]} rows; give one a row, None where unlabelled"
+            )
+        return X, y
+
+    def _known(self, y: Any) -> Any:
+        """The labels that are there."""
+        missing = np.array([self._is_missing(value) for value in y], dtype=np.bool_)
+        return y[~missing]
+
+    def _is_missing(self, value: Any) -> bool:
+        value = plain(value)
+        if isinstance(value, float) and math.isnan(value):
+            return isinstance(self.missing_label, float) and math.isnan(self.missing_label)
+        return is_missing(value, self.missing_label)
+
+    def _distinct(self, y: Any) -> Any:
+        known = self._known(y)
+        if known.dtype == object and all(isinstance(value, str) for value in known):
+            known = known.astype(str)
+        if known.dtype == object and known.size and all(isinstance(value, int | float) for value in known):
+            known = np.array(known.tolist())
+        if known.dtype.kind == "f" and not np.isfinite(known).all():
+            raise InputError(
+                "Input y contains NaN or infinity; mark unlabelled rows with None, or set missing_label"
+            )
+        check_classification_targets(known)
+        return unique_labels(known) if known.size else known
+
+    def _ready(self, y: Any, classes: Iterable[Hashable] | None, fresh: bool) -> None:
+        if fresh:
+            self._begin(self._distinct(y) if classes is None else unique_labels(np.asarray(list(classes))))
+        elif classes is not None and set(map(plain, classes)) != set(map(plain, self.classes_)):
+            raise InputError(
+                f"classes are {list(classes)!r} now and were {self.classes_.tolist()!r} at the first call to "
+                "partial_fit; leave them out, or start with fit"
+            )
+
+    def _begin(self, classes: Any) -> None:
+        if len(classes) < 2:
+            raise InputError(
+                f"the labels hold {len(classes)} class(es), {list(classes)!r}; at least 2 classes are "
+                "needed, in y or as classes="
+            )
+        learner = StreamLearner(len(classes), **{name: getattr(self, name) for name in OWN})
+        self.classes_, self._learner_ = classes, learner
+
+    def _codes(self, y: Any) -> Codes:
+        missing = np.array([self._is_missing(value) for value in y], dtype=np.bool_)
+        codes = np.full(len(y), UNLABELLED, dtype=np.int64)
+        codes[~missing], _ = encode(y[~missing].tolist(), classes=self.classes_.tolist())
+        return codes
+
+
+def _labels(y: Any) -> Any:
+    """Labels as an array; a list that holds None keeps its values as they are."""
+    if sp.issparse(y):
+        raise InputError("y is a sparse matrix; give one label a row")
+    if isinstance(y, list | tuple) and any(value is None for value in y):
+        found = np.empty(len(y), dtype=object)
+        found[:] = y
+        return found
+    return np.asarray(y)

@@ -1,0 +1,133 @@
+"""Many items: the only loop over a stream, compiled.
+
+It stops where Python must act (an event), with everything before item `at` learned and
+nothing of it; the learner acts and goes on. One item at a time is the same function on a
+stream of one, so both give the same bits.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from querist.budgeted.similarity import dense_row, sparse_row, squared_norm
+from querist.budgeted.step import (
+    NOTHING,
+    PROJECTED,
+    REMOVE,
+    SEEN,
+    SINCE,
+    SINGULAR,
+    SLOT,
+    Rules,
+    State,
+    learn,
+    score,
+    size,
+    wanted,
+)
+from querist.compiled import compiled
+from querist.types import Codes, Floats
+
+DONE, CHECK, FULL, STUCK = 0, 1, 2, 3
+"""Events: all items done; the inverse wants a check; no slot is left; the inverse has no digits."""
+
+PERIOD = 256
+"""Updates between two checks of the inverse."""
+
+
+class Rows(NamedTuple):
+    """Vectors of a stream: dense rows, or CSR parts with `values` (0, 0)."""
+
+    values: Floats
+    indptr: Codes
+    indices: Codes
+    data: Floats
+
+
+class Record(NamedTuple):
+    """What comes out, item by item."""
+
+    predicted: Codes  # (n,)
+    scores: Floats  # (n, problems), or (0, problems) where nobody wants them
+    actions: Codes  # (n,)
+
+
+@compiled
+def run(
+    state: State,
+    rules: Rules,
+    rows: Rows,
+    labels: Codes,
+    record: Record,
+    start: int,
+    stop: int,
+    learning: bool,
+) -> tuple[int, int]:
+    """Items start to stop - 1; `(next item, event)`. Without learning, nothing changes but scratch."""
+    dense = rows.indptr.size == 0
+    for t in range(start, stop):
+        b = size(state)
+        if learning:
+            if state.counts[SINCE] >= PERIOD:
+                return t, CHECK
+            if b == state.k.size and rules.strategy != REMOVE and b < rules.limit:
+                return t, FULL
+        if dense:
+            kxx = dense_row(rules.kernel, rules.width, state.X, b, rows.values[t], state.k)
+        else:
+            first, last = rows.indptr[t], rows.indptr[t + 1]
+            kxx = sparse_row(
+                rules.kernel,
+                rules.width,
+                state.X,
+                state.norms,
+                b,
+                rows.indices[first:last],
+                rows.data[first:last],
+                state.k,
+            )
+        record.predicted[t] = score(state)
+        if record.scores.size > 0:
+            for p in range(state.f.size):
+                record.scores[t, p] = state.f[p]
+        if not learning:
+            continue
+        state.counts[SEEN] += 1
+        action = NOTHING
+        if wanted(state, rules, labels[t]):
+            action = learn(state, rules, kxx, labels[t])
+            if action == SINGULAR:
+                state.counts[SEEN] -= 1
+                return t, STUCK
+            if action != PROJECTED:
+                if dense:
+                    put_dense(state, rows.values[t])
+                else:
+                    put_sparse(state, rows.indices[first:last], rows.data[first:last])
+        record.actions[t] = action
+    return stop, DONE
+
+
+@compiled
+def put_dense(state: State, x: Floats) -> None:
+    """Write a vector into the slot that was just given to it."""
+    slot = state.counts[SLOT]
+    for i in range(x.size):
+        state.X[i, slot] = x[i]
+    state.norms[slot] = squared_norm(x)
+
+
+@compiled
+def put_sparse(state: State, indices: Codes, values: Floats) -> None:
+    """`put_dense` for a vector given by its features and their values."""
+    slot = state.counts[SLOT]
+    for i in range(state.X.shape[0]):
+        state.X[i, slot] = 0.0
+    for n in range(values.size):
+        state.X[indices[n], slot] = values[n]
+    state.norms[slot] = squared_norm(values)
+
+
+def empty_codes() -> Codes:
+    """No codes."""
+    return np.empty(0, dtype=np.int64)

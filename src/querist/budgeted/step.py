@@ -1,0 +1,281 @@
+"""One item of a stream: score it, judge whether it should enter, let it in.
+
+Letters: `k` kernel of the item with the budget, `alpha` coefficients (one row a
+problem: one for two classes, K above), `f = alpha'k`, `y` targets (+1, -1, or 0 for an
+unlabelled item), `d` the item's ridge: `lambda1` labelled, `lambda1 (1 + 1/lambda2)`
+unlabelled. That ridge is all that an unlabelled item is: bls19 eq. 7 is
+`(K + D) alpha = [y; 0]`, so it acts as a sample of target 0 and weight
+`lambda2/(1 + lambda2)`, and only shrinks f.
+
+Strategies when a budget is full (bls19, III-B):
+
+- REMOVE (Alg. 1): the oldest of its kind makes room.
+- PROJECT (Alg. 2): with room for a labelled item, it enters. Otherwise the model f' that
+  contains it is projected on the span of the budget, `alpha'' = alpha' - c a + c d*` with
+  `d* = (K + ridge I)^-1 k`, and the item enters only if that would move f' by more than
+  `tau = log(t) |f|`. The paper's remark that `d*` equals `a = (K + D)^-1 k` would make the
+  projection change nothing. The projected coefficients hold until the next update, which
+  starts again from eq. 7.
+- PERSIST: the same, but the next update starts from the projected coefficients. Not in
+  the paper.
+
+Conditions: ALGORITHM is line 3 of Alg. 3 (labelled: `y f <= 0`; unlabelled:
+`|f| <= epsilon`); TEXT also lets in labelled items with `|f| <= epsilon`. With several
+classes an item enters when any class's condition holds.
+"""
+
+import math
+from typing import NamedTuple
+
+from querist.budgeted.inverse import dot, grow, product, replace, settle, without
+from querist.compiled import compiled
+from querist.types import Codes, Floats
+
+REMOVE, PROJECT, PERSIST = 0, 1, 2
+ALGORITHM, TEXT = 0, 1
+NOTHING, ADDED, REPLACED, PROJECTED = 0, 1, 2, 3
+SINGULAR = -1
+"""An answer of `learn`: the inverse has lost its digits; nothing was changed."""
+
+SEEN, LABELLED, UNLABELLED, OLDEST_L, OLDEST_U, UPDATES, SINCE, SLOT = range(8)
+"""Places in `State.counts`; SINCE counts updates since the inverse was last checked."""
+
+
+class Rules(NamedTuple):
+    """The numbers of a learner; they do not change, but for the width while it warms up."""
+
+    kernel: int
+    width: float
+    strategy: int
+    condition: int
+    lambda1: float
+    lambda2: float
+    epsilon: float
+    ridge: float
+    budget_labelled: int
+    budget_unlabelled: int
+    limit: int
+
+
+class State(NamedTuple):
+    """The budget and its model, in arrays with room for `capacity` vectors."""
+
+    X: Floats  # (d, capacity): a vector a column
+    norms: Floats  # (capacity,): |x|^2
+    H: Floats  # (capacity, capacity): lower triangle of (K + D)^-1
+    G: Floats  # likewise of (K + ridge I)^-1; empty under REMOVE
+    alpha: Floats  # (problems, capacity)
+    base: Floats  # (problems, capacity): H Y, where alpha is a projection of it
+    Y: Floats  # (problems, capacity)
+    D: Floats  # (capacity,)
+    items: Codes  # (capacity,): which item of the stream it was, from 1
+    ring: Codes  # (2, capacity): slots of labelled and unlabelled items, in the order of the first entry
+    counts: Codes  # (8,)
+    waiting_h: Floats  # (capacity,): a replacement that H does not show yet; see inverse.py
+    waiting_v: Floats  # (capacity,)
+    owed: Floats  # (4,)
+    k: Floats  # scratch from here: (capacity,)
+    a: Floats
+    h: Floats
+    g: Floats
+    f: Floats  # (problems,)
+    y: Floats
+    c: Floats
+
+
+@compiled
+def size(state: State) -> int:
+    """Vectors in the budget."""
+    return int(state.counts[LABELLED] + state.counts[UNLABELLED])
+
+
+@compiled
+def settled(state: State) -> None:
+    """See to it that H is the inverse now."""
+    settle(state.H, size(state), state.waiting_h, state.waiting_v, state.owed)
+
+
+@compiled
+def score(state: State) -> int:
+    """`f = alpha'k`; the predicted class, or -1 where all scores are 0 and nothing can be said."""
+    b, f = size(state), state.f
+    for p in range(f.size):
+        f[p] = dot(state.alpha[p], state.k, b)
+    if f.size == 1:
+        return 1 if f[0] > 0 else 0 if f[0] < 0 else -1
+    best, any_score = 0, f[0] != 0
+    for p in range(1, f.size):
+        any_score = any_score or f[p] != 0
+        if f[p] > f[best]:
+            best = p
+    return best if any_score else -1
+
+
+@compiled
+def wanted(state: State, rules: Rules, label: int) -> bool:
+    """Set the targets y, and say whether the item should enter."""
+    if label < 0 and rules.budget_unlabelled == 0:
+        return False
+    enters = False
+    for p in range(state.f.size):
+        f = state.f[p]
+        if label < 0:
+            y = 0.0
+        elif state.f.size == 1:
+            y = 1.0 if label == 1 else -1.0
+        else:
+            y = 1.0 if label == p else -1.0
+        state.y[p] = y
+        unsure = abs(f) <= rules.epsilon and (label < 0 or rules.condition == TEXT)
+        enters = enters or unsure or (label >= 0 and y * f <= 0)
+    return enters
+
+
+@compiled
+def learn(state: State, rules: Rules, kxx: float, label: int) -> int:
+    """Take in an item that is wanted; what was done, or SINGULAR. Its slot is in `counts[SLOT]`."""
+    kind = 1 if label < 0 else 0
+    d = rules.lambda1 * (1.0 + 1.0 / rules.lambda2) if label < 0 else rules.lambda1
+    if rules.strategy != REMOVE:
+        return _project(state, rules, kxx, d, kind)
+    room = rules.budget_unlabelled if label < 0 else rules.budget_labelled
+    if state.counts[LABELLED + kind] < room:
+        return _append(state, kxx, d, kind)
+    return _renew(state, kxx, d, kind, room)
+
+
+@compiled
+def _append(state: State, kxx: float, d: float, kind: int) -> int:
+    b, k, a = size(state), state.k, state.a
+    settled(state)
+    product(state.H, b, k, a)
+    s = kxx + d - dot(k, a, b)
+    if not s > 0:
+        return SINGULAR
+    for p in range(state.f.size):
+        state.c[p] = (state.y[p] - state.f[p]) / s
+        _extend(state.alpha[p], b, a, state.c[p])
+    grow(state.H, b, a, s)
+    _enter(state, b, d, kind)
+    return ADDED
+
+
+@compiled
+def _renew(state: State, kxx: float, d: float, kind: int, room: int) -> int:
+    """The oldest of a kind leaves, the item takes its slot."""
+    b, k, a, h = size(state), state.k, state.a, state.h
+    i = state.ring[kind, state.counts[OLDEST_L + kind]]
+    k[i] = 0.0
+    without(state.H, b, i, k, h, a, state.waiting_h, state.waiting_v, state.owed)
+    s = kxx + d - dot(k, a, b)
+    if not (s > 0 and h[i] > 0):
+        return SINGULAR
+    for p in range(state.f.size):
+        alpha = state.alpha[p]
+        share = alpha[i] / h[i]
+        for j in range(b):
+            alpha[j] -= share * h[j]
+        alpha[i] = 0.0
+        c = (state.y[p] - dot(alpha, k, b)) / s
+        for j in range(b):
+            alpha[j] -= c * a[j]
+        alpha[i] = c
+    replace(b, i, h, a, s, state.waiting_h, state.waiting_v, state.owed)
+    state.counts[OLDEST_L + kind] = (state.counts[OLDEST_L + kind] + 1) % room
+    _write(state, i, d)
+    return REPLACED
+
+
+@compiled
+def _project(state: State, rules: Rules, kxx: float, d: float, kind: int) -> int:
+    b, k, a, g = size(state), state.k, state.a, state.g
+    product(state.H, b, k, a)
+    product(state.G, b, k, g)
+    s = kxx + d - dot(k, a, b)
+    within = dot(k, g, b)
+    if not (s > 0 and kxx + rules.ridge - within > 0):
+        return SINGULAR
+    far = max(kxx - within, 0.0)
+    enters = kind == 0 and state.counts[LABELLED] < rules.budget_labelled
+    for p in range(state.f.size):
+        start = state.f[p] if rules.strategy == PERSIST else dot(state.base[p], k, b)
+        c = (state.y[p] - start) / s
+        state.c[p] = c
+        tau = math.log(float(state.counts[SEEN])) * abs(state.f[p])
+        enters = enters or (c * c * far > tau and b < rules.limit)
+    for p in range(state.f.size):
+        alpha, base, c = state.alpha[p], state.base[p], state.c[p]
+        if rules.strategy == PROJECT:
+            for j in range(b):
+                alpha[j] = base[j]
+            if enters:
+                _extend(base, b, a, c)
+        if enters:
+            _extend(alpha, b, a, c)
+        else:
+            for j in range(b):
+                alpha[j] += c * (g[j] - a[j])
+    if not enters:
+        state.counts[UPDATES] += 1
+        state.counts[SINCE] += 1
+        return PROJECTED
+    grow(state.H, b, a, s)
+    grow(state.G, b, g, kxx + rules.ridge - within)
+    _enter(state, b, d, kind)
+    return ADDED
+
+
+@compiled
+def _extend(alpha: Floats, b: int, a: Floats, c: float) -> None:
+    """`alpha <- [alpha - c a; c]`."""
+    for j in range(b):
+        alpha[j] -= c * a[j]
+    alpha[b] = c
+
+
+@compiled
+def _enter(state: State, slot: int, d: float, kind: int) -> None:
+    state.ring[kind, state.counts[LABELLED + kind]] = slot
+    state.counts[LABELLED + kind] += 1
+    _write(state, slot, d)
+
+
+@compiled
+def _write(state: State, slot: int, d: float) -> None:
+    for p in range(state.y.size):
+        state.Y[p, slot] = state.y[p]
+    state.D[slot] = d
+    state.items[slot] = state.counts[SEEN]
+    state.counts[SLOT] = slot
+    state.counts[UPDATES] += 1
+    state.counts[SINCE] += 1
+
+
+@compiled
+def drift(state: State, rules: Rules, j: int) -> float:
+    """How far row j of `(K + D) H` is from that of the identity; `k` holds the kernel of vector j.
+
+    Under REMOVE also how far alpha is from solving its own row j.
+    """
+    b, k, a = size(state), state.k, state.a
+    settled(state)
+    k[j] += state.D[j]
+    product(state.H, b, k, a)
+    worst = _off_identity(a, b, j)
+    if rules.strategy == REMOVE:
+        for p in range(state.f.size):
+            worst = max(worst, abs(dot(state.alpha[p], k, b) - state.Y[p, j]))
+    else:
+        k[j] += rules.ridge - state.D[j]
+        product(state.G, b, k, a)
+        worst = max(worst, _off_identity(a, b, j))
+    return worst
+
+
+@compiled
+def _off_identity(a: Floats, b: int, j: int) -> float:
+    worst = float(abs(a[j] - 1.0))
+    for i in range(b):
+        if i != j:
+            worst = max(worst, abs(a[i]))
+    return worst

@@ -1,0 +1,434 @@
+"""Budgeted least squares against direct solves, scikit-learn and brute force."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.semi_supervised import LabelPropagation
+
+from querist.budgeted import closed_form, inverse, loop, similarity, step
+from querist.budgeted.catalogue import STREAMS
+from querist.budgeted.learner import StreamLearner
+from querist.budgeted.passive import PassiveAggressive
+
+# -- the inverse ---------------------------------------------------------------
+
+
+def gram(b, seed, spare=3):
+    """A positive definite matrix, and a larger buffer for the lower triangle of its inverse."""
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(b, max(1, b // 2)))
+    A = B @ B.T + np.diag(rng.uniform(0.5, 2, size=b))
+    H = np.full((b + spare, b + spare), np.nan)
+    lower = np.tril_indices(b)
+    H[lower] = np.linalg.inv(A)[lower]
+    return A, H, rng
+
+
+def symmetric(H, b):
+    lower = np.tril(H[:b, :b])
+    return lower + np.tril(lower, -1).T
+
+
+SIZES = [1, 2, 3, 4, 5, 7, 8, 13, 64, 101]
+
+
+@pytest.mark.parametrize("b", SIZES)
+def test_product_reads_the_lower_triangle_only(b):
+    A, H, rng = gram(b, b)
+    x, out = rng.normal(size=b + 3), np.full(b + 3, np.nan)
+    inverse.product(H, b, x, out)
+    np.testing.assert_allclose(out[:b], np.linalg.solve(A, x[:b]), rtol=1e-9, atol=1e-11)
+    assert np.isnan(out[b:]).all()
+
+
+@pytest.mark.parametrize("b", SIZES)
+def test_grow_is_the_inverse_with_a_row_more(b):
+    A, H, _ = gram(b + 1, b)
+    H[:] = np.nan
+    H[np.tril_indices(b)] = np.linalg.inv(A[:b, :b])[np.tril_indices(b)]
+    k, a = A[:b, b].copy(), np.empty(b + 1)
+    inverse.product(H, b, k, a)
+    inverse.grow(H, b, a, A[b, b] - k @ a[:b])
+    np.testing.assert_allclose(symmetric(H, b + 1), np.linalg.inv(A), rtol=1e-9, atol=1e-11)
+    assert np.isnan(H[np.triu_indices(b + 1, 1)]).all(), "what lies above the diagonal is not touched"
+
+
+@pytest.mark.parametrize(("b", "i"), [(b, i) for b in SIZES[1:] for i in sorted({0, 1, b // 2, b - 1})])
+def test_shrink_is_the_inverse_with_a_row_less(b, i):
+    A, H, _ = gram(b, b + i)
+    inverse.shrink(H, b, i, np.empty(b))
+    order = list(range(b - 1))
+    if i < b - 1:
+        order[i] = b - 1
+    np.testing.assert_allclose(
+        symmetric(H, b - 1), np.linalg.inv(A[np.ix_(order, order)]), rtol=1e-9, atol=1e-11
+    )
+
+
+@pytest.mark.parametrize(("b", "i"), [(b, i) for b in SIZES for i in sorted({0, b // 2, b - 1})])
+def test_replace_is_the_inverse_with_another_row(b, i):
+    A, H, _ = gram(b + 1, b + i)
+    old, new = list(range(b)), list(range(b))
+    new[i] = b
+    H[np.tril_indices(b)] = np.linalg.inv(A[:b, :b])[np.tril_indices(b)]
+    k = A[b, :b].copy()
+    k[i] = 0.0
+    h, a = np.empty(b), np.empty(b)
+    waiting = np.empty(b), np.empty(b), np.zeros(4)
+    inverse.without(H, b, i, k, h, a, *waiting)
+    np.testing.assert_array_equal(h, symmetric(H, b)[i])
+    rest = [j for j in old if j != i]
+    np.testing.assert_allclose(
+        a[rest], np.linalg.solve(A[np.ix_(rest, rest)], k[rest]), rtol=1e-8, atol=1e-10
+    )
+    assert a[i] == 0
+    inverse.replace(b, i, h, a, A[b, b] - k @ a, *waiting)
+    assert waiting[2][0] != 0
+    inverse.settle(H, b, *waiting)
+    np.testing.assert_allclose(symmetric(H, b), np.linalg.inv(A[np.ix_(new, new)]), rtol=1e-8, atol=1e-10)
+
+
+@given(st.lists(st.sampled_from("gsr"), max_size=30), st.integers(0, 10**6))
+def test_any_sequence_of_changes_stays_the_inverse(changes, seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(40, 3))
+    K = points @ points.T + np.diag(rng.uniform(0.1, 1, size=40))
+    H, h, a = np.zeros((20, 20)), np.empty(20), np.empty(20)
+    waiting = np.empty(20), np.empty(20), np.zeros(4)
+    inside: list[int] = []
+    fresh = iter(range(40))
+    for change in changes:
+        b = len(inside)
+        i = int(rng.integers(b)) if b else 0
+        if change == "r" and b:
+            new = next(fresh)
+            k = K[new, inside].copy()
+            k[i] = 0.0
+            inverse.without(H, b, i, k, h, a, *waiting)
+            inverse.replace(b, i, h, a, K[new, new] - k @ a[:b], *waiting)
+            inside[i] = new
+            continue
+        inverse.settle(H, b, *waiting)
+        if change == "s" and b:
+            inverse.shrink(H, b, i, h)
+            last = inside.pop()
+            if i < b - 1:
+                inside[i] = last
+        elif b < 20:
+            new = next(fresh)
+            k = K[new, inside].copy()
+            inverse.product(H, b, k, a)
+            inverse.grow(H, b, a, K[new, new] - k @ a[:b])
+            inside.append(new)
+    b = len(inside)
+    inverse.settle(H, b, *waiting)
+    np.testing.assert_allclose(
+        symmetric(H, b), np.linalg.inv(K[np.ix_(inside, inside)]), rtol=1e-7, atol=1e-8
+    )
+
+
+# -- kernels -------------------------------------------------------------------
+
+
+def test_decay_is_the_exponential_function():
+    """To the last digits from 1 down to the smallest normal numbers, 0 below."""
+    squares = np.concatenate(
+        [[0.0, 1e-320, 1e-17, np.inf, 1e300], np.random.default_rng(0).uniform(0, 1400, 10**5)]
+    )
+    k = squares.copy()
+    similarity.decay(k, k.size, 1.0)
+    expected = np.exp(-0.5 * squares)
+    np.testing.assert_allclose(k, expected, rtol=4e-16, atol=0)
+    deep = np.array([1417.0, 1500.0, 1e9])
+    similarity.decay(deep, 3, 1.0)
+    assert deep.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("d", [1, 3, 4, 9, 15])
+def test_rows_of_kernel_values(kernel, d):
+    """Dense and sparse rows against scikit-learn, for any number of features."""
+    rng = np.random.default_rng(d)
+    B, x = rng.normal(size=(7, d)), rng.normal(size=d)
+    x[0] = 0.0
+    X, k = np.zeros((d, 9)), np.full(9, np.nan)
+    X[:, :7] = B.T
+    expected = rbf_kernel(x[None], B, gamma=1 / 3)[0] if kernel == "rbf" else B @ x
+    code = similarity.CODES[kernel]
+    kxx = similarity.dense_row(code, 1.5, X, 7, x, k)
+    np.testing.assert_allclose(k[:7], expected, rtol=1e-13, atol=1e-15)
+    assert np.isnan(k[7:]).all()
+    assert kxx == pytest.approx(1.0 if kernel == "rbf" else x @ x)
+    inside = np.flatnonzero(x)
+    norms = (X**2).sum(axis=0)
+    assert similarity.sparse_row(code, 1.5, X, norms, 7, inside, x[inside], k) == pytest.approx(kxx)
+    np.testing.assert_allclose(k[:7], expected, rtol=1e-12, atol=1e-14)
+    gram = similarity.gram_of(kernel, 1.5)
+    np.testing.assert_allclose(gram(x[None], B)[0], expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        gram(sp.csr_array(x[None]), sp.csr_array(B))[0], expected, rtol=1e-12, atol=1e-14
+    )
+
+
+def test_mean_distance():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    exact = float(pdist(X).mean())
+    assert similarity.mean_distance(X) == pytest.approx(exact, rel=1e-12)
+    assert similarity.mean_distance(sp.csr_array(X)) == pytest.approx(exact, rel=1e-7)
+    assert similarity.mean_distance(X, pairs=20_000) == pytest.approx(exact, rel=0.02)
+    assert similarity.mean_distance(X * 1e300) == pytest.approx(exact * 1e300, rel=1e-12)
+    assert similarity.mean_distance(np.ones((5, 2))) == 1.0
+    assert similarity.mean_distance(np.ones((1, 2))) == 1.0
+
+
+# -- closed forms ----------------------------------------------------------------
+
+
+def points(n=24, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    K = rbf_kernel(X, gamma=0.3)
+    y = np.where(rng.random((n, 1)) < 0.5, 1.0, -1.0)
+    labelled = rng.random(n) < 0.4
+    labelled[:2] = True
+    return K, y, labelled
+
+
+LAMBDAS = [(l1, l2) for l1 in (10.0, 1.0, 0.1, 0.01) for l2 in (10.0, 0.1)]
+
+
+@pytest.mark.parametrize(("l1", "l2"), LAMBDAS)
+def test_equations_6_and_7_as_they_are_printed(l1, l2):
+    K, y, labelled = points()
+    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(~labelled)])
+    n_l = int(labelled.sum())
+    P = K[np.ix_(order, order)]
+    hat = np.linalg.inv(np.eye(P.shape[0]) + P / l1)
+    inner = np.linalg.inv(hat[n_l:, n_l:] + l2 * np.eye(P.shape[0] - n_l))
+    z = -inner @ hat[n_l:, :n_l] @ y[labelled]
+    alpha = hat @ np.concatenate([y[labelled], z]) / l1
+    found = closed_form.solve(K, y, labelled, l1, l2)
+    np.testing.assert_allclose(found.alpha[order], alpha, atol=1e-9)
+    np.testing.assert_allclose(found.z[~labelled], z, atol=1e-9)
+    np.testing.assert_array_equal(found.z[labelled], y[labelled])
+    np.testing.assert_allclose((K @ found.alpha)[~labelled], (1 + l2) * z, atol=1e-9)
+
+
+@pytest.mark.parametrize(("l1", "l2"), LAMBDAS)
+def test_kernel_ridge_with_weights_is_the_closed_form(l1, l2):
+    """An unlabelled point is a target of 0 with weight lambda2/(1 + lambda2)."""
+    K, y, labelled = points(seed=1)
+    weights = np.where(labelled, 1.0, l2 / (1 + l2))
+    ridge = KernelRidge(alpha=l1, kernel="precomputed").fit(
+        K, np.where(labelled, y[:, 0], 0.0), sample_weight=weights
+    )
+    found = closed_form.solve(K, y, labelled, l1, l2)
+    np.testing.assert_allclose(found.alpha[:, 0], ridge.dual_coef_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(("l1", "l2"), LAMBDAS[::3])
+def test_the_solution_minimises_the_objective(l1, l2):
+    """Eq. 3, at random steps away from the solution, in alpha and in z."""
+    K, y, labelled = points(seed=2)
+    found = closed_form.solve(K, y, labelled, l1, l2)
+
+    def objective(alpha, z):
+        target = np.where(labelled[:, None], y, z)
+        fit = ((target - K @ alpha) ** 2).sum()
+        return fit + l1 * (alpha * (K @ alpha)).sum() + l2 * (z[~labelled] ** 2).sum()
+
+    best, rng = objective(found.alpha, found.z), np.random.default_rng(3)
+    for scale in (1e-3, 1e-1):
+        for _ in range(20):
+            a, z = (rng.normal(size=y.shape) * scale for _ in range(2))
+            assert objective(found.alpha + a, found.z) > best
+            assert objective(found.alpha, found.z + z * ~labelled[:, None]) > best
+
+
+def test_lp_beside_it_agrees_with_scikit_learn():
+    rng = np.random.default_rng(4)
+    X = np.concatenate([rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 3])
+    codes = np.repeat([0, 1], 30)
+    seen = np.where(rng.random(60) < 0.2, codes, -1)
+    seen[[0, 59]] = [0, 1]
+    theirs = LabelPropagation(kernel="rbf", gamma=0.25, max_iter=100_000, tol=1e-10).fit(X, seen)
+    ours = closed_form.transduce(rbf_kernel(X, gamma=0.25), seen, 2, method="lp")
+    np.testing.assert_array_equal(ours, theirs.transduction_)
+
+
+# -- streams -----------------------------------------------------------------------
+
+
+def stream_of(n, d=4, seed=0, classes=2, labelled=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    codes = (X[:, :2] @ rng.normal(size=(2, classes)) + 0.5 * rng.normal(size=(n, classes))).argmax(axis=1)
+    return X, np.where(rng.random(n) < labelled, codes, -1)
+
+
+def kernel_matrix(learner, A, B):
+    if learner.kernel == "rbf":
+        return rbf_kernel(A, B, gamma=1 / (2 * learner.rules.width))
+    return A @ B.T
+
+
+def compare_with_direct_solves(learner, tolerance):
+    state, b = learner.state, sum(learner.sizes)
+    step.settled(state)
+    V = state.X[:, :b].T
+    K = kernel_matrix(learner, V, V)
+    D = np.where(
+        state.Y[0, :b] != 0, learner.rules.lambda1, learner.rules.lambda1 * (1 + 1 / learner.rules.lambda2)
+    )
+    np.testing.assert_array_equal(state.D[:b], D)
+    A = K + np.diag(D)
+    assert abs(symmetric(state.H, b) @ A - np.eye(b)).max() < tolerance
+    exact = np.linalg.solve(A, state.Y[:, :b].T).T
+    held = {0: state.alpha, 1: state.base}.get(learner.rules.strategy)
+    if held is not None:
+        assert abs(held[:, :b] - exact).max() < tolerance * max(1.0, abs(exact).max())
+    if learner.rules.strategy:
+        ridged = K + learner.rules.ridge * np.eye(b)
+        G = symmetric(state.G, b)
+        np.testing.assert_allclose(G @ K[:, 0], np.linalg.solve(ridged, K[:, 0]), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(("l1", "l2"), LAMBDAS)
+def test_a_long_stream_agrees_with_direct_solves(kernel, l1, l2):
+    X, codes = stream_of(30_000, seed=5)
+    learner = StreamLearner(
+        2, kernel=kernel, lambda1=l1, lambda2=l2, epsilon=0.5, budget_labelled=20, budget_unlabelled=30
+    )
+    moments = np.sort(np.random.default_rng(6).choice(np.arange(100, 30_000), 6, replace=False))
+    for part in np.split(np.arange(30_000), moments):
+        learner.run(X[part], codes[part])
+        compare_with_direct_solves(learner, 1e-8)
+    assert learner.updates > 500
+
+
+@pytest.mark.parametrize("strategy", ["remove", "projection", "projection-persistent"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_paper_s_budgets_agree_with_direct_solves(strategy, classes):
+    X, codes = stream_of(4_000, d=8, seed=7, classes=classes)
+    learner = StreamLearner(classes, strategy=strategy, lambda1=0.1)
+    for part in np.array_split(np.arange(4_000), 4):
+        learner.run(X[part], codes[part])
+        compare_with_direct_solves(learner, 1e-8)
+
+
+def test_a_damaged_inverse_is_noticed_and_mended():
+    """At the next check, not when the damaged vectors happen to have left."""
+    X, codes = stream_of(1_500, seed=8)
+    learner = StreamLearner(2, lambda1=0.1, epsilon=0.5, budget_labelled=20, budget_unlabelled=30)
+    learner.run(X[:-1], codes[:-1])
+    step.settled(learner.state)
+    learner.state.H[:50, :50] *= 1 + 1e-6
+    learner.state.counts[step.SINCE] = loop.PERIOD
+    learner.run(X[-1:], codes[-1:])
+    compare_with_direct_solves(learner, 1e-8)
+
+
+def test_a_class_may_come_while_a_replacement_waits():
+    X, codes = stream_of(600, seed=13)
+    learner = StreamLearner(2, width=1.0, epsilon=0.5, budget_labelled=9, budget_unlabelled=11)
+    while learner.state is None or learner.state.owed[0] == 0:
+        at = learner.seen
+        learner.run(X[at : at + 1], codes[at : at + 1])
+    learner.add_class()
+    compare_with_direct_solves(learner, 1e-9)
+
+
+def reference_remove(X, codes, K, l1, l2, epsilon, budgets):
+    """Algorithm 3 with direct solves: scores, and who is inside at the end."""
+    inside, scores = {0: [], 1: []}, []
+    for t, code in enumerate(codes):
+        rows = sorted(inside[0] + inside[1])
+        f = 0.0
+        if rows:
+            D = np.diag([l1 if codes[i] >= 0 else l1 * (1 + 1 / l2) for i in rows])
+            y = np.array([0.0 if codes[i] < 0 else 2.0 * codes[i] - 1 for i in rows])
+            f = K[t, rows] @ np.linalg.solve(K[np.ix_(rows, rows)] + D, y)
+        scores.append(f)
+        kind = int(code < 0)
+        if (abs(f) <= epsilon) if kind else ((2 * code - 1) * f <= 0):
+            inside[kind] = [*inside[kind], t][-budgets[kind] :]
+    return np.array(scores), sorted(inside[0] + inside[1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stream_is_algorithm_3(seed):
+    X, codes = stream_of(250, d=3, seed=seed)
+    K = rbf_kernel(X, gamma=0.5)
+    scores, inside = reference_remove(X, codes, K, 0.5, 0.2, 0.25, (7, 11))
+    learner = StreamLearner(2, width=1.0, lambda1=0.5, lambda2=0.2, budget_labelled=7, budget_unlabelled=11)
+    done = learner.run(X, codes)
+    np.testing.assert_array_equal(done.predicted, np.where(scores == 0, -1, scores > 0))
+    assert sorted(learner.state.items[: sum(learner.sizes)] - 1) == inside
+
+
+def test_several_classes_share_one_inverse():
+    """Each class's coefficients are those of its own one-vs-rest problem on the same budget."""
+    X, codes = stream_of(400, seed=9, classes=3)
+    learner = StreamLearner(3, width=1.0, budget_labelled=15, budget_unlabelled=15)
+    learner.run(X, codes)
+    inside = learner.state.items[: sum(learner.sizes)] - 1
+    K = rbf_kernel(X[inside], gamma=0.5)
+    for p in range(3):
+        y = np.where(codes[inside] == p, 1.0, -1.0)[:, None]
+        alone = closed_form.solve(K, y, codes[inside] >= 0, 1.0, 0.1)
+        np.testing.assert_allclose(learner.state.alpha[p, : inside.size], alone.alpha[:, 0], atol=1e-10)
+
+
+def test_a_class_that_comes_late_enters_exactly():
+    """As if it had been declared from the start and no item had been of it."""
+    X, codes = stream_of(60, seed=10, classes=2)
+    late = StreamLearner(2, width=1.0, epsilon=10.0, condition="text")
+    late.run(X, codes)
+    late.add_class()
+    declared = StreamLearner(3, width=1.0, epsilon=10.0, condition="text")
+    declared.run(X, codes)
+    np.testing.assert_allclose(late.scores(X), declared.scores(X), atol=1e-10)
+
+
+# -- rivals ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["pa", "pa1", "pa2"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_passive_aggressive_against_its_definition(variant, classes):
+    X, codes = stream_of(300, seed=11, classes=classes, labelled=0.6)
+    learner = PassiveAggressive(classes, variant, C=0.3)
+    found = learner.run(X, codes).predicted
+    W = np.zeros((classes, X.shape[1]))
+    for x, code, predicted in zip(X, codes, found, strict=True):
+        f = W @ x
+        assert predicted == (-1 if not f.any() else f.argmax())
+        if code < 0:
+            continue
+        rival = max((k for k in range(classes) if k != code), key=lambda k: f[k])
+        # Two classes: W holds -w/2 and w/2, so that the difference is w.x.
+        margin = f[code] - f[rival]
+        loss, norm = max(0.0, 1 - margin), (x @ x) * (1 if classes == 2 else 2)
+        tau = {"pa": loss / norm, "pa1": min(0.3, loss / norm), "pa2": loss / (norm + 1 / 0.6)}[variant]
+        share = 0.5 if classes == 2 else 1.0
+        W[code] += share * tau * x
+        W[rival] -= share * tau * x
+    expected = (W[1] - W[0])[None] if classes == 2 else W
+    np.testing.assert_allclose(learner.W, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["spasc", "ressl"])
+def test_cluster_learners_find_clusters(name):
+    """On well-parted clusters, one in ten labelled, they are nearly always right once warm."""
+    rng = np.random.default_rng(12)
+    codes = rng.integers(3, size=3000)
+    X = rng.normal(size=(3000, 2)) + 12 * np.array([[0, 0], [1, 0], [0, 1]])[codes]
+    done = STREAMS[name](3, seed=0).run(X, codes, rng.random(3000) < 0.1)
+    assert np.mean(done.predicted[500:] == codes[500:]) > 0.95
