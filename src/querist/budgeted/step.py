@@ -27,8 +27,9 @@ classes an item enters when any class's condition holds.
 import math
 from typing import NamedTuple
 
-from querist.budgeted.inverse import dot, grow, product, replace, settle, without
+from querist.budgeted.inverse import grow, replace, settle, without
 from querist.compiled import compiled
+from querist.triangle import dot, product
 from querist.types import Codes, Floats
 
 REMOVE, PROJECT, PERSIST = 0, 1, 2

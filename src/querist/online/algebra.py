@@ -1,4 +1,4 @@
-"""The linear algebra of a round, compiled: products, sums and rank-one updates.
+"""The linear algebra of a round, compiled: draws, rank-one updates, blocks of columns.
 
 Pure functions of arrays; what they are for stands in kernels.py and loop.py.
 A symmetric matrix is its lower triangle: what lies above the diagonal is neither
@@ -7,7 +7,7 @@ read nor written.
 
 import numpy as np
 
-from querist.compiled import compiled, compiled_lanes
+from querist.compiled import compiled
 from querist.types import Bools, Codes, Floats
 
 BLOCK = 64
@@ -30,46 +30,6 @@ def fill_draws(seed: int, first: int, out: Floats) -> None:
     """The draws of rounds first, first + 1, ..."""
     for i in range(out.size):
         out[i] = draw(seed, first + i)
-
-
-@compiled_lanes
-def product(P: Floats, m: Floats, g: Floats) -> None:
-    """`g = P m` from the lower triangle of a symmetric P, four rows at a time: every entry is read once."""
-    d = m.size
-    for i in range(d):
-        g[i] = 0.0
-    whole = d - d % 4
-    for i in range(0, whole, 4):
-        p, q, s, t = P[i], P[i + 1], P[i + 2], P[i + 3]
-        m0, m1, m2, m3 = m[i], m[i + 1], m[i + 2], m[i + 3]
-        g0 = g1 = g2 = g3 = 0.0
-        for j in range(i):
-            mj = m[j]
-            g[j] += (p[j] * m0 + q[j] * m1) + (s[j] * m2 + t[j] * m3)
-            g0 += p[j] * mj
-            g1 += q[j] * mj
-            g2 += s[j] * mj
-            g3 += t[j] * mj
-        g[i] += g0 + (p[i] * m0 + q[i] * m1) + (s[i] * m2 + t[i] * m3)
-        g[i + 1] += g1 + (q[i] * m0 + q[i + 1] * m1) + (s[i + 1] * m2 + t[i + 1] * m3)
-        g[i + 2] += g2 + (s[i] * m0 + s[i + 1] * m1) + (s[i + 2] * m2 + t[i + 2] * m3)
-        g[i + 3] += g3 + (t[i] * m0 + t[i + 1] * m1) + (t[i + 2] * m2 + t[i + 3] * m3)
-    for i in range(whole, d):
-        p, mi = P[i], m[i]
-        gi = 0.0
-        for j in range(i):
-            g[j] += p[j] * mi
-            gi += p[j] * m[j]
-        g[i] += gi + p[i] * mi
-
-
-@compiled_lanes
-def dot(a: Floats, b: Floats) -> float:
-    """`a.b`."""
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
 
 
 @compiled

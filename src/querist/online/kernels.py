@@ -29,7 +29,8 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.online import rules as parts
-from querist.online.algebra import add_outer, count, dot, product, subtract_square
+from querist.online.algebra import add_outer, count, subtract_square
+from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
 
 # Numba freezes plain integers into the code.
@@ -246,7 +247,7 @@ def absorb(second_order: bool, P: Floats, W: Floats, g: Floats, r: float, f0: Fl
 def multiply(rules: Rules, state: State, c: int, m: Floats, g: Floats) -> None:
     """`P m` of problem c; the row itself for a first-order learner."""
     if rules.second_order:
-        product(state.P[c], m, g)
+        product(state.P[c], m.size, m, g)
     else:
         for i in range(m.size):
             g[i] = m[i]
@@ -258,10 +259,10 @@ def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
     per_problem = state.W.shape[0] // work.r.size
     for c in range(work.r.size):
         # Rounding may leave a variance a hair below 0 where it is 0.
-        r = max(0.0, dot(m, work.g[c]))
+        r = max(0.0, dot(m, work.g[c], m.size))
         work.r[c] = r
         for k in range(c * per_problem, (c + 1) * per_problem):
-            f0 = dot(state.W[k], m)
+            f0 = dot(state.W[k], m, m.size)
             work.f0[k] = f0
             work.f[k] = f0 / (1.0 + r) if rules.shrink else f0
 

@@ -1,23 +1,12 @@
-"""A learner on disk: one `.npz` of plain arrays, and what to rebuild as JSON.
+"""What of a learner goes to disk (`querist.saved`), and how it is rebuilt from there."""
 
-No pickle, so a file from elsewhere cannot run code; a digest of all it holds, so
-that a damaged one is refused before compiled code reads its arrays. The file is
-written beside its place and moved there, so a killed process leaves the old one
-whole.
-"""
-
-import hashlib
-import json
-import os
-import tempfile
 from collections import deque
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError
+from querist import saved
 from querist.online import learner as protocol
 from querist.online.pounce import CoverLearner
 from querist.online.rules import Scheme
@@ -50,47 +39,12 @@ def save(learner: "protocol.Learner", path: str | PathLike[str]) -> None:
         },
     }
     arrays = {**learner._place._asdict(), **learner._state._asdict()}
-    target = Path(path)
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            text = json.dumps(about)
-            np.savez(file, about=np.array(text), digest=np.array(_digest(text, arrays)), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        os.unlink(beside)
-        raise
+    saved.write(path, about, arrays)
 
 
 def load(path: str | PathLike[str]) -> "protocol.Learner":
     """Read a learner back; decisions, draws and state go on bit for bit."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        text, digest = str(arrays.pop("about")), str(arrays.pop("digest"))
-        about = json.loads(text)
-        version = about["format"]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; give the path that learner.save() wrote") from None
-    except Exception as error:  # a damaged archive fails in a dozen ways
-        raise InputError(f"{path}: not a saved learner, or damaged ({error}); save it again") from error
-    if version != FORMAT:
-        raise InputError(f"{path}: saved in format {version!r}, this version reads {FORMAT}; save it again")
-    if digest != _digest(text, arrays):
-        raise InputError(f"{path}: damaged, its digest does not match what it holds; save it again")
-    return _rebuild(about, arrays)
-
-
-def _digest(text: str, arrays: dict[str, Any]) -> str:
-    """SHA-256 of the description and of every array: name, type, shape and bytes."""
-    total = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        total.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        total.update(array.data)
-    return total.hexdigest()
+    return _rebuild(*saved.read(path, FORMAT))
 
 
 def _rebuild(about: dict[str, Any], arrays: dict[str, Any]) -> "protocol.Learner":
