@@ -117,8 +117,8 @@ def test_ctrl_c(querist, monkeypatch):
 
 
 def test_a_file_that_cannot_be_written(querist, monkeypatch):
-    fail_with(monkeypatch, PermissionError(13, "Permission denied", "/root/x"))
-    assert querist("datasets") == (2, "", "querist: /root/x: Permission denied\n")
+    fail_with(monkeypatch, PermissionError(13, "Permission denied", "/elsewhere/x"))
+    assert querist("datasets") == (2, "", "querist: /elsewhere/x: Permission denied\n")
 
 
 def test_warnings_are_one_line(querist, monkeypatch):
