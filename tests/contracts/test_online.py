@@ -772,11 +772,14 @@ def test_node_relabelling_of_a_graph(case: Case, renumbered_graphs: Any) -> None
 
 @every_composition
 @pytest.mark.parametrize("normalised", [True, False])
-def test_components_without_a_label_are_not_reached(case: Case, normalised: bool) -> None:
+@pytest.mark.parametrize("constants", [None, 1], ids=["own-constants", "shared-constant"])
+def test_components_without_a_label_are_not_reached(
+    case: Case, normalised: bool, constants: int | None
+) -> None:
     """Two triangles, a path and two isolated nodes; the first triangle and one isolated node are played."""
     edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (6, 7), (7, 8)]
     graph = querist.as_graph(np.array(edges), nodes=11, kind="edges")
-    where = querist.embed(graph, 7, normalised=normalised, cache=False)
+    where = querist.embed(graph, 7, normalised=normalised, max_constants=constants, cache=False)
     learner = case.learner(where, 3)
     assert learner.predict().tolist() == [-1] * 11
     labels = np.array([2, 2, 2, 0, 0, 0, 1, 1, 1, 1, 0])

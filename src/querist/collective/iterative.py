@@ -9,7 +9,8 @@ mrgm15 trains on what the labelled nodes see of *labelled* neighbours, which is 
 are few: `bootstrap=False`. Seeing the first labels of the others as well is far better, and the default.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -47,12 +48,29 @@ class Iterative(Classifier):
             raise InputError(f"max_iter = {self.max_iter!r}, C = {self.C!r}; give at least 1, and above 0")
         return problem.features(self.features), problem.graph.adjacency
 
-    def _heard(self, problem: Problem, X: Sparse) -> Any:
-        return reach(X, problem.seeds, problem.graph.components, chains=False)
-
-    def _report(self, done: int, change: float) -> None:
-        if self.progress is not None:
-            self.progress(done, change)
+    def _repeat(
+        self,
+        problem: Problem,
+        X: Sparse,
+        P: Floats,
+        settle: Callable[[Floats], Floats],
+        again: Callable[[Floats], Floats],
+    ) -> Outcome:
+        """Classify `again` from the labels that the round before `settle`d on, until they stand still."""
+        H = settle(P)
+        change: list[float] = []
+        objective: list[float] = []
+        for done in range(1, self.max_iter + 1):
+            latest = again(H)
+            moved = float(abs(latest - P)[~problem.seeds].max(initial=0.0))
+            P, before, H = latest, H, settle(latest)
+            change.append(moved)
+            objective.append(smoothness(problem.graph, P))
+            if self.progress is not None:
+                self.progress(done, moved)
+            if np.array_equal(H, before):
+                break
+        return Outcome(P, reach(X, problem.seeds, problem.graph.components, chains=False), objective, change)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -78,18 +96,11 @@ class ICA(Iterative):
         look = _means if self.neighbours == "mean" else _counts
         local = _train(problem, _beside(X, look(S, H, None if self.bootstrap else problem.seeds)), self.C)
         own = X @ local.W[:, : X.shape[1]].T + local.b
-        change: list[float] = []
-        objective: list[float] = []
-        for done in range(1, self.max_iter + 1):
-            latest = softmax(own + look(S, H) @ local.W[:, X.shape[1] :].T)
-            moved = float(abs(latest - P)[~problem.seeds].max(initial=0.0))
-            P, before, H = latest, H, hard(latest, problem)
-            change.append(moved)
-            objective.append(smoothness(problem.graph, P))
-            self._report(done, moved)
-            if np.array_equal(H, before):
-                break
-        return Outcome(P, self._heard(problem, X), objective, change)
+
+        def again(H: Floats) -> Floats:
+            return softmax(own + look(S, H) @ local.W[:, X.shape[1] :].T)
+
+        return self._repeat(problem, X, P, lambda latest: hard(latest, problem), again)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -105,21 +116,13 @@ class SemiICA(Iterative):
     def infer(self, problem: Problem) -> Outcome:
         """Train, classify, match the class shares; again."""
         X, S = self._start(problem)
-        P = matched(_train(problem, X, self.C).probabilities(X), problem)
-        H = hard(P, problem)
-        change: list[float] = []
-        objective: list[float] = []
-        for done in range(1, self.max_iter + 1):
+
+        def again(H: Floats) -> Floats:
             both = _beside(X, S @ H)
-            latest = matched(_train(problem, both, self.C).probabilities(both), problem)
-            moved = float(abs(latest - P)[~problem.seeds].max(initial=0.0))
-            P, before, H = latest, H, hard(latest, problem)
-            change.append(moved)
-            objective.append(smoothness(problem.graph, P))
-            self._report(done, moved)
-            if np.array_equal(H, before):
-                break
-        return Outcome(P, self._heard(problem, X), objective, change)
+            return matched(_train(problem, both, self.C).probabilities(both), problem)
+
+        P = matched(_train(problem, X, self.C).probabilities(X), problem)
+        return self._repeat(problem, X, P, lambda latest: hard(latest, problem), again)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -148,34 +151,31 @@ class ICML(Iterative):
         P = np.column_stack(
             [_yes(_train_one(X, T[:, k], seeds, self.C), X) for k in range(problem.n_classes)]
         )
-        H = np.where(seeds[:, None], T, P >= 0.5)
-        seen = _means(S, H) if self.bootstrap else _means(S, T, seeds)
+
+        def settle(latest: Floats) -> Floats:
+            return np.where(seeds[:, None], T, latest >= 0.5)
+
+        seen = _means(S, settle(P)) if self.bootstrap else _means(S, T, seeds)
         local = [
             _train_one(_beside(X, np.column_stack([seen, _others(T, k)])), T[:, k], seeds, self.C)
             for k in range(problem.n_classes)
         ]
         m = X.shape[1]
         own = [X @ one.W[:, :m].T + one.b for one in local]
-        change: list[float] = []
-        objective: list[float] = []
-        for done in range(1, self.max_iter + 1):
+
+        def again(H: Floats) -> Floats:
             seen = _means(S, H)
             columns = [
                 softmax(own[k] + np.column_stack([seen, _others(H, k)]) @ one.W[:, m:].T)[:, 1]
                 for k, one in enumerate(local)
             ]
-            latest = np.column_stack(columns)
-            moved = float(abs(latest - P)[~seeds].max(initial=0.0))
-            P, before, H = latest, H, np.where(seeds[:, None], T, latest >= 0.5)
-            change.append(moved)
-            objective.append(smoothness(problem.graph, P))
-            self._report(done, moved)
-            if np.array_equal(H, before):
-                break
-        if not problem.multilabel:
-            P = np.maximum(P, np.finfo(float).tiny)
-            P = P / P.sum(axis=1, keepdims=True)
-        return Outcome(P, self._heard(problem, X), objective, change, separate=problem.multilabel)
+            return np.column_stack(columns)
+
+        found = self._repeat(problem, X, P, settle, again)
+        if problem.multilabel:
+            return replace(found, separate=True)
+        P = np.maximum(found.P, np.finfo(float).tiny)
+        return replace(found, P=P / P.sum(axis=1, keepdims=True))
 
 
 def hard(P: Floats, problem: Problem) -> Floats:
