@@ -334,6 +334,8 @@ def agree_state(learner: Learner, twin: Twin) -> None:
         agree(np.tril(state.P), np.tril([np.linalg.inv(problem.A) for problem in twin.problems]), start)
     W = np.hstack([np.linalg.solve(problem.A, problem.B) for problem in twin.problems]).T
     agree(state.W, W, start * np.abs(twin.rows).max())
+    if twin.query == "confidence":
+        agree(state.variances, [problem.asked_r for problem in twin.problems])
     assert (learner.round, learner.questions, learner.updates) == (twin.t, twin.questions, twin.updates)
     assert learner.pending == tuple(question.node for question in twin.open)
 
@@ -366,7 +368,42 @@ def reply(kind: str, number: int, label: int, n_classes: int) -> Any:
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 @given(st.data())
 def test_every_round_and_answer_agrees(name: str, scheme: str, data: st.DataObject) -> None:
-    case = data.draw(cases(name, scheme))
+    play(data.draw(cases(name, scheme)))
+
+
+MIDDLING: dict[str, dict[str, float]] = {
+    "always": {},
+    "random": {"p": 0.5},
+    "variance": {"kappa": 0.5},
+    "epsilon": {"eps": 0.2},
+    "margin": {"h": 0.05},
+    "confidence": {"delta": 0.5, "base": 0.05, "history": 0.05, "log": 0.02},
+}
+
+
+@pytest.mark.parametrize(("name", "scheme"), CASES)
+def test_a_longer_game_agrees(name: str, scheme: str) -> None:
+    """Eighty rounds in general position, the same every time: questions of single problems, long histories."""
+    rng = np.random.default_rng(7)
+    n, K, rounds = 30, 4, 80
+    rows = rng.standard_normal((n, 5))
+    parts = COMPOSITIONS[name] | {"scheme": scheme, "numbers": MIDDLING[COMPOSITIONS[name]["query"]]}
+    own = {"scheme": scheme} if len(schemes(name)) > 1 else {}
+    kinds = rng.choice(["now", "now", "now", "late", "late", "set", "unsure", "none"], size=rounds)
+    case = Case(
+        ALGORITHMS[name](rows, K, **own, **parts["numbers"]),
+        Twin(rows, K, tie_order=tuple(range(K)), **parts),
+        labels=rng.integers(K, size=n).tolist(),
+        order=rng.integers(n, size=rounds).tolist(),
+        uniforms=rng.random(rounds).tolist(),
+        script=list(zip(kinds.tolist(), rng.integers(99, size=rounds).tolist(), strict=True)),
+    )
+    play(case)
+    assert case.learner.updates > 5
+
+
+def play(case: Case) -> None:
+    """Every round and every answer of a case, by the learner and by its twin."""
     learner, twin = case.learner, case.twin
     agree_state(learner, twin)
     for node, u, (kind, number) in zip(case.order, case.uniforms, case.script, strict=True):

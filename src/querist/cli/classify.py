@@ -46,9 +46,9 @@ def classify(
     nodes: options.Nodes = None,
     as_json: options.Json = False,
 ) -> None:
-    """Label a whole graph at once from a few labels, and count how many of the others are right.
+    """Label a whole graph at once from a few labels.
 
-    In every trial a share of each class is drawn and labelled; the other nodes are the test. Over the trials
+    Counts how many of the others are right. In every trial a share of each class is drawn and labelled; the other nodes are the test. Over the trials
     it reports the mean and the standard deviation (of these trials, ddof = 0). A node that no label reaches
     is answered with the commonest class among the labels.
     """

@@ -63,9 +63,9 @@ def transduce(
     label: Label = None,
     as_json: options.Json = False,
 ) -> None:
-    """Label all rows of a set from a share of them, and count how many of the others are right.
+    """Label all rows of a set from a share of them.
 
-    bls is the closed form of semi-supervised least squares, lp the harmonic solution, rlp the regularised
+    Counts how many of the others are right. bls is the closed form of semi-supervised least squares, lp the harmonic solution, rlp the regularised
     one. Mean and standard deviation (of these trials, ddof = 0) are over draws of the labelled rows.
     """
     import numpy as np

@@ -200,7 +200,8 @@ def penalty(smoother: Smoother, Y: Floats) -> float:
     """`lam R + lam_labels H`, `R = sum_k y_k' L log y_k` (eq. 4) and `H = sum_i y_i' L_F log y_i` (eq. 6)."""
     if smoother.lam == 0 and smoother.lam_labels == 0:
         return 0.0
-    logs = np.log(Y + np.asarray(EPS, dtype=Y.dtype))
+    # An iterative solve may leave a share a hair below 0.
+    logs = np.log(np.maximum(Y, 0) + np.asarray(EPS, dtype=Y.dtype))
     R = np.einsum("ij,ij->", Y, Operator.laplacian(smoother.S, dtype=Y.dtype).matmat(logs), dtype=np.float64)
     L_F = np.diag(smoother.F.sum(axis=1)) - smoother.F
     return float(smoother.lam * R + smoother.lam_labels * np.einsum("ij,ij->", Y @ L_F, logs))
