@@ -48,9 +48,10 @@ def classify(
 ) -> None:
     """Label a whole graph at once from a few labels.
 
-    Counts how many of the others are right. In every trial a share of each class is drawn and labelled; the other nodes are the test. Over the trials
-    it reports the mean and the standard deviation (of these trials, ddof = 0). A node that no label reaches
-    is answered with the commonest class among the labels.
+    In every trial a share of each class is drawn and labelled; the other nodes are the test, and it
+    counts how many of them are right. Over the trials it reports the mean and the standard deviation (of
+    these trials, ddof = 0). A node that no label reaches is answered with the commonest class among the
+    labels.
     """
     from querist import CLASSIFIERS
     from querist.collective.trials import run_trials

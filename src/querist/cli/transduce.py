@@ -65,8 +65,9 @@ def transduce(
 ) -> None:
     """Label all rows of a set from a share of them.
 
-    Counts how many of the others are right. bls is the closed form of semi-supervised least squares, lp the harmonic solution, rlp the regularised
-    one. Mean and standard deviation (of these trials, ddof = 0) are over draws of the labelled rows.
+    Counts how many of the others are right. bls is the closed form of semi-supervised least squares, lp
+    the harmonic solution, rlp the regularised one. Mean and standard deviation (of these trials, ddof =
+    0) are over draws of the labelled rows.
     """
     import numpy as np
 
