@@ -383,7 +383,7 @@ MIDDLING: dict[str, dict[str, float]] = {
 
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_a_longer_game_agrees(name: str, scheme: str) -> None:
-    """Eighty rounds in general position, the same every time: questions of single problems, long histories."""
+    """Eighty rounds in general position, the same every time: single problems ask, histories grow."""
     rng = np.random.default_rng(7)
     n, K, rounds = 30, 4, 80
     rows = rng.standard_normal((n, 5))
