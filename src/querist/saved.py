@@ -26,6 +26,8 @@ def write(path: str | PathLike[str], about: Mapping[str, Any], arrays: Arrays) -
     """Write a description with its `format` and its arrays to `path`, replacing it in one step."""
     text = json.dumps(about)
     target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {target.parent}; make it first")
     handle, beside = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -422,6 +422,20 @@ def test_answers_come_late_and_in_any_order(case: Case) -> None:
     assert all(np.isfinite(array).all() for array in learner._state if array.dtype.kind == "f")
 
 
+def test_a_run_answers_its_own_questions() -> None:
+    """Questions that were open before stay open, with labels and with an oracle alike."""
+    here = world(40)
+    different = []
+    for case in CASES:
+        by_labels, by_oracle = (asked_learner(case, here) for _ in range(2))
+        before = by_labels.pending
+        by_labels.run(here.order, here.labels)
+        by_oracle.run(here.order, lambda node: int(here.labels[node]))
+        if bits(by_oracle) != bits(by_labels) or by_labels.pending != before:
+            different.append(str(case))
+    assert not different
+
+
 @every_case
 def test_a_node_asked_twice_is_answered_twice(case: Case) -> None:
     here = world(40)

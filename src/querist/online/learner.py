@@ -220,13 +220,21 @@ class Learner:
 
         Uses the reason of that question and the state as it is now.
         """
-        queue = self._pending.get(node)
-        if not queue:
+        if node not in self._pending:
             raise InputError(f"no open question about node {node}; commit a decision that asks first")
         allowed = self._allowed(answer)
-        question = queue.popleft()
+        return self._answered(node, self._close(node, newest=False), allowed)
+
+    def _close(self, node: int, newest: bool) -> Question:
+        """Take a question about `node` off the list of open ones."""
+        queue = self._pending[node]
+        question = queue.pop() if newest else queue.popleft()
         if not queue:
             del self._pending[node]
+        return question
+
+    def _answered(self, node: int, question: Question, allowed: Bools | None) -> bool:
+        """Learn what the answer to a question allows; whether that was anything."""
         if allowed is None:
             return False
         asks = np.array(question.asks, dtype=np.bool_)
@@ -284,12 +292,12 @@ class Learner:
                 self.commit(decision)
                 continue
             # The oracle may fail or be interrupted: nothing is committed before it has answered well.
-            answer = oracle(node)
-            allowed = self._allowed(answer)
+            allowed = self._allowed(oracle(node))
             self.commit(decision)
             record.asked[i] = True
             record.problem_asked[i] = decision.asks
-            record.updated[i] = self.learn(node, answer)
+            # Questions that were open before stay open: this answer is to this round's own.
+            record.updated[i] = self._answered(node, self._close(node, newest=True), allowed)
             if allowed is not None:
                 judged[i] = True
                 self._work.f[:] = decision.scores
