@@ -1,8 +1,8 @@
 """The only loop: rounds over many nodes, compiled, to the bits of the stepwise protocol.
 
 Where most rounds learn nothing it *screens*: the variances of a block of rows
-are computed together (`quadratic_forms`), at a third of the price but with
-other last bits. Screened scores settle a round only if it clearly learns
+are computed together (`quadratic_forms`), which is cheaper but has other last
+bits. Screened scores settle a round only if it clearly learns
 nothing: the prediction is clear, and the rule decides the same with margin and
 variance moved by `SLACK` either way. All other rounds go to the step kernel, so
 what is predicted, asked, mistaken, updated and learned has the same bits. After
