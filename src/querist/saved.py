@@ -8,15 +8,13 @@ whole.
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from querist.atomic import replacing
 from querist.errors import InputError
 
 Arrays = Mapping[str, Any]
@@ -25,20 +23,9 @@ Arrays = Mapping[str, Any]
 def write(path: str | PathLike[str], about: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a description with its `format` and its arrays to `path`, replacing it in one step."""
     text = json.dumps(about)
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {target.parent}; make it first")
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            digest = np.array(_digest(text, arrays))
-            np.savez(file, allow_pickle=False, about=np.array(text), digest=digest, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        os.unlink(beside)
-        raise
+    digest = np.array(_digest(text, arrays))
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, about=np.array(text), digest=digest, **arrays)
 
 
 def read(path: str | PathLike[str], form: int) -> tuple[dict[str, Any], dict[str, Any]]:

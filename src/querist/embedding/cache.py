@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 import time
 import warnings
 import zipfile
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from querist.atomic import replacing
 from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.types import Sparse
@@ -92,20 +92,14 @@ def store(name: str, embedding: Embedding) -> None:
         return
     rest = {f.name: getattr(embedding, f.name) for f in fields(Embedding) if f.name not in _ARRAYS}
     arrays = {array: getattr(embedding, array) for array in _ARRAYS}
-    temporary = None
     try:
         place = directory()
         place.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=place, suffix=".part", delete=False) as file:
-            temporary = Path(file.name)
+        with replacing(place / f"{name}.npz") as file:
             np.savez(file, rest=np.array(json.dumps(rest)), **arrays)
-        os.replace(temporary, place / f"{name}.npz")
         _trim(place)
     except OSError as error:
         warnings.warn(f"the embedding was not cached: {error}; set QUERIST_CACHE", stacklevel=3)
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def _trim(place: Path) -> None:

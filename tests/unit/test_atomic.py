@@ -1,0 +1,48 @@
+"""A file is there whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from querist.atomic import replacing
+from querist.errors import InputError
+
+
+def test_a_finished_block_replaces_the_file(tmp_path):
+    place = tmp_path / "rows"
+    place.write_bytes(b"old")
+    with replacing(place) as file:
+        file.write(b"new")
+        assert place.read_bytes() == b"old"
+    assert place.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["rows"]
+
+
+@pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt])
+def test_a_broken_block_leaves_what_was_there(tmp_path, problem):
+    place = tmp_path / "rows"
+    place.write_bytes(b"old")
+
+    def half():
+        with replacing(place) as file:
+            file.write(b"half")
+            raise problem
+
+    with pytest.raises(problem):
+        half()
+    assert place.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["rows"]
+
+
+def test_the_file_has_the_rights_of_any_new_file(tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"")
+    with replacing(tmp_path / "ours") as file:
+        file.write(b"x")
+    assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(InputError, match="no folder"), replacing(tmp_path / "none" / "rows"):
+        pass
