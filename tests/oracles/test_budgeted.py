@@ -1,5 +1,7 @@
 """Budgeted least squares against direct solves, scikit-learn and brute force."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,8 +12,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.semi_supervised import LabelPropagation
 
-from querist.budgeted import closed_form, inverse, loop, similarity, step
+from querist.budgeted import closed_form, inverse, loop, screen, similarity, step
+from querist.budgeted.budget import empty
 from querist.budgeted.catalogue import STREAMS
+from querist.budgeted.door import as_rows
 from querist.budgeted.learner import StreamLearner
 from querist.budgeted.passive import PassiveAggressive
 
@@ -185,6 +189,120 @@ def test_mean_distance():
     assert similarity.mean_distance(X * 1e300) == pytest.approx(exact * 1e300, rel=1e-12)
     assert similarity.mean_distance(np.ones((5, 2))) == 1.0
     assert similarity.mean_distance(np.ones((1, 2))) == 1.0
+
+
+# -- screening -----------------------------------------------------------------
+
+
+def test_the_rough_exponential_keeps_its_promise():
+    """Far finer than promised over its whole range; next to nothing below it."""
+    z = np.concatenate([[0.0, 1e-30], np.linspace(0, 86.9, 10**6)]).astype(np.float32)
+    k = z.copy()
+    screen.decay(k, k.size)
+    exact = np.exp(-z.astype(np.float64))
+    assert (abs(k - exact) / exact).max() < screen.EXPONENTIAL
+    deep = np.array([87.0, 88.0, 1e9, np.inf], dtype=np.float32)
+    screen.decay(deep, deep.size)
+    assert deep.max() < 1e-37
+
+
+def rough(learner, X):
+    """Rough scores, and the bounds on their errors."""
+    sketch = screen.sketch_of(learner.state, learner.rules, True)
+    found = []
+    for x in X:
+        sketch.error[:] = np.inf
+        screen.screened(sketch, learner.state, learner.rules, x, -1)
+        found.append((sketch.f.copy(), sketch.error.copy()))
+    return (np.array(part) for part in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("d", [1, 3, 8, 41])
+@pytest.mark.parametrize("offset", [0.0, 3.0, 100.0, 1e5])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_rough_scores_stay_within_their_bound(classes, d, offset, scale):
+    rng = np.random.default_rng(d)
+    X = (rng.normal(size=(400, d)) + offset) * scale
+    codes = rng.integers(classes, size=400)
+    learner = StreamLearner(
+        classes, width=d * scale**2, lambda1=0.1, budget_labelled=40, budget_unlabelled=30
+    )
+    learner.run(X[:300], codes[:300], rng.random(300) < 0.7)
+    f, error = rough(learner, X[300:])
+    tried = (error <= screen.WORTH).all(axis=1)
+    assert tried.all() if offset < 1e5 else not tried.any()
+    wrong = abs(f - learner.scores(X[300:]))[tried]
+    assert (wrong <= error[tried]).all()
+    assert (error[tried] < 2e-2).all(), "a bound that tells nothing would be no use"
+
+
+@given(
+    st.lists(st.floats(-2, 2), min_size=1, max_size=4).filter(lambda f: len(f) != 2),
+    st.floats(1e-6, 0.3),
+    st.sampled_from([step.ALGORITHM, step.TEXT]),
+    st.integers(-1, 3),
+)
+def test_what_is_judged_holds_for_every_score_within_the_error(f, error, condition, label):
+    """Against the rules themselves at the corners of the error: clear if and only if all agree."""
+    label = min(label, max(1, len(f) - 1))
+    rules = learner_rules(condition)
+    state = empty(rules, len(f), 1)
+    found = screen.judged(np.array(f), np.full(len(f), error), condition, rules.epsilon, label)
+    reach = error * (1.0001 if found == screen.UNCLEAR else 0.9999)
+    classes, enters = set(), False
+    for signs in itertools.product([-1, 1], repeat=len(f)):
+        state.f[:] = np.array(f) + reach * np.array(signs)
+        classes.add(int(state.f[0] > 0) if len(f) == 1 else int(state.f.argmax()))
+        enters = enters or step.wanted(state, rules, label)
+    if found == screen.UNCLEAR:
+        assert enters or len(classes) > 1
+    else:
+        assert classes == {found}
+        assert not enters
+
+
+def learner_rules(condition):
+    name = "text" if condition == step.TEXT else "algorithm"
+    return StreamLearner(2, condition=name, width=1.0, budget_labelled=2, budget_unlabelled=2).rules
+
+
+@pytest.mark.parametrize("strategy", ["remove", "projection", "projection-persistent"])
+def test_a_sketch_follows_the_budget(strategy):
+    """After a run it is what a fresh sketch of the budget would be."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(260, 5)), rng.integers(3, size=260)
+    learner = StreamLearner(
+        3, strategy=strategy, width=2.0, budget_labelled=20, budget_unlabelled=12, limit=300
+    )
+    learner.run(X[:60], codes[:60])
+    sketch = screen.sketch_of(learner.state, learner.rules, True)
+    record = loop.Record(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
+    rows = as_rows(X)
+    at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True)
+    assert (at, event) == (80, loop.DONE)
+    assert record.actions.any()
+    fresh = screen.sketch_of(learner.state, learner.rules, True)
+    b = sum(learner.sizes)
+    np.testing.assert_allclose(sketch.X[:, :b], fresh.X[:, :b], rtol=1e-6)
+    np.testing.assert_allclose(sketch.size, fresh.size, rtol=1e-12)
+    assert sketch.longest[0] >= fresh.longest[0] * (1 - 1e-15)
+
+
+def test_most_items_are_screened():
+    """On an easy stream nearly all of them, so that screening is worth its while."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=2000)
+    X = rng.normal(size=(2000, 6)) + 3.0 * codes[:, None]
+    learner = StreamLearner(2, width=10.0, lambda1=0.1)
+    learner.run(X[:1000], codes[:1000], rng.random(1000) < 0.3)
+    sketch = screen.sketch_of(learner.state, learner.rules, True)
+    found = [screen.screened(sketch, learner.state, learner.rules, x, -1) for x in X[1000:]]
+    full = learner.scores(X[1000:])[:, 0]
+    clear = np.array(found) != screen.UNCLEAR
+    np.testing.assert_array_equal(np.array(found)[clear], full[clear] > 0)
+    assert (abs(full[clear]) > 0.25).all()
+    assert np.mean(clear) > np.mean(abs(full) > 0.25) - 0.01
 
 
 # -- closed forms ----------------------------------------------------------------

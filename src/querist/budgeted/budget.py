@@ -4,6 +4,7 @@ What happens now and then, and needs LAPACK or memory; what happens at every ite
 step.py.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,31 @@ WORSE = 8.0
 FIRST_ROOM = 64
 """Slots beyond the labelled budget that a projecting learner starts with."""
 
+LINE = 64
+"""Bytes of a cache line. Vector lanes that lie across two of them are read and written twice."""
+
+
+def zeros(shape: tuple[int, ...], dtype: type = np.float64) -> Any:
+    """An array of zeros that begins on a cache line."""
+    count = math.prod(shape) * np.dtype(dtype).itemsize
+    raw = np.zeros(count + LINE, dtype=np.uint8)
+    start = -raw.ctypes.data % LINE
+    return raw[start : start + count].view(dtype).reshape(shape)
+
+
+def housed(state: State) -> State:
+    """The same state in arrays that begin on cache lines and can be written to."""
+    found = State(*(zeros(array.shape, array.dtype.type) for array in state))
+    for old, new in zip(state, found, strict=True):
+        new[...] = old
+    return found
+
 
 def first_capacity(rules: Rules) -> int:
-    """Slots to begin with: all of them where the budget is fixed."""
+    """Slots to begin with: all of them where the budget is fixed, in whole cache lines."""
     if rules.strategy == REMOVE:
-        return rules.budget_labelled + rules.budget_unlabelled
+        slots = rules.budget_labelled + rules.budget_unlabelled
+        return slots + -slots % (LINE // 8)
     return min(rules.limit, rules.budget_labelled + FIRST_ROOM)
 
 
@@ -36,27 +57,27 @@ def empty(rules: Rules, n_problems: int, n_features: int, capacity: int | None =
     room = first_capacity(rules) if capacity is None else capacity
     second = 0 if rules.strategy == REMOVE else room
     return State(
-        X=np.zeros((n_features, room)),
-        norms=np.zeros(room),
-        H=np.zeros((room, room)),
-        G=np.zeros((second, second)),
-        alpha=np.zeros((n_problems, room)),
-        base=np.zeros((n_problems, second)),
-        Y=np.zeros((n_problems, room)),
-        D=np.zeros(room),
-        items=np.zeros(room, dtype=np.int64),
-        ring=np.zeros((2, room), dtype=np.int64),
-        counts=np.zeros(8, dtype=np.int64),
-        waiting_h=np.zeros(room),
-        waiting_v=np.zeros(room),
-        owed=np.zeros(4),
-        k=np.zeros(room),
-        a=np.zeros(room),
-        h=np.zeros(room),
-        g=np.zeros(room),
-        f=np.zeros(n_problems),
-        y=np.zeros(n_problems),
-        c=np.zeros(n_problems),
+        X=zeros((n_features, room)),
+        norms=zeros((room,)),
+        H=zeros((room, room)),
+        G=zeros((second, second)),
+        alpha=zeros((n_problems, room)),
+        base=zeros((n_problems, second)),
+        Y=zeros((n_problems, room)),
+        D=zeros((room,)),
+        items=zeros((room,), np.int64),
+        ring=zeros((2, room), np.int64),
+        counts=zeros((8,), np.int64),
+        waiting_h=zeros((room,)),
+        waiting_v=zeros((room,)),
+        owed=zeros((4,)),
+        k=zeros((room,)),
+        a=zeros((room,)),
+        h=zeros((room,)),
+        g=zeros((room,)),
+        f=zeros((n_problems,)),
+        y=zeros((n_problems,)),
+        c=zeros((n_problems,)),
     )
 
 
@@ -77,9 +98,8 @@ def with_class(state: State, rules: Rules) -> State:
     b = size(state)
     settled(state)
     labelled = np.where(rules.lambda1 == state.D, -1.0, 0.0) * (np.arange(state.D.size) < b)
-    lower = np.tril(state.H[:b, :b])
     fresh = np.zeros(state.D.size)
-    fresh[:b] = (lower + np.tril(lower, -1).T) @ labelled[:b]
+    fresh[:b] = _times(labelled[None, :b], state.H[:b, :b])[0]
 
     def extended(old: Floats, new: Floats) -> Floats:
         before = np.stack([-old[0], old[0]]) if old.shape[0] == 1 else old
@@ -137,16 +157,15 @@ def refactor(state: State, rules: Rules, gram: Gram) -> float:
     if b == 0:
         return 0.0
     K = gram_matrix(state, rules, gram)
-    H = _inverse(K + np.diag(state.D[:b]), f"lambda1 = {rules.lambda1:g}", "lambda1")
+    H = _inverse(K, state.D[:b], f"lambda1 = {rules.lambda1:g}", "lambda1")
     state.H[:b, :b] = np.tril(H)
-    solved = state.Y[:, :b] @ H
     if rules.strategy == REMOVE:
-        state.alpha[:, :b] = solved
+        state.alpha[:, :b] = _times(state.Y[:, :b], H)
     else:
-        G = _inverse(K + rules.ridge * np.eye(b), f"ridge = {rules.ridge:g}", "ridge")
+        G = _inverse(K, np.full(b, rules.ridge), f"ridge = {rules.ridge:g}", "ridge")
         state.G[:b, :b] = np.tril(G)
         if rules.strategy != PERSIST:
-            state.base[:, :b] = solved
+            state.base[:, :b] = _times(state.Y[:, :b], H)
     return max(residual(state, rules, gram, j) for j in {0, b // 2, b - 1})
 
 
@@ -155,8 +174,7 @@ def restart(state: State, rules: Rules, gram: Gram) -> float:
     b = size(state)
     left = refactor(state, rules, gram)
     if rules.strategy != REMOVE:
-        lower = state.H[:b, :b]
-        state.alpha[:, :b] = state.Y[:, :b] @ (lower + np.tril(lower, -1).T)
+        state.alpha[:, :b] = _times(state.Y[:, :b], state.H[:b, :b])
         state.base[:, :b] = state.alpha[:, :b]
     return left
 
@@ -172,17 +190,27 @@ def residual(state: State, rules: Rules, gram: Gram, j: int) -> float:
     return float(drift(state, rules, j))
 
 
-def _inverse(A: Floats, what: str, name: str) -> Floats:
-    """The inverse of a positive definite matrix, by Cholesky."""
-    try:
-        factor, _ = scipy.linalg.cho_factor(A, lower=True)
-        found, info = scipy.linalg.lapack.dpotri(factor, lower=True)
-    except np.linalg.LinAlgError:
-        info, found = 1, A
-    if info != 0 or not np.isfinite(found).all():
+def _inverse(K: Floats, diagonal: Floats, what: str, name: str) -> Floats:
+    """`(K + diag)^-1` by Cholesky; its lower triangle, and above it nothing of use."""
+    A = K.copy()
+    A.flat[:: A.shape[0] + 1] += diagonal
+    factor, info = scipy.linalg.lapack.dpotrf(A.T, lower=False, clean=False, overwrite_a=True)
+    found = factor
+    if info == 0:
+        found, info = scipy.linalg.lapack.dpotri(factor, lower=False, overwrite_c=True)
+    # LAPACK goes by columns: its upper triangle is our lower one. The largest entry is on the diagonal.
+    lower = found.T
+    if info != 0 or not np.isfinite(np.diagonal(lower)).all():
         raise InputError(
             f"the kernel matrix of the budget with {what} on its diagonal is not positive definite; "
             f"raise {name}, scale the features, or use a positive definite kernel"
         )
-    lower = np.tril(found)
-    return np.asarray(lower + np.tril(lower, -1).T)
+    return np.asarray(lower)
+
+
+def _times(Y: Floats, lower: Floats) -> Floats:
+    """`Y H` for a symmetric H from its lower triangle."""
+    found = np.empty(Y.shape)
+    for p, row in enumerate(Y if Y.size else ()):
+        found[p] = scipy.linalg.blas.dsymv(1.0, lower.T, row, lower=False)
+    return found

@@ -53,21 +53,26 @@ def feed(
         )
     rng, running = np.random.default_rng(seed), Running()
     for block in blocks:
-        codes = _codes(block, known, learner, declared=classes is not None)
+        codes, problem = _codes(block, known, learner, declared=classes is not None)
         visible = rng.random(codes.size) < labelled
         widen = getattr(learner, "widen", None)
         if widen is not None:
             widen(block.X.shape[1])
-        done = learner.run(block.X, codes, visible)
+        done = learner.run(block.X[: codes.size], codes, visible)
         running.rows += codes.size
         running.judged += int(np.count_nonzero(codes >= 0))
         running.right += int(np.count_nonzero((codes >= 0) & (done.predicted == codes)))
         running.updates += done.updates
         running.features = int(block.X.shape[1])
         yield running, learner
+        if problem is not None:
+            raise problem
 
 
-def _codes(block: Block, known: list[Hashable], learner: Any, declared: bool) -> Codes:
+def _codes(
+    block: Block, known: list[Hashable], learner: Any, declared: bool
+) -> tuple[Codes, InputError | None]:
+    """Class codes of the rows before the first label that is not declared, and what to say of that one."""
     codes = np.full(len(block.labels), -1, dtype=np.int64)
     for i, given in enumerate(block.labels):
         label = plain(given)
@@ -75,7 +80,7 @@ def _codes(block: Block, known: list[Hashable], learner: Any, declared: bool) ->
             continue
         if label not in known:
             if declared:
-                raise InputError(
+                return codes[:i], InputError(
                     f"row {i + 1} of the block from line {block.line}: label {label!r} is not among the "
                     f"classes {known!r}; add it to --classes or mend it"
                 )
@@ -83,4 +88,4 @@ def _codes(block: Block, known: list[Hashable], learner: Any, declared: bool) ->
                 learner.add_class()
             known.append(label)
         codes[i] = known.index(label)
-    return codes
+    return codes, None

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from querist.budgeted import budget, door, loop, step
+from querist.budgeted import budget, door, loop, screen, step
 from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, gram_of, mean_distance
 from querist.budgeted.step import Rules, State
 from querist.errors import InputError
@@ -205,7 +205,7 @@ class StreamLearner:
         # Unpickled arrays may be views of a read-only file; the loop writes to them.
         self.__dict__.update(content)
         if self.state is not None:
-            self.state = State(*map(door.writable, self.state))
+            self.state = budget.housed(self.state)
 
     # -- the loop, and what interrupts it ----------------------------------------
 
@@ -268,8 +268,11 @@ class StreamLearner:
         assert self.state is not None
         if self.rules.kernel == OTHER:
             return self._pass_by_python(source.M, codes, record, at, stop, learning=learning)
+        # What is screened has no scores to tell.
+        worth = self.rules.kernel == RBF and source.dense and learning and stop - at >= screen.SHORTEST
+        sketch = screen.sketch_of(self.state, self.rules, worth)
         found: tuple[int, int] = loop.run(
-            self.state, self.rules, source.rows, codes, record, at, stop, learning
+            self.state, self.rules, sketch, source.rows, codes, record, at, stop, learning
         )
         return found
 
@@ -333,6 +336,7 @@ class _Source:
     def __init__(self, M: Any) -> None:
         self.M = M
         self.rows = door.as_rows(M)
+        self.dense = isinstance(M, np.ndarray)
 
 
 def _dense(rows: Any) -> Floats:

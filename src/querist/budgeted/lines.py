@@ -199,10 +199,15 @@ def _number(value: Any, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}, not a number") from None
+        raise ValueError(f"{_short(name)} is {_short(repr(value))}, not a number") from None
     if not np.isfinite(number):
-        raise ValueError(f"{name} is {value!r}, not a finite number")
+        raise ValueError(f"{_short(name)} is {_short(repr(value))}, not a finite number")
     return number
+
+
+def _short(text: str) -> str:
+    """Text for an error: not too much of it, and nothing that a terminal cannot print."""
+    return text[:60].encode("utf-8", "backslashreplace").decode()
 
 
 def _is_number(text: str) -> bool:

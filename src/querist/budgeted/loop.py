@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from querist.budgeted.screen import UNCLEAR, Sketch, after, screened
 from querist.budgeted.similarity import dense_row, sparse_row, squared_norm
 from querist.budgeted.step import (
     NOTHING,
@@ -56,6 +57,7 @@ class Record(NamedTuple):
 def run(
     state: State,
     rules: Rules,
+    sketch: Sketch,
     rows: Rows,
     labels: Codes,
     record: Record,
@@ -63,8 +65,11 @@ def run(
     stop: int,
     learning: bool,
 ) -> tuple[int, int]:
-    """Items start to stop - 1; `(next item, event)`. Without learning, nothing changes but scratch."""
-    dense = rows.indptr.size == 0
+    """Items start to stop - 1; `(next item, event)`. Without learning, nothing changes but scratch.
+
+    Dense items are screened first where there is a sketch.
+    """
+    dense, sketched = rows.indptr.size == 0, sketch.k.size > 0
     for t in range(start, stop):
         b = size(state)
         if learning:
@@ -72,6 +77,12 @@ def run(
                 return t, CHECK
             if b == state.k.size and rules.strategy != REMOVE and b < rules.limit:
                 return t, FULL
+        if sketched:
+            found = screened(sketch, state, rules, rows.values[t], labels[t])
+            if found != UNCLEAR:
+                record.predicted[t] = found
+                state.counts[SEEN] += 1
+                continue
         if dense:
             kxx = dense_row(rules.kernel, rules.width, state.X, b, rows.values[t], state.k)
         else:
@@ -104,6 +115,8 @@ def run(
                     put_dense(state, rows.values[t])
                 else:
                     put_sparse(state, rows.indices[first:last], rows.data[first:last])
+            if sketched:
+                after(sketch, state, rules, rows.values[t], action != PROJECTED)
         record.actions[t] = action
     return stop, DONE
 

@@ -182,7 +182,11 @@ def mean_distance(X: Any, pairs: int | None = None, seed: int = 0) -> float:
     unit = largest if largest > 1e100 else 1.0
     if unit != 1.0:
         X = X / unit
-    if pairs is None:
+    if pairs is None and n <= 1024 and not sp.issparse(X):
+        from scipy.spatial.distance import pdist
+
+        total = float(pdist(X).mean())
+    elif pairs is None:
         blocks = (_squared_distances(X[i : i + 512], X) for i in range(0, n, 512))
         total = sum(float(np.sqrt(block).sum()) for block in blocks) / (n * (n - 1))
     else:

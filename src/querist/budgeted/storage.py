@@ -5,6 +5,7 @@ from typing import Any
 
 from querist import saved
 from querist.budgeted import learner as protocol
+from querist.budgeted.budget import housed
 from querist.budgeted.similarity import Gram
 from querist.budgeted.step import Rules, State
 from querist.errors import InputError
@@ -42,7 +43,7 @@ def load(
     """The learner, bit for bit, and the caller's own; a kernel that was a function is given again."""
     about, arrays = saved.read(path, FORMAT)
     rules = Rules(**about["rules"])
-    state = State(**{name: arrays[name] for name in State._fields}) if "H" in arrays else None
+    state = housed(State(**{name: arrays[name] for name in State._fields})) if "H" in arrays else None
     first = arrays["first"]
     named: str | Gram | None = about["kernel"] or kernel
     if named is None:

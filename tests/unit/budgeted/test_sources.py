@@ -77,6 +77,7 @@ def test_labels_keep_their_kind_and_the_column_can_be_named():
         (["1 1:2", "", "1 word"], 1, "line 3: 'word'"),
         (["only one"], 0, "neither JSON, LIBSVM nor a CSV header"),
         (["1,2,3", "4,5,6"], 0, "give a header"),
+        (["f,label", "1,a", "\udcff" * 999 + ",b"], 1, r"f is '(\\udcff){9}\\udcf, not a number"),
     ],
 )
 def test_a_broken_line_is_named_and_what_came_before_is_given(lines, before, said):
@@ -147,3 +148,17 @@ def test_what_was_learned_before_a_broken_line_stays():
         learners.extend(learner for _, learner in feed(Lines().blocks(lines, 1), STREAMS["bls"]))
     assert learners[-1].seen == 2
     assert learners[-1].scores(np.array([[1.0, 0, 0]]))[0, 0] > 0
+
+
+@pytest.mark.parametrize("name", ["bls", "pa"])
+def test_what_was_learned_before_an_undeclared_label_stays(name):
+    lines = ["u,label", "0,no", "1,yes", "0.1,no", "5,perhaps", "0.9,yes"]
+    passed = []
+    with pytest.raises(InputError, match="row 4 of the block from line 2: label 'perhaps'"):
+        passed.extend(feed(Lines().blocks(lines), STREAMS[name], classes=["no", "yes"]))
+    running, learner = passed[-1]
+    assert running.rows == running.judged == 3
+    twin = STREAMS[name](2)
+    twin.run(np.array([[0.0], [1.0], [0.1]]), np.array([0, 1, 0]))
+    rest = np.array([[0.9], [0.0]]), np.array([1, 0])
+    np.testing.assert_array_equal(learner.run(*rest).predicted, twin.run(*rest).predicted)

@@ -1,0 +1,201 @@
+"""A rough score first: most items of a stream need no better one.
+
+An item that teaches nothing needs only the sign of its score, and on which side of epsilon it lies.
+In single precision, with a bound on the error, both are nearly always certain, and cheaper; where they
+are not, the score is computed in full. So screening changes no prediction and no state.
+
+In units of `sqrt(2 width)` the kernel is `exp(-z)` with `z = |x - y|^2`. Let `u = 2^-24`, and `reach`
+be `|x|` plus the largest `|y|` in the budget. Rounding x and y, and their difference, moves `|x - y|` by at
+most `e = 2.01 u reach`, and a sum of d squares in any order is off by `(d + 1) u` of itself; so
+`|dz| <= 2 e sqrt(z) + e^2 + (d + 5) u z`. With `sqrt(z) exp(-z) <= 0.43`, `z exp(-z) <= 0.37` and
+`|dz| < 0.01` that moves a kernel value by at most
+
+    1.02 (0.86 e + e^2 + 0.37 (d + 5) u) + error of the rough exponential,
+
+and the score by `sum_j |alpha_j|` times as much; it is summed in double precision.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from querist.budgeted.budget import zeros
+from querist.budgeted.similarity import squared_norm
+from querist.budgeted.step import ALGORITHM, SLOT, Rules, State, size
+from querist.compiled import compiled, compiled_lanes
+from querist.types import Floats
+
+Singles = npt.NDArray[np.float32]
+
+UNCLEAR = -2
+"""No class: the item needs its full score."""
+
+UNIT = 2.0**-24
+EXPONENTIAL = 4e-7
+"""Relative error of the rough exponential, and more."""
+
+FULL_SCORE = 1e-9
+"""Error of the score in double precision, a coefficient, and much more."""
+
+WORTH = 0.25
+"""Above this bound on the error too few items would be clear."""
+
+SHORTEST = 32
+"""Items from which on a sketch of the budget pays."""
+
+FEATURES, SLOTS = 4, 16
+"""A sketch has room for whole groups of them, so that no loop has a rest."""
+
+LOG2_E, LN2_HIGH, LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
+SHIFT, SMALLEST = np.float32(1.5 * 2.0**23), np.float32(-87.0)
+C6, C5, C4, C3, C2, C1 = (np.float32(1 / n) for n in (720, 120, 24, 6, 2, 1))
+
+
+class Sketch(NamedTuple):
+    """The budget in single precision, in units of `sqrt(2 width)`; arrays of size 0 to do without."""
+
+    X: Singles  # (d, capacity), both rounded up: with zeros
+    size: Floats  # (problems,): sum_j |alpha_j|
+    longest: Floats  # (1,): at least the norm of every vector
+    x: Singles  # scratch from here: (d,)
+    k: Singles  # (capacity,)
+    f: Floats  # (problems,)
+    error: Floats  # (problems,)
+
+
+def sketch_of(state: State, rules: Rules, wanted: bool) -> Sketch:
+    """A sketch of the budget, or an empty one."""
+    d, capacity, problems = (state.X.shape[0], state.k.size, state.f.size) if wanted else (0, 0, 0)
+    d, capacity = d + -d % FEATURES, capacity + -capacity % SLOTS
+    found = Sketch(
+        zeros((d, capacity), np.float32),
+        zeros((problems,)),
+        zeros((1,)),
+        zeros((d,), np.float32),
+        zeros((capacity,), np.float32),
+        zeros((problems,)),
+        zeros((problems,)),
+    )
+    b = size(state)
+    if wanted and b:
+        unit = np.sqrt(2 * rules.width)
+        with np.errstate(over="ignore"):
+            found.X[: state.X.shape[0], :b] = state.X[:, :b] / unit
+            found.longest[0] = np.sqrt(state.norms[:b].max()) / unit
+        found.size[:] = abs(state.alpha[:, :b]).sum(axis=1)
+    return found
+
+
+@compiled
+def after(sketch: Sketch, state: State, rules: Rules, x: Floats, entered: bool) -> None:
+    """Follow a change of the budget: x took the slot that was just given, or only alpha moved."""
+    b = size(state)
+    for p in range(sketch.size.size):
+        sketch.size[p] = absolute_sum(state.alpha[p], b)
+    if entered:
+        unit, slot = 1.0 / np.sqrt(2.0 * rules.width), state.counts[SLOT]
+        for i in range(x.size):
+            sketch.X[i, slot] = np.float32(x[i] * unit)
+        sketch.longest[0] = max(sketch.longest[0], np.sqrt(squared_norm(x)) * unit)
+
+
+@compiled
+def uncertainty(reach: float, d: int) -> float:
+    """How far a rough kernel value may be off; infinite where the bound does not hold."""
+    e = 2.01 * UNIT * reach
+    if not (e <= 1e-4 and d * UNIT <= 5e-5):
+        return np.inf
+    return 1.02 * (0.86 * e + e * e + 0.37 * (d + 5) * UNIT) + EXPONENTIAL + FULL_SCORE
+
+
+@compiled_lanes
+def distances(X: Singles, b: int, x: Singles, k: Singles) -> None:
+    """`k_j = |x - X_j|^2` for the first b columns, four features at a time."""
+    for j in range(b):
+        k[j] = np.float32(0)
+    for i in range(0, x.size, FEATURES):
+        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
+        r0, r1, r2, r3 = X[i], X[i + 1], X[i + 2], X[i + 3]
+        for j in range(b):
+            e0, e1, e2, e3 = x0 - r0[j], x1 - r1[j], x2 - r2[j], x3 - r3[j]
+            k[j] += (e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)
+
+
+@compiled
+def decay(k: Singles, b: int) -> None:
+    """`k_j <- exp(-k_j)`: `similarity.decay` in single precision, by a Taylor series of degree 6."""
+    for j in range(b):
+        x = max(-k[j], SMALLEST)
+        shifted = x * LOG2_E + SHIFT
+        n = shifted - SHIFT
+        r = (x - n * LN2_HIGH) - n * LN2_LOW
+        e = C6 * r + C5
+        e = e * r + C4
+        e = e * r + C3
+        e = e * r + C2
+        e = (e * r) * r + r + C1
+        exponent = np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23))
+        k[j] = e * exponent.view(np.float32)
+
+
+@compiled_lanes
+def absolute_sum(alpha: Floats, b: int) -> float:
+    """`sum_j |alpha_j|`."""
+    total = 0.0
+    for j in range(b):
+        total += abs(alpha[j])
+    return total
+
+
+@compiled_lanes
+def weighted_sum(alpha: Floats, k: Singles, b: int) -> float:
+    """`sum_j alpha_j k_j` in double precision."""
+    total = 0.0
+    for j in range(b):
+        total += alpha[j] * np.float64(k[j])
+    return total
+
+
+@compiled
+def screened(sketch: Sketch, state: State, rules: Rules, x: Floats, label: int) -> int:
+    """The class of an item that certainly teaches nothing, or UNCLEAR."""
+    b, unit = size(state), 1.0 / np.sqrt(2.0 * rules.width)
+    each = uncertainty(sketch.longest[0] + np.sqrt(squared_norm(x)) * unit, x.size)
+    for p in range(sketch.f.size):
+        sketch.error[p] = each * sketch.size[p]
+        if not sketch.error[p] <= WORTH:
+            return UNCLEAR
+    for i in range(x.size):
+        sketch.x[i] = np.float32(x[i] * unit)
+    slots = b + -b % SLOTS
+    distances(sketch.X, slots, sketch.x, sketch.k)
+    decay(sketch.k, slots)
+    for p in range(sketch.f.size):
+        sketch.f[p] = weighted_sum(state.alpha[p], sketch.k, b)
+    return judged(sketch.f, sketch.error, rules.condition, rules.epsilon, label)
+
+
+@compiled
+def judged(f: Floats, error: Floats, condition: int, epsilon: float, label: int) -> int:
+    """The class where every score within the error gives the same one and enters nowhere."""
+    for p in range(f.size):
+        if label >= 0 and condition == ALGORITHM:
+            target = label == (1 if f.size == 1 else p)
+            margin = f[p] if target else -f[p]
+        else:
+            margin = abs(f[p]) - epsilon
+            if label >= 0 and (f[p] > 0) != (label == (1 if f.size == 1 else p)):
+                return UNCLEAR
+        if not margin > error[p]:
+            return UNCLEAR
+    if f.size == 1:
+        return 1 if f[0] > 0 else 0
+    best = 0
+    for p in range(1, f.size):
+        if f[p] > f[best]:
+            best = p
+    for p in range(f.size):
+        if p != best and not f[best] - f[p] > error[best] + error[p]:
+            return UNCLEAR
+    return best
