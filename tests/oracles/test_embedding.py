@@ -346,6 +346,30 @@ def test_cora_diffusion_reaches_readings() -> None:
 ALWAYS = {"cora": (0.1804, 0.1897), "pubmed": (0.2097, 0.2300)}
 """readings.md: update always, gamma 1, rank 100; normalised, combinatorial."""
 
+TABLES = {
+    ("cora", "msg"): ({"h": 0.01, "gamma": 0.01}, 0.1936, 921),
+    ("cora", "ollgc"): ({"mu": 1.0}, 0.0760, 2485),
+    ("pubmed", "msg"): ({"h": 1e-4, "gamma": 0.01}, 0.2151, 930),
+    ("pubmed", "ollgc"): ({"mu": 1e-3}, 0.1801, 19717),
+}
+"""readings.md, the papers' tables (combinatorial, constant 3): parameters, error, queries."""
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "algorithm"), TABLES)
+def test_the_papers_tables_on_the_default_tolerance(name: str, algorithm: str) -> None:
+    graph = largest_component(name)
+    assert graph.codes is not None
+    options, error, queries = TABLES[name, algorithm]
+    rows = embed(graph, 100, normalised=False, constant=3.0)
+    runs = []
+    for seed in range(6):
+        learner = ALGORITHMS[algorithm](rows, graph.n_classes, seed=seed, **options)
+        order = np.random.default_rng(seed).permutation(graph.n_nodes)
+        runs.append(learner.run(order, graph.codes))
+    assert np.mean([run.error_rate for run in runs]) == pytest.approx(error, abs=0.005)
+    assert np.mean([run.queries for run in runs]) == pytest.approx(queries, rel=0.06)
+
 
 @needs_data
 @pytest.mark.parametrize("name", ALWAYS)

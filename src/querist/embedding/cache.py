@@ -28,7 +28,7 @@ from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.types import Sparse
 
-ALGORITHM = 2
+ALGORITHM = 3
 """Raise it whenever the same input gives other rows."""
 
 LIMIT = 2 * 1024**3

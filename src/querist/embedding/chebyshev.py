@@ -9,6 +9,8 @@ the lowest eigenvectors, which a Rayleigh-Ritz step reads off (Zhou, Saad, Tiago
 - The cut comes from the spectral density (density.py) before the first product, later from Ritz values.
 - The degree of a sweep is what the slowest wanted pair still needs, within what the precision can hold.
 - Pairs that have arrived stay in the Rayleigh-Ritz step but are no longer filtered.
+- Where there is no guess, or a poor one, the filter first serves a Lanczos method (krylov.py), which needs
+  fewer products; the sweeps are there for what it cannot do.
 - A block finds copies of multiple eigenvalues by itself, up to its width; where the cut falls inside one
   and the sweeps stall, the cut moves up.
 
@@ -17,13 +19,16 @@ a quarter of each one given, however small; rows divide by its root.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from querist.embedding import krylov
 from querist.embedding.density import Density, density
+from querist.embedding.filter import filtered, growth
 from querist.embedding.ritz import Ritz, orthonormal, ritz
-from querist.operator import Operator, empty_block
+from querist.operator import Operator
 from querist.types import Floats
 
 SWEEPS = 60
@@ -37,6 +42,9 @@ COLUMNS = 16
 
 SINGLE = 2e-5
 """Tolerances from here on are reached by a float32 filter."""
+
+WARM = 10.0
+"""A guess whose residuals exceed their goals by more than this is worse than Lanczos from nothing."""
 
 REACH = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
 """How much more a sweep may amplify the lowest vector than the cut, so that rounding leaves the weakest."""
@@ -88,7 +96,20 @@ def filtered_pairs(
     # The estimate could lie a little low; the ceiling cannot, and is as good where it is near.
     top = ceiling if ceiling <= 1.5 * seen.top else 1.05 * seen.top
     block = _Sweeps(M, v, top, width_of(count, M.n - (u is not None)), count - spare, tol, tick)
-    block.begin(random, start, min(seen.quantile(block.width), 0.9 * top))
+    low, high = (min(seen.quantile(number), 0.9 * top) for number in (block.width, krylov.beyond(count)))
+    if start is not None:
+        block.begin(random, start, low)
+    if krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
+        early = lanczos_pairs(
+            make, M, u, count, cut=high, top=top, tol=tol, random=random, tick=tick, spare=spare
+        )
+        if early.arrived:
+            return early
+        # A copy may be missing among what it found: no place to start from.
+        start, block = None, _Sweeps(M, v, top, block.width, count - spare, tol, tick)
+        block.products = early.products
+    if start is None:
+        block.begin(random, start, low)
     exact = M
     for number in range(SWEEPS):
         if start is None or number:
@@ -109,6 +130,34 @@ def filtered_pairs(
         block.goal_factor /= 2
     exact = exact if exact.dtype == np.float64 else make(np.float64)
     return Found(*ritz(exact, block.X[:, :count].astype(np.float64), u), block.products, False)
+
+
+def lanczos_pairs(
+    make: Callable[[Any], Operator],
+    M: Operator,
+    u: Floats | None,
+    count: int,
+    *,
+    cut: float,
+    top: float,
+    tol: float,
+    random: np.random.Generator,
+    tick: Callable[[float], None],
+    spare: int,
+) -> Found:
+    """The pairs by filtered block Lanczos (krylov.py), checked in float64, as far as it comes."""
+    v = None if u is None else u.astype(M.dtype)
+    space = krylov.Space(M, v, count, cut=cut, top=top, random=random, tick=tick)
+    exact, strict = make(np.float64) if M.dtype != np.float64 else M, 1.0
+    while True:
+        S = space.advance(partial(goals, tol=strict * tol), count - spare)
+        turn = space.largest(count)[1] if S is None else S
+        found = ritz(exact, space.vectors(turn, np.float64), u)
+        whole = found.values.size == count and found.values[-1 - spare] < cut
+        late = (found.residuals > goals(found.values, tol))[: count - spare]
+        if S is None or not whole or not late.any() or strict < 0.1:
+            return Found(*found, space.products, whole and not late.any())
+        strict /= 2
 
 
 def precision(tol: float, ceiling: float) -> type[np.floating[Any]]:
@@ -202,34 +251,6 @@ class _Sweeps:
             np.hstack([found.vectors, fresh]),
             np.append(found.residuals, np.full(lost, self.top)),
         )
-
-
-def filtered(
-    M: Operator, X: Block, degree: int, cut: float, top: float, each: Callable[[], None] = lambda: None
-) -> Block:
-    """`p(M) X`, p the Chebyshev polynomial of [cut, top] of this degree, scaled to p(0) = 1.
-
-    The scaled three-term recursion of Zhou and Saad (2007, alg. 3.1): no intermediate overflows.
-    """
-    centre, half = (top + cut) / 2, (top - cut) / 2
-    first = sigma = -half / centre
-    given, X = X, empty_block(X.shape, X.dtype)
-    np.copyto(X, given)  # overwritten below
-    Y = M.combine(X, empty_block(X.shape, X.dtype), scale=sigma / half, shift=-centre * sigma / half)
-    for _ in range(degree - 1):
-        following = 1 / (2 / first - sigma)
-        scale = 2 * following / half
-        M.combine(Y, X, scale=scale, shift=-centre * scale, previous=-sigma * following)
-        X, Y, sigma = Y, X, following
-        each()
-    each()
-    return Y
-
-
-def growth(values: Any, cut: float, top: float) -> Any:
-    """The rate at which the filter amplifies an eigenvalue per degree: `acosh` of its place outside."""
-    place = ((top + cut) / 2 - np.asarray(values)) / ((top - cut) / 2)
-    return np.arccosh(np.maximum(place, 1 + 1e-6))
 
 
 def needed_degree(values: Floats, excess: Floats, cut: float, top: float) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.embedding.spectral import oriented
+from querist.embedding.spectral import orientation
 from querist.embedding.value import Embedding
 from querist.errors import InputError, UnknownNameError
 from querist.graph.graph import Graph
@@ -68,7 +68,8 @@ def diffusion(
     )
     worst = float(found.residuals[:columns].max(initial=0.0))
     loose = f"attribute residuals reach {worst:.1e}, above tol {tol:.0e}; raise tol or the rank"
-    rows = oriented(found.left[:, :columns]) * found.values[:columns]
+    left = found.left[:, :columns]
+    rows = left * (found.values[:columns] * orientation(left)) + 0.0  # no -0.0
     short = f"rank {rank} exceeds the {X.shape[1]} attributes; {columns} columns were made"
     return Embedding(
         rows=rows,

@@ -18,10 +18,16 @@ is "not reached". A node that was added, or was isolated, is placed anew when a 
 starts the filtered iteration from the old vectors: a few sweeps instead of a new start. The *drift* it
 reports is `1 - |V'U|_F^2 / k`, V the k old (extended) vectors and U the new ones: 0 when they span the
 same, 1 when nothing is left.
+
+`follow` does one or the other: a node that arrives is placed, and once more than `STALE` of the weight came
+after the eigenvectors were computed, they are refreshed. What extended rows lack is the effect of the new
+edges on all the others; placing the new rows again among themselves hardly helps (benchmarks/embedding.py
+prints what extension alone and following cost).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +38,10 @@ from querist.graph.graph import Graph
 from querist.types import Floats
 
 Edges = Iterable[int] | Mapping[int, float]
+
+STALE = 0.03
+"""Share of the weight that may be new before `follow` refreshes: chosen on splits of Cora beside those of
+the tests."""
 
 
 def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
@@ -143,7 +153,7 @@ def refresh(
             f"a graph of {graph.n_nodes:,} nodes for an embedding of {embedding.n_nodes:,}; "
             "nodes may be added at the end, not taken away"
         )
-    grown = extend(embedding, _edges_of(graph, embedding.n_nodes))
+    grown = extend(embedding, edges_of(graph, embedding.n_nodes))
     guess = np.linalg.qr(_vectors(grown, k))[0]
     constant = float(np.abs(embedding.rows[:, k : k + c]).max(initial=0.0))
     found = spectral(
@@ -163,6 +173,18 @@ def refresh(
     return replace(found, drift=drift, notes=(*found.notes, note))
 
 
+def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Any) -> Embedding:
+    """Rows for `graph`, whose first nodes are those of `embedding`: extended, or refreshed when stale.
+
+    `options` are those of `refresh`.
+    """
+    made = float(embedding.degrees.sum() - embedding.degrees[list(embedding.known_edges)].sum())
+    now = float(graph.degrees.sum())
+    if now - made > stale * now:
+        return refresh(embedding, graph, **options)
+    return extend(embedding, edges_of(graph, embedding.n_nodes))
+
+
 def _vectors(embedding: Embedding, k: int) -> Floats:
     """(n, k) the eigenvectors again, of unit length."""
     V = embedding.rows[:, :k]
@@ -170,7 +192,7 @@ def _vectors(embedding: Embedding, k: int) -> Floats:
     return np.asarray(V / np.where(length > 0, length, 1.0))
 
 
-def _edges_of(graph: Graph, first: int) -> list[Edges]:
+def edges_of(graph: Graph, first: int) -> list[Edges]:
     """For every node from `first` on, its edges to earlier nodes."""
     S, edges = graph.adjacency, list[Edges]()
     for node in range(first, graph.n_nodes):
@@ -180,3 +202,6 @@ def _edges_of(graph: Graph, first: int) -> list[Edges]:
             dict(zip(S.indices[entries][earlier].tolist(), S.data[entries][earlier].tolist(), strict=True))
         )
     return edges
+
+
+_edges_of = edges_of

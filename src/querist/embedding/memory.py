@@ -6,12 +6,13 @@ matrices of small components. Better a refusal that names a rank that fits than 
 
 import os
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from querist.embedding import solve
+from querist.embedding import krylov, solve
 from querist.embedding.chebyshev import precision, width_of
 from querist.embedding.diffusion import OVERSAMPLING
 from querist.errors import InputError
@@ -57,7 +58,9 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float) -> 
         return rows + 8.0 * (2.5 * largest**2 + 3 * largest * count)
     item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
     block = item * largest * width_of(count, largest)
-    sweeping, finishing = 3 * block, block + 3 * 8.0 * largest * count
+    # The space of krylov.py is at most a quarter of the graph; the estimate must grow with the rank.
+    space = max(block, item * largest * min(krylov.room_of(count), largest / 4))
+    sweeping, finishing = max(3 * block, space), space + 3 * 8.0 * largest * count
     factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, 150.0 * largest)
     copies = 0.0 if sizes.size == 1 else 24.0 * nnz
     return rows + (item + 8.0) * nnz + copies + max(sweeping, finishing, factor) + 8.0 * largest * count
@@ -79,7 +82,7 @@ def check_room(graph: Graph, ranks: dict[str, int], parts: dict[str, dict[str, A
     def needed(share: float, loose: bool = False) -> float:
         total = 0.0
         for part, columns in ranks.items():
-            least = max(1, int(columns * share))
+            least = max(1, ceil(columns * share))  # as `_ranks` of door.py would round at most
             if part == "diffusion":
                 total += diffusion_bytes(graph, least) if graph.attributes is not None else 0.0
             else:

@@ -98,6 +98,8 @@ def pooled_pairs(
             spare=spare,
         )
         missing += min(count, size - (u is not None)) - pairs.values.size
+        if sizes.size == 1:  # nothing to be merged with
+            return Pool(pairs.values, pairs.vectors, np.zeros(pairs.values.size, int), pairs.solver, missing)
         solvers[pairs.solver] = None
         best.offer(pairs.values, np.full(pairs.values.size, component), _columns(pairs))
         done += size

@@ -80,13 +80,14 @@ def spectral(
     )
     L = Operator.laplacian(graph.adjacency, normalised=normalised)
     gap = relative_gap(pool.values, wanted)
-    values, vectors, owner = pool.values[:wanted], oriented(pool.vectors[:, :wanted]), pool.owner[:wanted]
+    values, vectors, owner = pool.values[:wanted], pool.vectors[:, :wanted], pool.owner[:wanted]
     tiny = unresolved(L, graph.components, values, owner)
     errors = residuals(L, graph.components, values, vectors, owner)
     scales = column_scales(values, tiny, constant, np.bincount(graph.components)[owner])
+    rows = vectors * (scales * orientation(vectors)) + 0.0  # + 0.0 turns -0.0 into 0.0
     columns, shared = constant_columns(graph.components, signs, constant, max_constants or rank)
     return Embedding(
-        rows=np.hstack([vectors * scales, columns]),
+        rows=np.hstack([rows, columns]),
         components=graph.components,
         eigenvalues=np.maximum(values, 0.0),
         residuals=errors,
@@ -118,14 +119,19 @@ def relative_gap(values: Floats, wanted: int) -> float:
     return float(1 - max(values[wanted - 1], 0.0) / values[wanted]) if values[wanted] > 0 else 0.0
 
 
-def oriented(vectors: Floats) -> Floats:
-    """Every column times +-1, so that its largest entry (the first of nearly equal ones) is positive."""
-    if not vectors.size:
-        return vectors
-    size = np.abs(vectors)
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0), axis=0)
-    turn = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-    return np.asarray(vectors * turn + 0.0)  # + 0.0 turns -0.0 into 0.0
+def orientation(vectors: Floats) -> Floats:
+    """(k,) +-1, which makes the largest entry of every column (the first of nearly equal ones) positive.
+
+    >>> orientation(np.array([[0.0, 0.6], [-1.0, 0.6], [0.5, -0.6]])).tolist()
+    [-1.0, 1.0]
+    """
+    high, low = vectors.max(axis=0, initial=0.0), -vectors.min(axis=0, initial=0.0)
+    turn = np.where(high < low, -1.0, 1.0)
+    largest = np.maximum(high, low)
+    for k in np.flatnonzero(np.abs(high - low) <= 1e-6 * largest):
+        first = np.argmax(np.abs(vectors[:, k]) >= (1 - 1e-6) * largest[k])
+        turn[k] = np.copysign(1.0, vectors[first, k])
+    return turn
 
 
 def unresolved(L: Operator, components: Codes, values: Floats, owner: Codes) -> Bools:

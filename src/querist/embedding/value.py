@@ -112,6 +112,21 @@ class Embedding:
 
         return refresh(self, graph, **options)
 
+    def follow(self, graph: "Graph", **options: Any) -> "Embedding":
+        """Rows for a graph that has grown since: extended while little is new, then refreshed.
+
+        Call it at every step of the growth. New nodes come last; `stale` (.03) is the share of the weight
+        that may be new. As long as it only extends, the rows that were there do not move.
+
+        >>> from querist import as_graph, embed
+        >>> rows = embed(as_graph([(0, 1), (1, 2), (2, 3), (3, 0)]), rank=2)
+        >>> rows.follow(as_graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)])).n_nodes
+        5
+        """
+        from querist.embedding.extend import follow
+
+        return follow(self, graph, **options)
+
     def report(self) -> str:
         """One line: size, solver, residual, gap at the cut, time, notes.
 

@@ -97,6 +97,8 @@ class Operator:
         degree_rows(indptr, np.asarray(adjacency.data), degrees)
         if not normalised:
             return cls(indptr, indices, _as(adjacency.data, kind), degrees.astype(kind), -1, threads or 0)
+        if indices.dtype != np.int32 and degrees.size <= np.iinfo(np.int32).max:
+            indices = indices.astype(np.int32)  # V is another matrix anyway; half of its bytes are these
         values = np.empty(adjacency.data.size, dtype=kind)
         r = np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0)
         scale_entries(indptr, indices, np.asarray(adjacency.data), r, values)

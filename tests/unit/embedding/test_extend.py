@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed, solve
-from querist.embedding.extend import _edges_of
+from querist.embedding.extend import edges_of
 from querist.errors import InputError
 from querist.graph.graph import Graph
 from querist.types import Codes, Floats
@@ -123,11 +123,12 @@ def test_a_refresh_is_the_embedding_of_the_new_graph_in_fewer_products(
     warm = old.refresh(after, tol=1e-5)
     np.testing.assert_allclose(warm.eigenvalues, fresh.eigenvalues, atol=1e-6)
     np.testing.assert_allclose(warm.rows @ warm.rows.T, fresh.rows @ fresh.rows.T, atol=1e-2)
-    products = [int(e.solver.split(", ")[1].split()[0]) for e in (warm, fresh)]
-    assert products[0] < products[1]
+    same = old.refresh(before, tol=1e-5)
+    products = [int(e.solver.split(", ")[1].split()[0]) for e in (same, warm, fresh)]
+    assert 0 == products[0] < products[1] <= products[2]
     assert 0 < warm.drift < 0.1
     assert "turned by" in warm.report()
-    assert old.refresh(before, tol=1e-5).drift < 1e-8
+    assert same.drift < 1e-8
 
 
 def test_a_refresh_takes_new_nodes_and_other_graphs_drift_more() -> None:
@@ -148,26 +149,55 @@ def classified(rows: Floats, codes: Codes, train: int, n_classes: int) -> float:
     return float(((rows[train:] @ W).argmax(axis=1) == codes[train:]).mean())
 
 
-@pytest.mark.parametrize(("name", "splits", "alone"), [("cora", 4, 0.035), ("pubmed", 1, 0.01)])
+def hidden(graph: Graph, seed: int) -> tuple[Graph, Codes, int]:
+    """The graph with a random tenth of its nodes last, the order, and how many come before them."""
+    tenth = graph.n_nodes // 10
+    order = np.roll(np.random.default_rng(seed).permutation(graph.n_nodes), -tenth)
+    return graph.subgraph(order), order, graph.n_nodes - tenth
+
+
+@pytest.mark.parametrize(
+    ("name", "splits", "step", "alone"), [("cora", 4, 1, 0.035), ("pubmed", 1, 900, 0.01)]
+)
 def test_hidden_nodes_classify_like_the_full_embedding(
-    data: Callable[[str], Graph], name: str, splits: int, alone: float
+    data: Callable[[str], Graph], name: str, splits: int, step: int, alone: float
 ) -> None:
     graph = data(name).largest_component()
     full = embed(graph, 100)
-    gaps, after = [], []
+    gaps = []
     for seed in range(splits):
-        order = np.random.default_rng(seed).permutation(graph.n_nodes)
-        order = np.roll(order, -(graph.n_nodes // 10))  # the last tenth is hidden
-        train = graph.n_nodes - graph.n_nodes // 10
-        whole = graph.subgraph(order)
+        whole, order, train = hidden(graph, seed)
         assert whole.codes is not None
         visible = embed(whole.subgraph(np.arange(train)), 100)
-        extended = visible.extend(_edges_of(whole, train))
+        extended, followed = visible.extend(edges_of(whole, train)), visible
+        for last in (*range(train + step, whole.n_nodes, step), whole.n_nodes):
+            followed = followed.follow(whole.subgraph(np.arange(last)))
         scores = [
             classified(rows, whole.codes, train, graph.n_classes)
-            for rows in (full.rows[order], extended.rows, extended.refresh(whole).rows)
+            for rows in (full.rows[order], extended.rows, followed.rows, extended.refresh(whole).rows)
         ]
-        gaps.append(scores[0] - scores[1])
-        after.append(scores[0] - scores[2])
-    assert np.mean(gaps) <= alone
-    assert np.mean(after) <= 0.01
+        gaps.append([scores[0] - score for score in scores[1:]])
+    by_line, by_following, by_refreshing = np.mean(gaps, axis=0)
+    assert by_line <= alone
+    assert by_following <= 0.01
+    assert by_refreshing <= 0.01
+
+
+def test_following_extends_until_too_much_is_new() -> None:
+    part = CLUSTERS.subgraph(np.arange(110))
+    found = embed(part, 4)
+    kept = []
+    for last in range(111, 121):
+        whole = CLUSTERS.subgraph(np.arange(last))
+        found = found.follow(whole, stale=0.05)
+        assert found.n_nodes == last
+        kept.append(np.array_equal(found.degrees, whole.degrees))
+        new = 1 - part.degrees.sum() / whole.degrees.sum()
+        if not kept[-1]:
+            assert new <= 0.05
+            assert len(found.known_edges) == last - part.n_nodes
+        else:
+            assert new > 0.05
+            part = whole
+    assert any(kept)
+    assert not all(kept)
