@@ -232,6 +232,16 @@ def floyd_warshall(graph: Graph) -> np.ndarray:
     return D
 
 
+def test_geodesics_keep_apart_what_is_near_beside_a_very_long_path() -> None:
+    """Two tight pairs, 1e15 times as far from each other as their members are."""
+    W = np.zeros((4, 4))
+    W[0, 1] = W[2, 3] = 1e15
+    W[1, 2] = 1.0
+    learner = nearest(as_graph(W + W.T), 2, distance="geodesic")
+    learner.run([0, 1, 2, 3], np.array([0, 1, 0, 1]))
+    assert learner.predict(range(4)).tolist() == [0, 1, 0, 1]
+
+
 def test_geodesics_need_a_graph() -> None:
     with pytest.raises(InputError, match="needs a graph"):
         nearest(np.eye(3), 2, distance="geodesic")

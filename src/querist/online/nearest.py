@@ -58,7 +58,8 @@ def nearest(
         raise InputError(f"update = {update!r}; it must be 'always' or 'mistake'")
     notes: tuple[str, ...] = ()
     if distance == "geodesic":
-        place = matrix_place(geodesics(embedding), n_classes, tie_order)
+        # Sums of lengths keep their digits at every scale: only a node itself is at no distance.
+        place = matrix_place(geodesics(embedding), n_classes, tie_order, least=0.0)
     elif distance == "points":
         place = row_place(own_points(embedding), n_classes, tie_order)
     else:

@@ -153,14 +153,16 @@ def resistance_place(
     return row_place(rows, n_classes, tie_order), (APPROXIMATE,)
 
 
-def matrix_place(distance: Floats, n_classes: int, tie_order: Iterable[int] | None) -> cover.Place:
-    """Nodes by an (n, n) matrix of squared distances."""
+def matrix_place(
+    distance: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
+) -> cover.Place:
+    """Nodes by an (n, n) matrix of squared distances; those nearer than `least` cannot be told apart."""
     n = len(distance)
     return cover.Place(
         distance=np.ascontiguousarray(distance),
         rows=np.empty((n, 0)),
         prior=distance.max(axis=1),
-        least=np.array([COINCIDE * float(distance.max())]),
+        least=np.array([COINCIDE * float(distance.max()) if least is None else least]),
         tie=np.full(n, cover.TIE),
         tie_order=door.checked_tie_order(tie_order, n_classes),
     )
