@@ -134,8 +134,22 @@ def large(n: int) -> dict[str, Any]:
         "processor_seconds": processor,
         "solver": model.solver_,
         "accuracy": float((model.probabilities_.argmax(axis=1) == codes)[~seeds].mean()),
+        "floor_gb": floor(graph, model),
         "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
     }
+
+
+def floor(graph: Any, model: Any) -> float:
+    """Gigabytes that an iteration must read and write at least, each array once a pass.
+
+    The counts with their places and the blocks `Y` and `Z`; then, for each of the sweeps that the last
+    iteration took, the network with its places and three blocks.
+    """
+    X, S = graph.attributes, graph.adjacency
+    block = model.distribution_.nbytes
+    sweeps = int(model.solver_.split()[0]) if "sweeps" in model.solver_ else 1
+    words = X.data.nbytes + X.indices.nbytes + 2 * block
+    return float(words + sweeps * (S.nnz * (4 + S.indices.itemsize) + 3 * block)) / 1e9
 
 
 def main() -> None:
@@ -149,8 +163,10 @@ def main() -> None:
     result: dict[str, Any] = {"large": [large(n) for n in options.nodes]}
     if len(options.nodes) > 1:
         first, last = result["large"][0], result["large"][-1]
-        slower, larger = last["seconds"] / first["seconds"], last["nodes"] / first["nodes"]
-        result["exponent"] = math.log(slower) / math.log(larger)
+        larger = math.log(last["nodes"] / first["nodes"])
+        result["exponent"] = math.log(last["seconds"] / first["seconds"]) / larger
+        busier = last["processor_seconds"] / first["processor_seconds"]
+        result["processor_exponent"] = math.log(busier) / larger
     result["small"] = small(options.data, options.repeats)
     if options.json:
         print(json.dumps(result, indent=2))
@@ -168,9 +184,11 @@ def main() -> None:
             f"{row['solver']}: {row['seconds']:.1f} s ({row['processor_seconds']:.1f} s of processor), ",
             end="",
         )
-        print(f"accuracy {row['accuracy']:.3f}, peak {row['peak_gb']:.1f} GB so far")
+        print(f"accuracy {row['accuracy']:.3f}, peak {row['peak_gb']:.1f} GB so far; ", end="")
+        print(f"an iteration moves at least {row['floor_gb']:.2f} GB")
     if "exponent" in result:
-        print(f"exponent of the growth: {result['exponent']:.2f} (goal: below {GOALS['exponent']})")
+        print(f"exponent of the growth: {result['exponent']:.2f} (goal: below {GOALS['exponent']}), ", end="")
+        print(f"{result['processor_exponent']:.2f} in processor time")
     print(f"goals for a million nodes: {GOALS['big_seconds']} s, {GOALS['big_gb']} GB")
 
 

@@ -126,22 +126,32 @@ def rank_diagram(
     values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
 ) -> "Figure":
     """The average ranks on a line; a bar joins methods that do not differ by Nemenyi at `alpha`."""
-    import pandas as pd
     from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 0.8 + 0.3 * len(names)), layout="constrained")
+    draw_ranks(figure.add_subplot(), values, names, smaller_is_better, alpha)
+    return figure
+
+
+def draw_ranks(
+    axes: Any, values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
+) -> None:
+    """The rank diagram on axes of a figure that is there."""
+    import pandas as pd
     from scikit_posthocs import critical_difference_diagram
 
     table = _checked(values)
     if len(names) != table.shape[1] or len(set(names)) != len(names):
         raise InputError(f"{len(names)} names for {table.shape[1]} methods; give each its own")
-    figure = Figure(figsize=(6.5, 0.8 + 0.3 * len(names)), layout="constrained")
     critical_difference_diagram(
         pd.Series(average_ranks(table, smaller_is_better), index=list(names)),
         pd.DataFrame(nemenyi(table), index=list(names), columns=list(names)),
-        cd=critical_distance(table.shape[1], table.shape[0], alpha),
         alpha=alpha,
-        ax=figure.add_subplot(),
+        ax=axes,
     )
-    return figure
+    axes.grid(False)
+    distance = critical_distance(table.shape[1], table.shape[0], alpha)
+    axes.set_title(f"critical distance {distance:.2f}", loc="right", fontsize="small")
 
 
 def _checked(values: Any) -> Floats:

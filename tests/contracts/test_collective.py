@@ -237,10 +237,8 @@ CANNOT = {
 }
 """Checks of scikit-learn that a transductive classifier of graphs cannot meet (docs/collective.md)."""
 
-QUICK = [name for name in NAMES if name not in ("icml", "semiica", "mrgm", "lnp", "plsa")]
 
-
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learns_estimator_checks(name):
     kind = CLASSIFIERS[name]

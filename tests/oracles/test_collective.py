@@ -15,6 +15,7 @@ from querist.collective.problem import pose, smoothness
 from querist.collective.reach import reach
 from querist.collective.relational import WVRN, Harmonic
 from querist.collective.smoothing import Smoother
+from querist.collective.sweeps import Sweeper
 
 # -- a dense twin of mrgm15, written from the formulas ---------------------------------
 
@@ -153,7 +154,7 @@ def test_single_precision_and_blocks_change_nothing_but_digits(network, dtype):
     graph = as_graph(sp.csr_array(S), attributes=X)
     exact = MRGM(lam=2.0, lam_labels=1.0).fit(graph, indicator)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("querist.collective.mixture.BLOCK", 2)
+        patch.setattr("querist.collective.sweeps.BLOCK", 2)
         other = MRGM(lam=2.0, lam_labels=1.0, dtype=dtype).fit(graph, indicator)
         assert len(Counts(graph.attributes).cuts) > 1
     assert other.probabilities_.dtype == dtype
@@ -337,3 +338,73 @@ def test_smoothness_counts_squared_differences_along_edges():
     graph = as_graph([(0, 1, 2.0), (1, 2, 0.5)])
     P = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     assert smoothness(graph, P) == pytest.approx(-(2.0 * 2 + 0.5 * 0.5))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("K", [1, 3, 4, 10])
+def test_a_sweep_and_its_divergence_against_dense_products(K, dtype, monkeypatch):
+    """Whatever lies in the block that is written to; blocks change nothing."""
+    rng = np.random.default_rng(K)
+    dense = np.triu(rng.random((30, 30)) * (rng.random((30, 30)) < 0.3), 1)
+    dense += dense.T
+    S = sp.csr_array(dense.astype(dtype))
+    rho, lam, Y, B = rng.uniform(1, 3, 30), 2.5, rng.random((30, K)), rng.random((30, K))
+    A = np.diag(rho + lam * dense.sum(axis=1)) - lam * dense
+    step = 1 / (np.diag(A) + 0.5)
+    number = [a.astype(dtype) for a in (np.diag(A), step, B, Y, np.log(Y), dense.sum(axis=1))]
+    centre, steps, right, block, logs, degrees = number
+    expected = Y + step[:, None] * (B - A @ Y)
+    close = 1e-12 if dtype == "float64" else 1e-4
+    for size in (2_000_000, 20):
+        monkeypatch.setattr("querist.collective.sweeps.BLOCK", size)
+        sweeper, out = Sweeper(S.indptr, S.indices, S.data, degrees), np.full_like(block, np.nan)
+        residual = sweeper.sweep(centre, steps, lam, right, block, out)
+        assert out == pytest.approx(expected, rel=close, abs=close)
+        assert residual == pytest.approx(np.linalg.norm(B - A @ Y, axis=0), rel=close)
+        L = np.diag(dense.sum(axis=1)) - dense
+        assert sweeper.divergence(block, logs) == pytest.approx(np.sum(Y * (L @ np.log(Y))), rel=close)
+
+
+@pytest.mark.parametrize("lam", [0.1, 0.5, 500.0])
+def test_auto_reaches_its_tolerance_where_a_factor_is_dear(lam, monkeypatch):
+    """By sweeps where they shrink the residual well, otherwise by gradients; and it says which."""
+    monkeypatch.setattr("querist.collective.smoothing.FACTOR_WORK", -1.0)
+    rng = np.random.default_rng(0)
+    S = sp.random_array((200, 200), density=0.05, rng=rng, format="csr")
+    S = sp.csr_array(S + S.T)
+    S.setdiag(0)
+    S.eliminate_zeros()
+    rho, Y = rng.uniform(1, 9, 200), rng.dirichlet(np.ones(4), 200)
+    Z = rho[:, None] * rng.dirichlet(np.ones(4), 200)
+    smoother = Smoother(S, rho, np.zeros(200, dtype=int), np.eye(4), lam, 0.0, tol=1e-4)
+    found, how = smoother.solve(Z, Y)
+    A = np.diag(rho + lam * S.sum(axis=1)) - lam * S.toarray()
+    assert (np.linalg.norm(Z - A @ found, axis=0) <= 2e-4 * np.linalg.norm(Z, axis=0)).all()
+    assert found.sum(axis=1) == pytest.approx(np.ones(200), abs=1e-9)
+    assert how.endswith("cg") == (lam == 500.0)
+    assert "Jacobi sweeps" in how
+
+
+def test_classes_together_are_binary_regressions_on_all_labels_of_the_neighbours():
+    """ICA with several labels a node, one round, written out."""
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(3)
+    S, X = np.triu(rng.random((20, 20)) < 0.3, 1).astype(float), rng.poisson(1.0, (20, 5)).astype(float)
+    S += S.T
+    T = (rng.random((20, 3)) < 0.5).astype(float)
+    T[:, 0] = np.maximum(T[:, 0], T.sum(axis=1) == 0)
+    seeds = np.arange(20) < 12
+    graph, given = as_graph(sp.csr_array(S), attributes=X), T * seeds[:, None]
+    model = ICA(bootstrap=False, together=True, max_iter=1).fit(graph, given)
+    first, P = np.zeros((20, 3)), np.zeros((20, 3))
+    options = {"C": 2.0, "tol": 1e-9, "max_iter": 5000}
+    for k in range(3):
+        first[:, k] = LogisticRegression(**options).fit(X[seeds], T[seeds, k]).predict_proba(X)[:, 1]
+    H = np.where(seeds[:, None], T, first >= 0.5)
+    for k in range(3):
+        train = np.hstack([X, S @ given])[seeds]
+        local = LogisticRegression(**options).fit(train, T[seeds, k])
+        P[:, k] = local.predict_proba(np.hstack([X, S @ H]))[:, 1]
+    assert model.probabilities_[~seeds] == pytest.approx(P[~seeds], abs=1e-3)
+    assert (model.probabilities_[seeds] == T[seeds]).all()

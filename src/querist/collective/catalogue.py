@@ -34,4 +34,4 @@ CLASSIFIERS: Mapping[str, type[Classifier]] = MappingProxyType(
 )
 
 NEED_ATTRIBUTES = frozenset({"gmnr", "mrgm", "plsa", "ica", "semiica", "lnp", "icml"})
-"""Methods that read attributes; all but lnp can take features="links" instead."""
+"""Methods that read attributes; all can take features="links" instead."""

@@ -17,7 +17,7 @@ parameters with the whole graph in sight, use `OnGraph`.
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,9 +67,6 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : (K,) what the columns stand for
     """
 
-    several: ClassVar[bool] = False
-    """Whether the method itself knows nodes with several classes."""
-
     classes: Sequence[Hashable] | None = None
     missing: Hashable = None
     threshold: Threshold = "max_drop"
@@ -77,6 +74,10 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     progress: Progress | None = None
 
     # -- what a method says -------------------------------------------------------
+
+    def knows_several(self) -> bool:
+        """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
+        return False
 
     def infer(self, problem: Problem) -> Outcome:
         """The answer of the method; rows of seeds are overwritten afterwards."""
@@ -93,7 +94,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         problem = pose(X, y, attributes, self.classes, self.missing)
         _warn_of_minus_one(problem)
-        outcome = self.infer(problem) if self.several or not problem.multilabel else self._relevance(problem)
+        outcome = (
+            self._relevance(problem)
+            if problem.multilabel and not self.knows_several()
+            else self.infer(problem)
+        )
         P = _settled(problem, outcome)
         self.probabilities_, self.reached_ = P, outcome.reached | problem.seeds
         objective = outcome.objective if len(outcome.objective) else [smoothness(problem.graph, P)]

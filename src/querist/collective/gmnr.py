@@ -19,7 +19,7 @@ regulariser has a weight of its own, since the network's is far too strong for i
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from querist.collective.problem import Features, Outcome, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
-from querist.operator import Operator
 from querist.types import Floats
 
 Clamp: TypeAlias = Literal["reset", "dirichlet", "none"]
@@ -59,8 +58,6 @@ class Generative(Classifier):
     `solver_` how the systems were solved.
     """
 
-    several: ClassVar[bool] = True
-
     features: Features = "attributes"
     max_iter: int = 10
     tol: float = 0.0
@@ -69,6 +66,10 @@ class Generative(Classifier):
     zero: Zero = "post"
     dtype: Dtype = "float64"
     objective: bool = True
+
+    def knows_several(self) -> bool:
+        """A node is divided among its classes."""
+        return True
 
     def smoother(self, problem: Problem, counts: Counts) -> Smoother:
         """The M-step for `P(c|x)`."""
@@ -90,7 +91,8 @@ class Generative(Classifier):
             latest, how = smoother.solve(Z, Y)
             if self.clamp == "reset":
                 latest[problem.seeds] = problem.rows[problem.seeds]
-            change.append(float(np.abs(latest - Y).max()))
+            np.subtract(latest, Y, out=Y)  # a block of a large graph is not made twice
+            change.append(float(max(Y.max(), -Y.min())))
             words = share(G).astype(self.dtype)
             # Where all classes start with the same words, P(c|x) stands still while P(w|c) sets out.
             settled = change[-1] <= self.tol and np.abs(words - F).max(initial=0.0) <= self.tol
@@ -200,11 +202,13 @@ def penalty(smoother: Smoother, Y: Floats) -> float:
     """`lam R + lam_labels H`, `R = sum_k y_k' L log y_k` (eq. 4) and `H = sum_i y_i' L_F log y_i` (eq. 6)."""
     if smoother.lam == 0 and smoother.lam_labels == 0:
         return 0.0
-    # An iterative solve may leave a share a hair below 0.
-    logs = np.log(np.maximum(Y, 0) + np.asarray(EPS, dtype=Y.dtype))
-    R = np.einsum("ij,ij->", Y, Operator.laplacian(smoother.S, dtype=Y.dtype).matmat(logs), dtype=np.float64)
+    logs = np.maximum(Y, 0)  # an iterative solve may leave a share a hair below 0
+    logs += np.asarray(EPS, dtype=Y.dtype)
+    np.log(logs, out=logs)
+    R = smoother.divergence(Y, logs) if smoother.lam else 0.0
     L_F = np.diag(smoother.F.sum(axis=1)) - smoother.F
-    return float(smoother.lam * R + smoother.lam_labels * np.einsum("ij,ij->", Y @ L_F, logs))
+    H = np.einsum("ij,ij->", Y @ L_F, logs) if smoother.lam_labels else 0.0
+    return float(smoother.lam * R + smoother.lam_labels * H)
 
 
 def _smoother(

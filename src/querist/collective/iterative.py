@@ -11,7 +11,7 @@ are few: `bootstrap=False`. Seeing the first labels of the others as well is far
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,11 @@ from querist.collective.problem import Features, Outcome, Problem, smoothness
 from querist.collective.reach import reach
 from querist.errors import InputError
 from querist.types import Floats, Sparse
+
+Look: TypeAlias = Callable[..., Floats]
+"""`_counts` or `_means`: what a node sees of its neighbours' labels."""
+Beside: TypeAlias = Callable[[Floats, int], Floats]
+"""From all labels (n, K) and a class to what its regression sees of the node's own labels."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -47,6 +52,34 @@ class Iterative(Classifier):
         if self.max_iter < 1 or not self.C > 0:
             raise InputError(f"max_iter = {self.max_iter!r}, C = {self.C!r}; give at least 1, and above 0")
         return problem.features(self.features), problem.graph.adjacency
+
+    def _jointly(self, problem: Problem, look: Look, bootstrap: bool, beside: Beside) -> Outcome:
+        """A yes/no regression a class on `[x, look: neighbours' labels, beside: more of the node's own]`.
+
+        All classes are classified together until the labels stand still; a label is on from one half.
+        """
+        X, S = self._start(problem)
+        seeds, T, m = problem.seeds, problem.known.indicator, X.shape[1]
+        classes = range(problem.n_classes)
+        P = np.column_stack([_yes(_train_one(X, T[:, k], seeds, self.C), X) for k in classes])
+
+        def settle(latest: Floats) -> Floats:
+            return np.where(seeds[:, None], T, latest >= 0.5)
+
+        seen = look(S, settle(P)) if bootstrap else look(S, T, seeds)
+        both = [_beside(X, np.column_stack([seen, beside(T, k)])) for k in classes]
+        local = [_train_one(both[k], T[:, k], seeds, self.C) for k in classes]
+        own = [X @ one.W[:, :m].T + one.b for one in local]
+
+        def again(H: Floats) -> Floats:
+            seen = look(S, H)
+            columns = [
+                softmax(own[k] + np.column_stack([seen, beside(H, k)]) @ one.W[:, m:].T)[:, 1]
+                for k, one in enumerate(local)
+            ]
+            return np.column_stack(columns)
+
+        return replace(self._repeat(problem, X, P, settle, again), separate=True)
 
     def _repeat(
         self,
@@ -81,19 +114,28 @@ class ICA(Iterative):
     ----------
     bootstrap : train on neighbours' predicted labels too; False is the paper's way
     neighbours : their labels as a (weighted) "count" a class, or as the "mean"
+    together : with several labels a node, let the regression of each class see the neighbours' labels of all
+        classes, and classify all together; False is binary relevance, where it sees those of its own class
 
     and those of `Iterative`.
     """
 
     bootstrap: bool = True
     neighbours: Literal["count", "mean"] = "count"
+    together: bool = False
+
+    def knows_several(self) -> bool:
+        """When classes are classified together."""
+        return self.together
 
     def infer(self, problem: Problem) -> Outcome:
         """Train once, then classify until the labels stand still."""
         X, S = self._start(problem)
+        look = _means if self.neighbours == "mean" else _counts
+        if problem.multilabel:
+            return self._jointly(problem, look, self.bootstrap, lambda H, k: H[:, :0])
         P = _train(problem, X, self.C).probabilities(X)
         H = hard(P, problem)
-        look = _means if self.neighbours == "mean" else _counts
         local = _train(problem, _beside(X, look(S, H, None if self.bootstrap else problem.seeds)), self.C)
         own = X @ local.W[:, : X.shape[1]].T + local.b
 
@@ -140,42 +182,19 @@ class ICML(Iterative):
     and those of `Iterative`.
     """
 
-    several: ClassVar[bool] = True
-
     bootstrap: bool = False
+
+    def knows_several(self) -> bool:
+        """It is made for them."""
+        return True
 
     def infer(self, problem: Problem) -> Outcome:
         """Train each class once, then classify all together until the labels stand still."""
-        X, S = self._start(problem)
-        seeds, T = problem.seeds, problem.known.indicator
-        P = np.column_stack(
-            [_yes(_train_one(X, T[:, k], seeds, self.C), X) for k in range(problem.n_classes)]
-        )
-
-        def settle(latest: Floats) -> Floats:
-            return np.where(seeds[:, None], T, latest >= 0.5)
-
-        seen = _means(S, settle(P)) if self.bootstrap else _means(S, T, seeds)
-        local = [
-            _train_one(_beside(X, np.column_stack([seen, _others(T, k)])), T[:, k], seeds, self.C)
-            for k in range(problem.n_classes)
-        ]
-        m = X.shape[1]
-        own = [X @ one.W[:, :m].T + one.b for one in local]
-
-        def again(H: Floats) -> Floats:
-            seen = _means(S, H)
-            columns = [
-                softmax(own[k] + np.column_stack([seen, _others(H, k)]) @ one.W[:, m:].T)[:, 1]
-                for k, one in enumerate(local)
-            ]
-            return np.column_stack(columns)
-
-        found = self._repeat(problem, X, P, settle, again)
+        found = self._jointly(problem, _means, self.bootstrap, _others)
         if problem.multilabel:
-            return replace(found, separate=True)
+            return found
         P = np.maximum(found.P, np.finfo(float).tiny)
-        return replace(found, P=P / P.sum(axis=1, keepdims=True))
+        return replace(found, P=P / P.sum(axis=1, keepdims=True), separate=False)
 
 
 def hard(P: Floats, problem: Problem) -> Floats:

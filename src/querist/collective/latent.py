@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.collective.classifier import Classifier
-from querist.collective.problem import Outcome, Problem
+from querist.collective.problem import Features, Outcome, Problem
 from querist.errors import InputError
 from querist.graph.harmonic import harmonic, reached
 from querist.types import Sparse
@@ -28,10 +28,12 @@ class LNP(Classifier):
 
     Parameters
     ----------
+    features : what makes nodes alike: their "attributes", or their "links"
     neighbours : links that each node gets to the nodes most like it
     weight : of an added link, times the cosine
     """
 
+    features: Features = "attributes"
     neighbours: int = 1
     weight: float = 1.0
 
@@ -40,7 +42,7 @@ class LNP(Classifier):
         if self.neighbours < 0 or not self.weight >= 0:
             raise InputError(f"neighbours = {self.neighbours!r}, weight = {self.weight!r}; give 0 or more")
         seeds = np.flatnonzero(problem.seeds)
-        similar = similar_links(problem.features("attributes"), self.neighbours)
+        similar = similar_links(problem.features(self.features), self.neighbours)
         latent: Any = sp.csr_array(problem.graph.adjacency + self.weight * similar)
         P = harmonic(latent, seeds, problem.rows[seeds], prior=problem.prior)
         return Outcome(P, reached(latent, seeds))

@@ -42,6 +42,9 @@ def fit_logistic(X: Any, codes: Codes, n_classes: int, C: float = 1.0) -> Logist
     if present.size == 1:
         b[present] = 0.0
         return Logistic(W, b)
+    if X.shape[1] == 0:  # nothing to see: the classes' shares
+        b[present] = np.log(np.bincount(codes)[present])
+        return Logistic(W, b)
     model = LogisticRegression(C=C if present.size > 2 else 2 * C, tol=1e-6, max_iter=1000)
     model.fit(X, codes)
     if present.size == 2:

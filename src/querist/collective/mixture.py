@@ -19,26 +19,17 @@ A non-zero whose likelihood vanishes has no posterior. `zero="post"` lets the pr
 likelihood either way.
 """
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from querist.collective.sweeps import blocks_of, each_block
 from querist.compiled import compiled
 from querist.types import Floats, Sparse
 
 Zero: TypeAlias = Literal["post", "skip"]
-
-BLOCK = 2_000_000
-"""Non-zeros a block of rows. Blocks depend on the data alone, so that sums do too, whatever the cores."""
-
-MOST_BLOCKS = 8
-"""Each block has a `G` of its own."""
 
 
 @compiled
@@ -127,17 +118,18 @@ class Counts:
 
     @cached_property
     def cuts(self) -> list[tuple[int, int]]:
-        """Blocks of rows with about equally many non-zeros."""
-        blocks = min(MOST_BLOCKS, max(1, self.X.nnz // BLOCK))
-        goals = np.linspace(0, self.X.nnz, blocks + 1)[1:-1]
-        edges = [0, *np.searchsorted(self.X.indptr, goals).tolist(), self.X.shape[0]]
-        return list(pairwise(edges))
+        """Blocks of rows with about equally many non-zeros; each has a `G` of its own."""
+        return blocks_of(self.X.indptr)
+
+    def floor(self, dtype: Any) -> float:
+        """Likelihoods are above this, so that `count/q` stays finite."""
+        return float(np.finfo(dtype).tiny) * 10 * max(1e6, float(self.X.data.max(initial=0.0)))
 
     def expect(
         self, Y: Floats, F: Floats, zero: Zero = "post", loglik: bool = True
     ) -> tuple[Floats, Floats, float]:
         """`Z` (n, K), `G` (M, K) and the log-likelihood of the parameters that came in."""
-        X, K, floor = self.X, Y.shape[1], _floor(Y.dtype)
+        X, K, floor = self.X, Y.shape[1], self.floor(Y.dtype)
         Z = np.empty_like(Y)
         # Sums over a million rows lose digits in single precision; G is small.
         parts = [np.zeros((X.shape[1], K)) for _ in self.cuts]
@@ -147,7 +139,7 @@ class Counts:
             where = (X.indptr, X.indices, X.data, *self.cuts[block])
             return em_pass(*where, Y, F, floor, zero == "post", loglik, scratch, Z, parts[block])
 
-        total = sum(_each_block(work, len(self.cuts)))
+        total = sum(each_block(work, len(self.cuts)))
         return Z, sum(parts[1:], parts[0]), total
 
     def loglik(self, Y: Floats, F: Floats) -> float:
@@ -155,9 +147,9 @@ class Counts:
 
         def work(block: int) -> float:
             where = (self.X.indptr, self.X.indices, self.X.data, *self.cuts[block])
-            return loglik_pass(*where, Y, F, _floor(Y.dtype))
+            return loglik_pass(*where, Y, F, self.floor(Y.dtype))
 
-        return float(sum(_each_block(work, len(self.cuts))))
+        return float(sum(each_block(work, len(self.cuts))))
 
 
 def initial_words(counts: Counts, indicator: Floats, smooth: float) -> Floats:
@@ -170,16 +162,3 @@ def share(G: Floats) -> Floats:
     """Columns scaled to sum to one (eq. 9); a class without a single word stays at zero."""
     total = G.sum(axis=0)
     return np.asarray(G / np.where(total > 0, total, 1.0))
-
-
-def _floor(dtype: Any) -> float:
-    """Likelihoods are above this; `count/q` stays finite for counts up to a million."""
-    return float(np.finfo(dtype).tiny) * 1e7
-
-
-def _each_block(work: Callable[[int], float], blocks: int) -> list[float]:
-    cores = min(os.cpu_count() or 1, blocks)
-    if cores == 1:
-        return [work(block) for block in range(blocks)]
-    with ThreadPoolExecutor(cores) as pool:
-        return list(pool.map(work, range(blocks)))

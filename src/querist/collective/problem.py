@@ -15,6 +15,9 @@ from querist.labels import Labelling, tabulate
 from querist.types import Bools, Floats, Sparse
 
 Features: TypeAlias = Literal["attributes", "links"]
+LARGEST = 1e15
+"""Count of a word in a node that is still taken."""
+
 Progress: TypeAlias = Callable[[int, float], None]
 """Called with (iterations done, change in the last one)."""
 
@@ -73,6 +76,11 @@ class Problem:
             raise InputError(
                 f"attributes hold negative values (down to {X.data.min():.3g}); a generative model needs "
                 "counts, 0 or more"
+            )
+        if X.nnz and X.data.max() > LARGEST:
+            raise InputError(
+                f"attributes hold values up to {X.data.max():.3g}, above {LARGEST:.0e}, as counts of words: "
+                "their squares would overflow; scale them down"
             )
         return Counts(X)
 

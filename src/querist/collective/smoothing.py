@@ -8,13 +8,16 @@ mrgm15, eq. 10 and 11. With `rho` the counts a node, `L` the Laplacian of the ne
 The paper writes the NK x NK system. It is a Kronecker sum: with `L_F = V diag(s) V'` the columns of
 `Y V` solve K separate systems `diag(rho + lam_labels s_k) + lam L`. Without `L_F` all classes share one.
 
-Three ways, chosen by the operator's rule and said in `how`:
+Three ways, said in `how`:
 
 - "factor": a sparse factorisation a system, kept across iterations;
-- "cg": conjugate gradients from the distribution of the iteration before, to `tol`;
 - "jacobi": `sweeps` damped sweeps `Y <- Y + (Z - A Y)/c`, `c_i = rho_i + lam d_i + lam_labels max(F 1)`.
   Each is an average of a node's counts, its neighbours and its related classes: rows stay on the simplex
-  at every sweep.
+  at every sweep;
+- "cg": conjugate gradients from the distribution of the iteration before, to `tol`.
+
+"auto" factorises where that is cheap. Elsewhere it sweeps from the distribution before to `tol`, and goes on
+with conjugate gradients where the sweeps turn out to need too many.
 
 A component without any count has no equation to fix its level. Each of its nodes then counts once, with
 its present distribution as posterior, so that labels still spread there.
@@ -26,10 +29,16 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from querist.collective.sweeps import Sweeper
 from querist.operator import Operator
+from querist.operator.fill import fill
+from querist.operator.solve import FACTOR_ENTRIES, FACTOR_WORK, lengths
 from querist.types import Bools, Floats, Sparse
 
 Solver: TypeAlias = Literal["auto", "factor", "cg", "jacobi"]
+
+TRIED, MOST_SWEEPS = 4, 24
+"""After so many sweeps "auto" judges how many are needed; beyond the second number gradients are quicker."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class Smoother:
     def solve(self, Z: Floats, Y: Floats) -> tuple[Floats, str]:
         """The new distribution from the expected counts `Z` and the present one, and how it was found."""
         free, idle = self._free, self._idle
-        B = np.where(idle[:, None], Y, Z)
+        B = np.where(idle[:, None], Y, Z) if idle.any() else Z
         start = Y
         if free is not None:
             B, start = B[free] + self.dtype(self.lam) * np.asarray(self._across @ Y[~free]), Y[free]
@@ -120,7 +129,25 @@ class Smoother:
         if self.lam == 0 and self._shared:
             return np.asarray(B / rho[:, None], dtype=self.dtype), "division"
         if self.solver == "jacobi":
-            return self._swept(B, start), f"{self.sweeps} Jacobi sweeps"
+            return self._swept(B, start)[0], f"{self.sweeps} Jacobi sweeps"
+        swept = 0
+        if self._method == "sweeps":
+            start, swept, done = self._swept(B, start, self.tol)
+            if done:
+                return start, f"{swept} Jacobi sweeps"
+        X, how = self._exact(B, start, rho)
+        return X, f"{swept} Jacobi sweeps, then {how}" if swept else how
+
+    @cached_property
+    def _method(self) -> str:
+        if self.solver != "auto":
+            return self.solver
+        operator = self._operators[0]
+        cost = fill(operator, min(FACTOR_ENTRIES, 400 * operator.n))
+        return "factor" if cost.known and cost.work <= FACTOR_WORK else "sweeps"
+
+    def _exact(self, B: Floats, start: Floats, rho: Floats) -> tuple[Floats, str]:
+        """By factors or conjugate gradients, a system a class where classes are related."""
         if self._shared:
             X, how = self._one(0, B, rho, start)
             return self._proper(X, how, B, rho), how
@@ -133,8 +160,9 @@ class Smoother:
         return self._proper((X_hat @ V.T).astype(self.dtype), how, B, rho), how
 
     def _one(self, k: int, B: Floats, diagonal: Floats, start: Floats) -> tuple[Floats, str]:
+        method = "cg" if self._method == "sweeps" else self._method
         X, how = self._operators[k].solve(
-            B, diagonal=diagonal, weight=self.lam, x0=start, tol=self.tol, method=self.solver
+            B, diagonal=diagonal, weight=self.lam, x0=start, tol=self.tol, method=method
         )
         return X, how.method
 
@@ -147,17 +175,42 @@ class Smoother:
             X /= np.maximum(X.sum(axis=1, keepdims=True), np.finfo(X.dtype).tiny)
         return X
 
-    def _swept(self, B: Floats, Y: Floats) -> Floats:
-        operator, (_, rho) = self._operators[0], self._system
+    def _swept(self, B: Floats, Y: Floats, tol: float = 0.0) -> tuple[Floats, int, bool]:
+        """`sweeps` of them, or until `tol`: the distribution, how many, whether `tol` was reached."""
+        sweeper, (_, rho) = self._sweeper, self._system
         f = self.F.sum(axis=1)
-        inward = self.lam_labels * (np.diag(f) - self.F)
+        inward = (self.lam_labels * (np.diag(f) - self.F)).astype(self.dtype)
         most = 0.0 if self._shared else self.lam_labels * float(f.max())
-        step = (1 / (rho + self.lam * operator.diagonal() + most)).astype(self.dtype)[:, None]
-        own, LY = rho.astype(self.dtype)[:, None], np.empty_like(Y)
-        for _ in range(self.sweeps):
-            operator.combine(Y, LY, scale=self.lam)
-            LY += own * Y
-            if most:
-                LY += (Y @ inward).astype(self.dtype)
-            Y = Y + step * (B - LY)
-        return Y
+        diagonal, goal = rho + self.lam * np.asarray(sweeper.degrees, dtype=np.float64), tol * lengths(B)
+        centre, step = diagonal.astype(self.dtype), (1 / (diagonal + most)).astype(self.dtype)
+        spare: list[Floats] = []
+        worst: list[float] = []
+        for done in range(1, (MOST_SWEEPS if tol else self.sweeps) + 1):
+            out = spare.pop() if spare else np.empty_like(Y)
+            right = B - Y @ inward if most else B
+            residual = sweeper.sweep(centre, step, self.lam, right, Y, out)
+            if done > 1:
+                spare.append(Y)  # not the caller's
+            Y = out
+            if not tol:
+                continue
+            if (residual <= goal).all():
+                return Y, done, True
+            worst.append(float((residual / lengths(B)).max()))
+            if done == TRIED:
+                rate = (worst[-1] / worst[0]) ** (1 / (TRIED - 1))
+                if rate >= 1 or np.log(tol / worst[-1]) / np.log(rate) > MOST_SWEEPS - TRIED:
+                    break
+        return Y, done, False
+
+    @cached_property
+    def _sweeper(self) -> Sweeper:
+        one = self._operators[0]
+        return Sweeper(one.indptr, one.indices, one.values, one.centre)
+
+    def divergence(self, Y: Floats, logs: Floats) -> float:
+        """`tr Y'L logs` over the whole network."""
+        if self._free is None:
+            return self._sweeper.divergence(Y, logs)
+        whole = Operator.laplacian(self.S, dtype=self.dtype)
+        return Sweeper(whole.indptr, whole.indices, whole.values, whole.centre).divergence(Y, logs)

@@ -5,19 +5,19 @@ labelled; all other nodes with a known label are the test. So a trial is the sam
 several labels a node, `ceil(p n)` are drawn of all: a draw a class would take the nodes with many
 labels first and leave the easy ones for the test.
 
-Where a node is not reached, the likeliest class of the labels is its answer, as in the paper;
+Where a node is not reached, the likeliest class of the labels is its answer (the paper is silent);
 `reached` says how many were.
 """
 
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from querist.collective.classifier import Classifier
+from querist.collective.classifier import Classifier, History
 from querist.collective.threshold import decide
 from querist.errors import InputError
 from querist.graph import Graph
@@ -28,6 +28,22 @@ Measure: TypeAlias = Callable[[Floats, Floats, Floats], Mapping[str, float]]
 """From 0/1 truth, 0/1 answers and scores (m, K) to named numbers, as `querist.metrics.measure`."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (trials done, trials in all)."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one draw.
+
+    `labelled` counts nodes, `reached` is the share of the test that labels reach, `history` is the
+    classifier's own account of its iterations.
+    """
+
+    metrics: dict[str, float]
+    reached: float
+    seconds: float
+    iterations: int
+    labelled: int
+    history: History
 
 
 @dataclass(frozen=True)
@@ -84,37 +100,57 @@ def run_trials(
     >>> round(found.mean("accuracy"), 2), found.labelled
     (0.8, (4, 4, 4, 4, 4))
     """
-    truth, several = _truth(graph)
     if trials < 1:
         raise InputError(f"{trials} trials; give at least 1")
-    known = truth.any(axis=1)
-    columns: list[dict[str, float]] = []
-    reached: list[float] = []
-    seconds: list[float] = []
-    iterations: list[int] = []
-    counts: list[int] = []
+    found = []
     for trial in range(trials):
-        seeds = draw(truth, labelled, seed, trial, several)
-        test = known & ~seeds
-        if not test.any():
-            raise InputError(f"labelled = {labelled}: no node is left to be tested; label fewer")
-        given = _given(graph, truth, seeds, several)
-        model = factory(**parameters, classes=graph.classes)
-        started = time.perf_counter()
-        model.fit(graph, given)
-        seconds.append(time.perf_counter() - started)
-        P = np.asarray(model.probabilities_, dtype=np.float64)[test]
-        answers = (
-            decide(P, model.threshold, model.top_k) if several else one_hot(P.argmax(axis=1), P.shape[1])
+        found.append(
+            run_trial(graph, factory, parameters, measure, labelled=labelled, seed=seed, trial=trial)
         )
-        columns.append(dict(measure(truth[test], answers.astype(np.float64), P)))
-        reached.append(float(model.reached_[test].mean()))
-        iterations.append(model.n_iter_)
-        counts.append(int(seeds.sum()))
         if progress is not None:
             progress(trial + 1, trials)
-    metrics = {name: tuple(column[name] for column in columns) for name in columns[0]}
-    return Trials(metrics, tuple(reached), tuple(seconds), tuple(iterations), tuple(counts))
+    return Trials(
+        {name: tuple(each.metrics[name] for each in found) for name in found[0].metrics},
+        tuple(each.reached for each in found),
+        tuple(each.seconds for each in found),
+        tuple(each.iterations for each in found),
+        tuple(each.labelled for each in found),
+    )
+
+
+def run_trial(
+    graph: Graph,
+    factory: Callable[..., Classifier],
+    parameters: Mapping[str, Any],
+    measure: Measure,
+    *,
+    labelled: float = 0.05,
+    seed: int = 0,
+    trial: int = 0,
+) -> Trial:
+    """Fit on one draw, measure on the rest."""
+    truth, several = _truth(graph)
+    seeds = draw(truth, labelled, seed, trial, several)
+    test = truth.any(axis=1) & ~seeds
+    if not test.any():
+        raise InputError(f"labelled = {labelled}: no node is left to be tested; label fewer")
+    given = _given(graph, truth, seeds, several)
+    model = factory(**parameters, classes=graph.classes)
+    # What a model must not see, it does not get.
+    bare = replace(graph, codes=None, label_matrix=None)
+    started = time.perf_counter()
+    model.fit(bare, given)
+    seconds = time.perf_counter() - started
+    P = np.asarray(model.probabilities_, dtype=np.float64)[test]
+    answers = decide(P, model.threshold, model.top_k) if several else one_hot(P.argmax(axis=1), P.shape[1])
+    return Trial(
+        metrics=dict(measure(truth[test], answers.astype(np.float64), P)),
+        reached=float(model.reached_[test].mean()),
+        seconds=seconds,
+        iterations=model.n_iter_,
+        labelled=int(seeds.sum()),
+        history=model.history_,
+    )
 
 
 def _truth(graph: Graph) -> tuple[Floats, bool]:

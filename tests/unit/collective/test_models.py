@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist import InputError, as_graph
+from querist import CLASSIFIERS, InputError, as_graph
 from querist.collective.gmnr import GMNR, MRGM, PLSA
 from querist.collective.smoothing import Smoother
 from querist.collective.threshold import decide, take_top
@@ -137,3 +137,22 @@ def test_deciding_classes():
     for wrong in ({"top_k": 0}, {"top_k": 4}, {"threshold": "half"}, {"threshold": float("nan")}):
         with pytest.raises(InputError, match="it must"):
             decide(scores, **wrong)
+
+
+@pytest.mark.parametrize("name", ["ica", "semiica", "icml"])
+def test_attributes_without_columns_say_nothing(name):
+    """The edges alone decide then; nothing breaks."""
+    graph = as_graph([(0, 1), (2, 3)], nodes=5, attributes=np.zeros((5, 0)))
+    model = CLASSIFIERS[name]().fit(graph, {0: "a", 2: "b", 3: "b"})
+    assert np.isfinite(model.probabilities_).all()
+    assert model.reached_.tolist() == [True] * 4 + [False]
+
+
+def test_counts_that_would_overflow_are_refused():
+    graph = as_graph([(0, 1), (1, 2)], attributes=1e200 * np.eye(3))
+    with pytest.raises(InputError, match="scale them down"):
+        GMNR().fit(graph, {0: "a", 2: "b"})
+    for dtype in ("float64", "float32"):
+        large = as_graph([(0, 1), (1, 2)], attributes=1e15 * np.eye(3))
+        model = GMNR(dtype=dtype, solver="jacobi").fit(large, {0: "a", 2: "b"})
+        assert np.isfinite(model.probabilities_).all() and np.isfinite(model.history_.change).all()
