@@ -4,7 +4,7 @@ Tuning happens on a held-out shuffle, never on the reported ones.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, Protocol, TypeAlias
@@ -23,12 +23,7 @@ _VALUES = (10.0, 1.0, 0.1, 0.01)
 GRID: tuple[dict[str, float], ...] = tuple(
     {"lambda1": l1, "lambda2": l2} for l1, l2 in product(_VALUES, (10.0, 0.1))
 )
-"""The lambdas that the table of streams is tuned over."""
-
-STATIC_GRID: tuple[dict[str, float], ...] = tuple(
-    {"lambda1": l1, "lambda2": l2} for l1, l2 in product(_VALUES, _VALUES)
-)
-"""The lambdas that the table of static sets is tuned over."""
+"""The lambdas that are tried in tuning."""
 
 HELD_OUT = 10**6
 """Added to a seed, it gives the shuffle that is for tuning only."""
@@ -40,6 +35,21 @@ class Learns(Protocol):
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One stream: what happened, the true classes in its order, vectors kept at the end, seconds spent."""
+
+    stream: Stream
+    truth: Codes
+    budget: tuple[int, int]
+    seconds: float
+
+    @property
+    def accuracy(self) -> float:
+        """Prequential."""
+        return self.stream.accuracy(self.truth)
 
 
 @dataclass(frozen=True)
@@ -96,45 +106,42 @@ def prequential(
         raise InputError(f"labelled = {labelled!r}; it must be a share above 0 and at most 1")
     if repeats < 1:
         raise InputError(f"repeats = {repeats!r}; it must be at least 1")
-    make(seed).run(X[:2], codes[:2])  # compiles what is not compiled yet, outside the clock
-    accuracy, updates, budget, seconds = [], [], [], 0.0
+    warm_up(make, X, codes)
+    found = []
     for repeat in range(repeats):
-        rows, visible = draw(codes.size, labelled, seed + repeat, order)
-        learner, stream, truth = make(seed + repeat), X[rows], codes[rows]
-        started = time.perf_counter()
-        done = learner.run(stream, truth, visible)
-        seconds += time.perf_counter() - started
-        accuracy.append(done.accuracy(truth))
-        updates.append(done.updates)
-        budget.append(getattr(learner, "sizes", (0, 0)))
+        found.append(run_stream(make, X, codes, labelled=labelled, seed=seed + repeat, order=order))
         if progress is not None:
             progress(repeat + 1, repeats)
-    return Runs(tuple(accuracy), tuple(updates), tuple(budget), seconds, codes.size)
+    return Runs(
+        tuple(run.accuracy for run in found),
+        tuple(run.stream.updates for run in found),
+        tuple(run.budget for run in found),
+        sum(run.seconds for run in found),
+        codes.size,
+    )
 
 
-def tune(
-    make: Callable[..., Learns],
+def warm_up(make: Callable[[int], Learns], X: Any, codes: Codes) -> None:
+    """Compile what is not compiled yet, outside any clock."""
+    make(0).run(X[:2], codes[:2])
+
+
+def run_stream(
+    make: Callable[[int], Learns],
     X: Any,
     codes: Codes,
-    grid: Iterable[Mapping[str, Any]] = GRID,
     *,
     labelled: float = 0.1,
     seed: int = 0,
-) -> dict[str, Any]:
-    """The parameters of the grid that do best on the held-out shuffle; `make(seed, **parameters)`."""
-    best: tuple[float, dict[str, Any]] | None = None
-    for parameters in grid:
-        chosen = dict(parameters)
-
-        def fresh(s: int, chosen: dict[str, Any] = chosen) -> Learns:
-            return make(s, **chosen)
-
-        found = prequential(fresh, X, codes, labelled=labelled, seed=seed + HELD_OUT).mean
-        if best is None or found > best[0]:
-            best = (found, chosen)
-    if best is None:
-        raise InputError("the grid is empty; give at least one set of parameters")
-    return best[1]
+    order: OrderName = "shuffled",
+) -> Run:
+    """One fresh learner over one stream, in the order of this seed."""
+    rows, visible = draw(codes.size, labelled, seed, order)
+    learner, items, truth = make(seed), X[rows], codes[rows]
+    started = time.perf_counter()
+    done = learner.run(items, truth, visible)
+    seconds = time.perf_counter() - started
+    return Run(done, truth, getattr(learner, "sizes", (0, 0)), seconds)
 
 
 def transductive(
@@ -153,16 +160,34 @@ def transductive(
 
     A draw that misses a class is drawn again: nothing could be said about that class.
     """
-    if not 0 < labelled < 1:
-        raise InputError(f"labelled = {labelled!r}; it must be a share between 0 and 1")
     found = []
     for trial in range(trials):
-        visible = _cover(codes, n_classes, labelled, seed + trial)
-        given = transduce(K, np.where(visible, codes, -1), n_classes, method=method, **parameters)
-        found.append(float(np.mean(given[~visible] == codes[~visible])))
+        found.append(
+            transduce_once(
+                K, codes, n_classes, method=method, labelled=labelled, seed=seed + trial, **parameters
+            )
+        )
         if progress is not None:
             progress(trial + 1, trials)
     return tuple(found)
+
+
+def transduce_once(
+    K: Floats,
+    codes: Codes,
+    n_classes: int,
+    *,
+    method: MethodName = "bls",
+    labelled: float = 0.2,
+    seed: int = 0,
+    **parameters: float,
+) -> float:
+    """Accuracy on the unlabelled points, with the labels that this seed draws."""
+    if not 0 < labelled < 1:
+        raise InputError(f"labelled = {labelled!r}; it must be a share between 0 and 1")
+    visible = _cover(codes, n_classes, labelled, seed)
+    given = transduce(K, np.where(visible, codes, -1), n_classes, method=method, **parameters)
+    return float(np.mean(given[~visible] == codes[~visible]))
 
 
 def tune_transductive(
@@ -180,7 +205,7 @@ def tune_transductive(
     On a set of some hundred points one trial alone would choose by chance.
     """
     grids: dict[str, tuple[dict[str, float], ...]] = {
-        "bls": STATIC_GRID,
+        "bls": GRID,
         "rlp": tuple({"ridge": r} for r in _VALUES),
         "lp": ({},),
     }

@@ -97,6 +97,28 @@ def shuffled_runs(
     return runs.play([None] * shuffles, progress)
 
 
+def shuffled_run(
+    embedding: Any,
+    codes: Codes,
+    n_classes: int,
+    factory: Factory,
+    parameters: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    shuffle: int = 0,
+    questions: int | None = None,
+    rounds: int | None = None,
+) -> Trace:
+    """One run from scratch, over one shuffle or its first `rounds`.
+
+    With `questions` the factory is that of `random_sampling(p=0.5)`, and it asks exactly so often.
+    """
+    order = shuffled(codes, seed, shuffle)[:rounds]
+    draws = None if questions is None else random_rounds(order.size, questions, (seed, shuffle, 2))
+    learner = factory(embedding, n_classes, seed=learner_seed(seed, shuffle), **parameters)
+    return learner.run(order, codes, uniforms=draws)
+
+
 def random_control(
     embedding: Any,
     codes: Codes,
@@ -179,8 +201,14 @@ class _Runs:
         )
 
     def _run(self, shuffle: int, count: int | None, rounds: int | None = None) -> Trace:
-        order = shuffled(self.codes, self.seed, shuffle)[:rounds]
-        draws = None if count is None else random_rounds(order.size, count, (self.seed, shuffle, 2))
-        own_seed = learner_seed(self.seed, shuffle)
-        learner = self.factory(self.embedding, self.n_classes, seed=own_seed, **self.parameters)
-        return learner.run(order, self.codes, uniforms=draws)
+        return shuffled_run(
+            self.embedding,
+            self.codes,
+            self.n_classes,
+            self.factory,
+            self.parameters,
+            seed=self.seed,
+            shuffle=shuffle,
+            questions=count,
+            rounds=rounds,
+        )

@@ -1,0 +1,100 @@
+"""The runner: what it costs beside the runs themselves, and all online algorithms on PubMed.
+
+- Overhead: processor time of everything but the runs, over that of the runs, on Table 2 of sslgc13 with a
+  single process; the embeddings are on the disk before. The target is below 5 %.
+- PubMed: 20 shuffles of every online algorithm on rows of rank 100, on all cores, once the embedding is
+  there. The target is 60 s on 2 cores. POUNCE and nearest neighbours compare every node with all that they
+  remember, and are run only with --every.
+
+Each is left out where its data are not to be had.
+
+    python benchmarks/lab.py [--only overhead pubmed] [--shuffles 20] [--control] [--every]
+"""
+
+import argparse
+import tempfile
+import time
+
+import querist
+from querist.lab import Specification, Store, run, runner
+from querist.lab.papers import item_of
+from querist.lab.tasks import prepared_of, task_of
+from querist.lab.tasks.online import ON_GRAPH
+from querist.lab.workers import cores
+
+ROWS = {"rank": 100, "normalised": False, "constant": 3.0, "component": "largest"}
+
+
+def overhead() -> None:
+    plan = list(item_of("sslgc13", "table2").plan(False))
+    for spec in {spec.preparation: spec for spec in plan}.values():
+        prepared_of(spec, task_of(spec.task))
+    inside = 0.0
+    work = runner.Job.work
+
+    def timed(job: runner.Job) -> object:
+        nonlocal inside
+        started = time.process_time()
+        found = work(job)
+        inside += time.process_time() - started
+        return found
+
+    runner.Job.work = timed  # type: ignore[assignment,method-assign]
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.process_time()
+        run(plan, Store(folder))
+        whole = time.process_time() - started
+        started = time.process_time()
+        run(plan, Store(folder))
+        again = time.process_time() - started
+    runner.Job.work = work  # type: ignore[method-assign]
+    print(
+        f"overhead on sslgc13 table2, {sum(spec.repeats for spec in plan):,} runs and their tuning: "
+        f"{100 * (whole - inside) / inside:.1f} % of {inside:.1f} s (target 5 %); "
+        f"finding that nothing is left to do: {again:.2f} s"
+    )
+
+
+def pubmed(shuffles: int, control: bool, every: bool) -> None:
+    plan = [
+        Specification(
+            "online", "pubmed", name, representation=ROWS, protocol={"control": control}, repeats=shuffles
+        )
+        for name in querist.ALGORITHMS
+        if every or name not in ON_GRAPH
+    ]
+    prepared_of(plan[0], task_of("online"))
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        results = run(plan, Store(folder), processes=0)
+        wall = time.perf_counter() - started
+    spent = {r.specification.method: float(r.values("seconds").sum()) for r in results}
+    beside = " and their controls" if control else ""
+    print(
+        f"{shuffles} shuffles of {len(plan)} algorithms{beside} on PubMed: {wall:.1f} s on {cores()} "
+        f"cores (target 60 s on 2); {sum(spent.values()):.1f} s in the runs"
+    )
+    print("  " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in spent.items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="*", default=["overhead", "pubmed"])
+    parser.add_argument("--shuffles", type=int, default=20)
+    parser.add_argument("--control", action="store_true")
+    parser.add_argument("--every", action="store_true")
+    options = parser.parse_args()
+    measures = {
+        "overhead": overhead,
+        "pubmed": lambda: pubmed(options.shuffles, options.control, options.every),
+    }
+    for name, measure in measures.items():
+        if name in options.only:
+            try:
+                measure()
+            except querist.QueristError as problem:
+                print(f"{name}: left out; {problem}")
+
+
+if __name__ == "__main__":
+    main()

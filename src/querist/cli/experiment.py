@@ -1,0 +1,58 @@
+"""`querist experiment`: a comparison that a TOML file describes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from querist.cli import options
+from querist.cli.runs import Cluster, Out, Processes, meter
+from querist.cli.screen import print_json, print_line, print_table, progress
+
+
+def experiment(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run; see docs/experiments.md.")],
+    out: Out = Path("querist-experiment"),
+    processes: Processes = 0,
+    cluster: Cluster = None,
+    as_json: options.Json = False,
+) -> None:
+    """Run a comparison of your own.
+
+    The file names data sets, learners, classifiers or stream methods, their parameters or a grid to tune, and
+    how often to repeat. Everything in it is checked before anything runs. Beside every online learner stands
+    random asking, as often.
+
+    Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
+    LaTeX, CSV), figures (SVG, PNG) and a page to read (comparison.html) are written there.
+    """
+    from querist.lab import compared, tables
+    from querist.lab.comparison import Comparison
+    from querist.lab.reproduce import put_json, reproduce
+
+    with progress() as show:
+        show("checking", 0.0, file.name)
+        comparison = Comparison.read(file)
+        show("checking", 1.0, f"{len(comparison.specifications)} experiments")
+        outputs = reproduce(
+            [compared.as_item(comparison)],
+            out,
+            processes=processes,
+            cluster=cluster,
+            progress=meter(show),
+            command=f"querist experiment {file.name}",
+        )
+    (done,) = outputs.done
+    rows = compared.rows(comparison, done.results)
+    put_json(out / "results.json", rows)
+    if as_json:
+        print_json(rows)
+        return
+    print_line(f"{comparison.title}\n{done.item.protocol}\n")
+    for table in done.shown.tables:
+        print_line(table.title)
+        print_table(table.columns, tables.cells(table), text_columns=tables.text_columns(table))
+        print_line(f"{table.note}\n")
+    for remark in done.shown.remarks:
+        print_line(remark)
+    print_line(f"Everything is in {out}; read {out / 'comparison.html'}.")

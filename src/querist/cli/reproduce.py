@@ -1,0 +1,102 @@
+"""`querist reproduce`: the tables and figures of the five papers, beside the published numbers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from querist.cli import options
+from querist.cli.runs import Cluster, Out, Processes, meter
+from querist.cli.screen import print_json, print_line, print_table, progress
+
+if TYPE_CHECKING:
+    from querist.lab.item import Item
+    from querist.lab.reproduce import Outputs
+
+PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
+"""The names in `querist.lab.papers`, for a help text that must not load them; a test keeps the two equal."""
+
+
+def reproduce(
+    paper: Annotated[str | None, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="ITEM...", help="Its tables or figures; all by default.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every item of every paper.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller grids.")] = False,
+    out: Out = Path("querist-results"),
+    processes: Processes = 0,
+    cluster: Cluster = None,
+    as_json: options.Json = False,
+) -> None:
+    """Recompute tables and figures of the papers.
+
+    Without a paper it lists what there is. Each number stands beside the published one with a verdict:
+    reached within the tolerance, better beyond it, or not reached. The full protocol is the default.
+
+    Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
+    LaTeX, CSV), figures (SVG, PNG), a page for each paper and results.json are written there.
+    """
+    from querist.errors import InputError
+    from querist.lab.papers import PAPERS as known
+    from querist.lab.papers import item_of, items_of
+    from querist.lab.reproduce import reproduce as made
+
+    if everything and paper is not None:
+        raise InputError(f"--all and {paper}; give one of the two")
+    if not everything and paper is None:
+        _print_items([item for name in known for item in items_of(name)], as_json)
+        return
+    if paper is None:
+        items = [item for name in known for item in items_of(name)]
+    else:
+        items = [item_of(paper, name) for name in names] if names else list(items_of(paper))
+    with progress() as show:
+        outputs = made(
+            items,
+            out,
+            quick=quick,
+            processes=processes,
+            cluster=cluster,
+            progress=meter(show),
+            beside=items if paper is None else items_of(paper),
+        )
+    if as_json:
+        print_json(outputs.rows())
+    else:
+        _print_outputs(outputs, out)
+
+
+def _print_items(items: list["Item"], as_json: bool) -> None:
+    if as_json:
+        print_json([{"paper": i.paper, "item": i.name, "title": i.title} for i in items])
+        return
+    print_table(
+        ("paper", "item", "what it is"), [(i.paper, i.name, i.title) for i in items], text_columns=(0, 1, 2)
+    )
+    print_line("Run one with: querist reproduce PAPER ITEM; all with: querist reproduce --all")
+
+
+def _print_outputs(outputs: "Outputs", out: Path) -> None:
+    from querist.lab import tables
+
+    for done in outputs.done:
+        print_line(f"{done.item.label}: {done.item.title}\n")
+        for table in done.shown.tables:
+            print_line(table.title)
+            print_table(table.columns, tables.cells(table), text_columns=tables.text_columns(table))
+            if table.note:
+                print_line(table.note)
+        for remark in done.shown.remarks:
+            print_line(remark)
+        print_line("")
+    rows = outputs.rows()
+    count = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("reached", "better")}
+    if rows:
+        print_line(
+            f"{len(rows)} published numbers: {count['reached']} reached, {count['better']} better, "
+            f"{len(rows) - sum(count.values())} not reached."
+        )
+    for item, why in outputs.left_out.items():
+        print_line(f"Left out: {item}; {why}")
+    print_line(f"Everything is in {out}.")

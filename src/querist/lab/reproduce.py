@@ -1,0 +1,185 @@
+"""Items of the papers, run and shown: tables, figures and `results.json` in a folder."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from querist.atomic import replacing
+from querist.errors import DownloadError, InputError
+from querist.lab import tables
+from querist.lab.item import Item, Shown
+from querist.lab.pages import report
+from querist.lab.plain import plain
+from querist.lab.plots import rendered
+from querist.lab.results import Result
+from querist.lab.runner import check_all, left_to_run, run
+from querist.lab.specification import Specification, SpecificationError
+from querist.lab.store import Store
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """An item, what came of it, and what it shows."""
+
+    item: Item
+    results: Sequence[Result]
+    shown: Shown
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What was done, and what was left out: item and reason."""
+
+    done: Sequence[Done]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Done]:
+        return iter(self.done)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for every published number."""
+        return [number.as_dict() for each in self.done for number in each.shown.numbers]
+
+
+def reproduce(
+    items: Sequence[Item],
+    out: str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    processes: int = 1,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+    beside: Sequence[Item] = (),
+) -> Outputs:
+    """Run items and write what they show into a folder; runs that it holds already are not made again.
+
+    An item whose data are not to be had is left out, unless none would remain. `beside` are other items, for
+    the page of their paper: shown there where the folder holds all of their runs. `command` is told on the
+    page; by default it is the one that reproduces each item.
+    """
+    folder = Path(out)
+    store = Store(folder / "results")
+    plans, left_out = _available(items, quick, store)
+    found = iter(
+        run(
+            [spec for _, plan in plans for spec in plan],
+            store,
+            processes=processes,
+            cluster=cluster,
+            progress=progress,
+            checked=True,
+        )
+    )
+    done = []
+    for item, plan in plans:
+        results = [next(found) for _ in plan]
+        done.append(Done(item, results, item.show(results)))
+    outputs = Outputs(done, left_out)
+    write(outputs, folder)
+    finished = [*done, *_finished(beside, outputs, quick, store)]
+    for paper in dict.fromkeys(item.paper for item, _ in plans):
+        order = {item.label: i for i, item in enumerate([*beside, *items])}
+        mine = sorted((d for d in finished if d.item.paper == paper), key=lambda d: order[d.item.label])
+        option = " --quick" if quick else ""
+        commands = [command] if command else [f"querist reproduce {d.item.label}{option}" for d in mine]
+        write_page(mine, left_out, folder, "\n".join(commands))
+    return outputs
+
+
+def _finished(items: Sequence[Item], outputs: Outputs, quick: bool, store: Store) -> list[Done]:
+    """Items of which every run is there, but for those that are shown already."""
+    papers = {each.item.paper for each in outputs.done}
+    seen = {*(each.item.label for each in outputs.done), *outputs.left_out}
+    found = []
+    for item in items:
+        if item.paper in papers and item.label not in seen:
+            plan = list(item.plan(quick))
+            if left_to_run(plan, store) == 0:
+                results = run(plan, store)
+                found.append(Done(item, results, item.show(results)))
+    return found
+
+
+def _available(
+    items: Sequence[Item], quick: bool, store: Store
+) -> tuple[list[tuple[Item, list[Specification]]], dict[str, str]]:
+    """Items with their plans, all checked, and those left out for want of data."""
+    plans, left_out, absent = [], {}, None
+    for item in items:
+        plan = list(item.plan(quick))
+        try:
+            check_all(plan, store)
+        except SpecificationError as problem:
+            absent = _absent(problem)
+            if absent is None:
+                raise InputError(f"{item.label}: {problem}") from problem
+            left_out[item.label] = str(absent)
+        else:
+            plans.append((item, plan))
+    if absent is not None and not plans:
+        raise absent
+    return plans, left_out
+
+
+def _absent(problem: BaseException | None) -> DownloadError | None:
+    """The download that failed, where that is what is wrong."""
+    while problem is not None and not isinstance(problem, DownloadError):
+        problem = problem.__cause__
+    return problem
+
+
+def write(outputs: Outputs, folder: Path) -> None:
+    """Tables, figures, and `results.json`: rows of items that are not run now stay as they are there."""
+    for each in outputs.done:
+        name = each.item.label.replace(" ", "_")
+        _write_tables(each.shown, folder / "tables", name)
+        _write_figures(each.shown, folder / "figures", name)
+    mine = {(each.item.paper, each.item.name) for each in outputs.done}
+    path = folder / "results.json"
+    there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    others = [row for row in there if (row.get("paper"), row.get("item")) not in mine]
+    put_json(path, [*others, *outputs.rows()])
+
+
+def write_page(done: Sequence[Done], left_out: Mapping[str, str], folder: Path, command: str) -> None:
+    """The report of a paper, from its items."""
+    item = done[0].item
+    missing = [f"{name}: {why}" for name, why in left_out.items() if name.split()[0] == item.paper]
+    title = f"{item.paper}: published and reached" if item.name else item.title
+    put(folder / f"{item.paper}.html", report(title, done, command, missing))
+
+
+def _write_tables(shown: Shown, folder: Path, name: str) -> None:
+    if not shown.tables:
+        return
+    text = "\n".join(tables.markdown(table) for table in shown.tables)
+    remarks = "".join(f"\n{remark}\n" for remark in shown.remarks)
+    put(folder / f"{name}.md", text + remarks)
+    put(folder / f"{name}.tex", "\n".join(tables.latex(table) for table in shown.tables))
+    for i, table in enumerate(shown.tables):
+        suffix = "" if len(shown.tables) == 1 else f"_{i + 1}"
+        put(folder / f"{name}{suffix}.csv", tables.comma_separated(table))
+
+
+def _write_figures(shown: Shown, folder: Path, name: str) -> None:
+    for figure in shown.figures:
+        for kind, data in rendered(figure).items():
+            put(folder / f"{name}_{figure.name}.{kind}", data)
+
+
+def put(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def put_json(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """A file of rows, a NaN as null."""
+    put(path, json.dumps(plain(rows), indent=1))

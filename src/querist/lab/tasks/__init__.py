@@ -1,0 +1,90 @@
+"""What a specification of one kind means: how it is checked, prepared and run.
+
+A task is registered by name. Those of a paper are called `PAPER.NAME` and are found when first named, in
+`querist.lab.papers.PAPER`.
+"""
+
+import importlib
+import importlib.util
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from querist.errors import UnknownNameError
+from querist.lab.results import Outcome
+from querist.lab.specification import Specification, blame
+
+_HOME = {name: f"querist.lab.tasks.{name}" for name in ("online", "collective", "stream", "transduce")}
+TASKS: dict[str, "Task"] = {}
+"""Those that are loaded; `task_of` finds the others."""
+
+KEPT = 2
+"""Preparations kept in a process: a kernel matrix may be large."""
+
+
+class Task(Protocol):
+    """One kind of experiment.
+
+    measures : the numbers that its runs may give
+    tuned_by : the one that a grid is tuned by
+
+    A task may also have `on_disk = True`: what it prepares is kept on the disk, so that it is worth preparing
+    once before workers start; `measures_of(spec)`: the measures that fit this specification's data; and
+    `in_tuning`: protocol settings that hold while a grid is tuned, where less will do.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def measures(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def tuned_by(self) -> str: ...  # noqa: D102
+
+    def check(self, spec: Specification) -> None:
+        """Refuse what cannot be run, under `blame(key, ...)`; may load the data, computes nothing long."""
+        ...
+
+    def prepare(self, spec: Specification) -> Any:
+        """What all runs share: a function of `spec.dataset` and `spec.representation` alone."""
+        ...
+
+    def run(
+        self, spec: Specification, prepared: Any, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Outcome:
+        """One run of `spec.method` with these parameters, drawing from (seed, repeat)."""
+        ...
+
+
+def register(task: Task) -> Task:
+    """Make a task known by its name."""
+    TASKS[task.name] = task
+    return task
+
+
+def task_of(name: str) -> Task:
+    """The task of this name."""
+    if name not in TASKS:
+        paper = name.partition(".")[0]
+        home = _HOME.get(name) or (f"querist.lab.papers.{paper}" if "." in name else None)
+        if home is not None and importlib.util.find_spec(home) is not None:
+            importlib.import_module(home)
+    if name not in TASKS:
+        with blame("task"):
+            raise UnknownNameError.of("task", name, {*_HOME, *TASKS})
+    return TASKS[name]
+
+
+_prepared: dict[str, Any] = {}
+_lock = threading.Lock()
+"""The workers of a cluster may be threads."""
+
+
+def prepared_of(spec: Specification, task: Task) -> Any:
+    """`task.prepare(spec)`, made once a process for specifications that share their data."""
+    key = spec.preparation
+    with _lock:
+        found = _prepared.pop(key) if key in _prepared else task.prepare(spec)
+        while len(_prepared) >= KEPT:
+            _prepared.pop(next(iter(_prepared)))
+        _prepared[key] = found
+        return found

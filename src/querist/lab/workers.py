@@ -1,0 +1,136 @@
+"""Where jobs are worked: in this process, on all cores (joblib), or on a Dask cluster (joblib's back end).
+
+Every process computes with one BLAS thread, so that sums are taken in the same order everywhere and the
+processes do not crowd each other out.
+"""
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Protocol, TypeVar
+
+from querist.errors import InputError
+
+T_co = TypeVar("T_co", covariant=True)
+WATCH_SECONDS = 1.0
+
+Heard = list[tuple[type[Warning], str]]
+
+
+class Work(Protocol[T_co]):
+    """Something to do, in whatever process."""
+
+    def work(self) -> T_co:
+        """Do it."""
+        ...
+
+
+def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None = None) -> Iterator[T_co]:
+    """What comes of the jobs, as it comes: in their order here, in any order elsewhere.
+
+    processes : 1 works in this process, 0 means as many as there are cores
+    cluster : address of a Dask scheduler, instead
+    """
+    count = processes or cores()
+    if cluster is None and (count == 1 or len(jobs) < 2):
+        with one_thread():
+            for job in jobs:
+                yield job.work()
+        return
+    if not jobs:
+        return
+    from joblib import Parallel, delayed, parallel_config
+
+    said: set[str] = set()
+    with _client(cluster), parallel_config(**_backend(cluster)):
+        # One at a time: in a batch that was sized by quick jobs, slow ones would keep one worker busy for
+        # long, and be lost together with this process.
+        pool = Parallel(
+            n_jobs=-1 if cluster else min(count, len(jobs)), batch_size=1, return_as="generator_unordered"
+        )
+        master = None if cluster else os.getpid()
+        for found, heard in pool(delayed(_elsewhere)(job.work, master) for job in jobs):
+            for kind, text in heard:
+                if text not in said:
+                    said.add(text)
+                    warnings.warn(text, kind, stacklevel=2)
+            yield found
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def one_thread() -> Any:
+    """A context with one BLAS thread; it begins when it is made."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    return threadpool_limits(1)
+
+
+def _elsewhere(work: Callable[[], T_co], master: int | None) -> tuple[T_co, Heard]:
+    """In a worker: what comes of it, and the warnings to repeat where somebody reads them."""
+    from joblib import parallel_config
+
+    _settle_in(master)
+    # What a run spreads over workers itself must not wait for the cluster whose worker it occupies.
+    with warnings.catch_warnings(record=True) as caught, parallel_config(backend="sequential"):
+        warnings.simplefilter("default")
+        found = work()
+    foreign = DeprecationWarning | PendingDeprecationWarning | FutureWarning
+    heard = [(c.category, str(c.message)) for c in caught if not issubclass(c.category, foreign)]
+    return found, [(kind if kind.__module__ == "builtins" else UserWarning, text) for kind, text in heard]
+
+
+@cache
+def _settle_in(master: int | None) -> None:
+    """Once a worker: one thread from now on, and no life after the process that it works for."""
+    os.environ["QUERIST_THREADS"] = "1"
+    one_thread()
+    if master is not None:
+        threading.Thread(target=_leave_with, args=(master,), daemon=True).start()
+
+
+def _leave_with(master: int) -> None:
+    """End this process when its parent is gone: killed, it cannot tell its workers to stop."""
+    while os.getppid() == master:
+        time.sleep(WATCH_SECONDS)
+    os._exit(1)
+
+
+def _backend(cluster: str | None) -> dict[str, Any]:
+    if cluster is not None:
+        return {"backend": "dask"}
+    return {"backend": "loky", "inner_max_num_threads": 1}
+
+
+@contextmanager
+def _client(cluster: str | None) -> Iterator[None]:
+    """A connection to the cluster, for as long as jobs run."""
+    if cluster is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--cluster needs Dask; install it with: pip install 'querist[cluster]'") from None
+    try:
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            cluster, timeout="5s", set_as_default=True
+        )
+    except (OSError, ValueError) as problem:
+        raise InputError(
+            f"no Dask scheduler answers at {cluster!r} ({type(problem).__name__}); give an address such as "
+            "tcp://HOST:8786, or leave --cluster out"
+        ) from problem
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise InputError(
+                f"the Dask scheduler at {cluster} has no workers; start some: dask worker {cluster}"
+            )
+        yield

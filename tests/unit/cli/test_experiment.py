@@ -1,0 +1,93 @@
+"""`querist experiment`: a file in, a folder out, and every way to be told no."""
+
+import json
+
+import pytest
+
+FILE = """\
+title = "Who asks least?"
+task = "online"
+dataset = ["karate", "two_moons"]
+repeats = 3
+measures = ["error_rate", "queries"]
+
+[representation]
+rank = 8
+
+[[experiment]]
+method = "msg"
+[experiment.grid]
+h = [0.01, 0.1]
+
+[[experiment]]
+name = "asks everything"
+method = "cmog"
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE)
+    return path
+
+
+def test_a_comparison_is_run_and_shown_with_its_control(querist, written, tmp_path):
+    out = tmp_path / "out"
+    shown = querist("experiment", str(written), "--out", str(out), "--processes", "1")
+    assert shown.code == 0
+    for said in ("Who asks least?", "online on karate", "online on two_moons", "msg: random, as often",
+                 "h 0.01", "asks everything"):  # fmt: skip
+        assert said in shown.out
+    files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert {"comparison.html", "results.json", "tables/comparison.md", "tables/comparison.tex"} <= files
+    assert {"figures/comparison_online_karate.svg", "figures/comparison_online_two_moons.png"} <= files
+    assert sum(name.startswith("results/") for name in files) == 4
+    page = (out / "comparison.html").read_text()
+    assert "querist experiment mine.toml" in page
+    assert str(tmp_path) not in page, "nobody's own paths"
+
+
+def test_json_and_going_on(querist, written, tmp_path):
+    command = ("experiment", str(written), "--out", str(tmp_path / "out"), "--processes", "1", "--json")
+    rows = querist(*command).json
+    assert {row["measure"] for row in rows} >= {"error_rate", "queries", "control_error_rate"}
+    row = next(r for r in rows if (r["dataset"], r["name"], r["measure"]) == ("karate", "msg", "queries"))
+    assert (row["method"], row["task"], len(row["runs"]), row["tuned"]) == ("msg", "online", 3, ["h"])
+    assert row["mean"] == pytest.approx(sum(row["runs"]) / 3)
+    assert json.loads((tmp_path / "out" / "results.json").read_text()) == rows
+    lines = {p: p.read_text() for p in (tmp_path / "out" / "results").iterdir()}
+    assert querist(*command).json == rows
+    assert {p: p.read_text() for p in (tmp_path / "out" / "results").iterdir()} == lines, "nothing ran again"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('"cmog"', '"cmogg"'), "mine.toml, line 17: unknown method 'cmogg'; did you mean 'cmog'?"),
+        (("h = [0.01, 0.1]", "hh = [0.01]"), "mine.toml, line 13: unknown parameter 'hh'; did you mean 'h'?"),
+        (
+            ("repeats = 3", "repeats = 3\nheld_out = 2"),
+            "mine.toml, line 5: held_out = 2 is one of the reported",
+        ),
+        (('"queries"]', '"accuracy"]'), "mine.toml, line 5: 'accuracy' does not fit online on karate"),
+    ],
+)
+def test_a_bad_file_is_refused_before_anything_runs(querist, written, tmp_path, change, said):
+    written.write_text(FILE.replace(*change))
+    shown = querist("experiment", str(written), "--out", str(tmp_path / "out"))
+    assert shown.code == 2
+    assert said in shown.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_or_a_cluster_that_is_not_there(querist, written, tmp_path):
+    shown = querist("experiment", str(tmp_path / "absent.toml"))
+    assert shown.code == 2
+    assert "absent.toml: No such file" in shown.err
+    pytest.importorskip("distributed")
+    shown = querist(
+        "experiment", str(written), "--out", str(tmp_path / "o"), "--cluster", "tcp://127.0.0.1:9"
+    )
+    assert shown.code == 2
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in shown.err

@@ -1,0 +1,68 @@
+"""`querist reproduce`: lists, refusals, and one small item from end to end."""
+
+import pytest
+
+from querist.cli.reproduce import PAPERS
+from querist.lab import papers
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """One paper with one small item, in the place of the five."""
+    from querist.lab import Item, Number, Shown, Specification, Table
+
+    def show(results):
+        (r,) = results
+        number = Number(
+            "tiny", "table1", "karate", "msg", "error_rate", 0.13, r.mean("error_rate"), 0.0, 0.03
+        )
+        return Shown(
+            [Table("T", ("", "error"), [("msg", r.mean("error_rate"))])], (), [number], ["A remark."]
+        )
+
+    def plan(quick):
+        return [
+            Specification("online", "karate", "msg", representation={"rank": 8}, repeats=2 if quick else 5)
+        ]
+
+    item = Item("tiny", "table1", "A small table", "By hand.", plan, show)
+    monkeypatch.setattr(papers, "PAPERS", ("tiny",))
+    monkeypatch.setattr(papers, "items_of", lambda paper: (item,))
+    return item
+
+
+def test_the_help_names_every_paper():
+    assert papers.PAPERS == PAPERS
+
+
+def test_every_item_is_listed_with_a_title(querist):
+    rows = querist("reproduce", "--json").json
+    assert {row["paper"] for row in rows} == set(PAPERS)
+    assert len({(row["paper"], row["item"]) for row in rows}) == len(rows)
+    assert all(row["title"] for row in rows)
+    assert "table2" in querist("reproduce").out
+
+
+def test_an_item_from_end_to_end(querist, tiny, tmp_path):
+    command = ("reproduce", "tiny", "table1", "--out", str(tmp_path), "--processes", "1")
+    shown = querist(*command)
+    assert shown.code == 0
+    for said in ("tiny table1: A small table", "A remark.", "1 published numbers: 1 reached, 0 better"):
+        assert said in shown.out
+    (row,) = querist(*command, "--json").json
+    assert (row["verdict"], row["published"]) == ("reached", 0.13)
+    assert querist("reproduce", "--all", "--quick", "--out", str(tmp_path), "--json").json != [row]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sslgc31"], "unknown paper 'sslgc31'; did you mean 'sslgc13'?"),
+        (["sslgc13", "tabel2"], "unknown item of sslgc13 'tabel2'; did you mean 'table2'?"),
+        (["sslgc13", "--all"], "--all and sslgc13; give one of the two"),
+    ],
+)
+def test_refusals(querist, arguments, said):
+    shown = querist("reproduce", *arguments)
+    assert shown.code == 2
+    assert said in shown.err
