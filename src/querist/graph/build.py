@@ -20,7 +20,7 @@ from querist.graph.entries import Found, arrange, as_weights, merge
 from querist.graph.files import from_path, nodes_from_path
 from querist.graph.foreign import from_igraph, from_networkx, from_pyg, is_tabular, library_of
 from querist.graph.graph import Graph
-from querist.graph.tables import NodeTable, from_edge_table, from_node_table
+from querist.graph.tables import NodeTable, TableFile, from_edge_table, from_node_table
 from querist.graph.values import are_columns, as_attributes, as_values, by_node, label_fields
 from querist.labels import plain
 from querist.types import Sparse
@@ -61,8 +61,9 @@ def as_graph(
         - an edge table of pandas, polars or Arrow, ids of any hashable type: columns
           `source, target` | `src, dst` | `from, to` | the first two, and perhaps
           `weight` | `value`;
-        - a path: `.npz` (arrays `edges`, `labels`, ..., or scipy's `save_npz`), or
-          an edge table `.csv`, `.tsv`, `.csv.gz`, `.tsv.gz`, `.parquet`.
+        - a path: `.npz` (arrays `edges`, `labels`, ..., or scipy's `save_npz`),
+          `.graphml`, or an edge table `.csv`, `.tsv`, `.parquet`; text may be packed
+          (`.csv.gz`). "-" is the standard input.
     kind : "adjacency" or "edges", for an array that could be either. Without it a
         square array is an adjacency, except a (2, 2) array of integers that is not
         symmetric with an empty diagonal: that is two edges. A list is a list of edges.
@@ -197,6 +198,8 @@ def _node_table(nodes: Any, labels: Any, attributes: Any) -> NodeTable | None:
     columns = attributes if are_columns(attributes) else False
     if isinstance(nodes, str | os.PathLike):
         return nodes_from_path(Path(nodes), label, columns)
+    if isinstance(nodes, TableFile):
+        return from_node_table(nodes.table, label, columns, nodes.place, nodes.text)
     if is_tabular(nodes) and hasattr(nodes, "columns"):
         return from_node_table(nodes, label, columns)
     if columns is not False:
@@ -209,11 +212,12 @@ def _node_table(nodes: Any, labels: Any, attributes: Any) -> NodeTable | None:
 def _joined(found: Found, table: NodeTable) -> Found:
     """Nodes in the order of the table, with the labels and attributes it has."""
     ids = table.ids
-    if found.text and table.text and found.ids:
-        # Text that is all digits in one file only was read as integers there.
-        numbers = {isinstance(v, int) for v in (found.ids[0], *ids[:1])}
-        if len(numbers) == 2:
-            found, ids = replace(found, ids=tuple(map(str, found.ids))), tuple(map(str, ids))
+    if ids and (old := found.ids):
+        # Text that is all digits was read as integers; it meets names that are digits as the text it was.
+        if found.text and isinstance(old[0], int) and isinstance(ids[0], str):
+            found = replace(found, ids=tuple(map(str, old)))
+        elif table.text and isinstance(ids[0], int) and isinstance(old[0], str):
+            ids = tuple(map(str, ids))
     joined = arrange(found, ids, complete=False, where="node table")
     extra = joined.n - len(ids)
     if table.labels is not None:

@@ -7,7 +7,7 @@ Columns are found by name, in any case. An edge table has `source, target` (or
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,40 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.graph.entries import Found, as_weights, number
-from querist.types import Floats
+from querist.types import Codes, Floats
 
-_ENDS = (("source", "target"), ("src", "dst"), ("from", "to"))
+ENDS = (("source", "target"), ("src", "dst"), ("from", "to"))
 _WEIGHT = ("weight", "value")
-_NODE = ("node", "id")
+NODE = ("node", "id")
 _LABEL = ("label", "class")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a table is called in messages, and how one speaks of its rows, which count from 0.
+
+    >>> Place("edge table").at(3)
+    'edge table, row 3'
+    """
+
+    name: str
+    rows: Callable[[int], str] = "row {}".format
+
+    def __str__(self) -> str:
+        return self.name
+
+    def at(self, row: int) -> str:
+        """The table and one of its rows."""
+        return f"{self.name}, {self.rows(row)}"
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """An Arrow table that was read from a file; `text` says whether its ids were read from text."""
+
+    table: Any
+    place: Place
+    text: bool
 
 
 @dataclass(frozen=True)
@@ -59,20 +87,20 @@ def from_edge_table(
     native: Any,
     weights: str | None = None,
     endpoints: tuple[str, str] | None = None,
-    where: str = "edge table",
+    where: Place = Place("edge table"),  # noqa: B008
     text: bool = False,
 ) -> Found:
     """Entries from two columns of ids and perhaps one of weights."""
-    frame = frame_of(native, where)
-    head, tail = edge_columns(frame.columns, endpoints, where)
+    frame = frame_of(native, where.name)
+    head, tail = edge_columns(frame.columns, endpoints, where.name)
     if weights is not None and weights not in frame.columns:
         raise InputError(
             f"{where}: no column {weights!r} for the weights; there are {_listing(frame.columns)}"
         )
     weight = weights if weights is not None else _named(frame.columns, _WEIGHT, but=(head, tail))
-    (heads, tails), ids = number([_ids(frame, head, where), _ids(frame, tail, where)], where)
+    (heads, tails), ids = _numbered([_ids(frame, head, where), _ids(frame, tail, where)], where.name)
     notes = []
-    if endpoints is None and (str(head).lower(), str(tail).lower()) not in _ENDS:
+    if endpoints is None and (str(head).lower(), str(tail).lower()) not in ENDS:
         notes.append(f"edges taken from columns {head!r} and {tail!r}")
     unused = [c for c in frame.columns if c not in (head, tail, weight)]
     if unused:
@@ -85,32 +113,43 @@ def from_node_table(
     native: Any,
     label: str | None = None,
     attributes: Sequence[str] | bool = False,
-    where: str = "node table",
+    where: Place = Place("node table"),  # noqa: B008
     text: bool = False,
 ) -> NodeTable:
     """Ids, and the labels and attributes asked for; `attributes=True` is every numeric column."""
-    frame = frame_of(native, where)
-    node = node_column(frame.columns, where)
+    frame = frame_of(native, where.name)
+    node = node_column(frame.columns, where.name)
     wanted = [] if isinstance(attributes, bool) else list(attributes)
     for name in [*wanted, *([] if label is None else [label])]:
         if name not in frame.columns:
             raise InputError(f"{where}: no column {name!r}; there are {_listing(frame.columns)}")
-    label = label if label is not None else _named(frame.columns, _LABEL, but=(node,))
+    label = label if label is not None else label_column(frame.columns, node)
     if attributes is True:
         wanted = [
             c for c in frame.columns if c not in (node, label) and frame.get_column(c).dtype.is_numeric()
         ]
-    ids = _ids(frame, node, where)
-    ids = tuple(ids.tolist() if isinstance(ids, np.ndarray) else ids)
-    if len(set(ids)) != len(ids):
-        twice = Counter(ids).most_common(1)[0][0]
-        raise InputError(f"{where}: node {twice!r} has more than one row; keep one")
+    ids = distinct_ids(frame, node, where)
     return NodeTable(
         ids,
         None if label is None else _listed(frame.get_column(label)),
         np.column_stack([_numbers(frame, c, where) for c in wanted]) if wanted else None,
         text,
     )
+
+
+def distinct_ids(frame: Any, node: str, where: Place) -> tuple[Hashable, ...]:
+    """The ids in a column, each once."""
+    column = _ids(frame, node, where)
+    ids = tuple(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist())
+    if len(set(ids)) != len(ids):
+        twice = Counter(ids).most_common(1)[0][0]
+        first = ids.index(twice)
+        second = ids.index(twice, first + 1)
+        raise InputError(
+            f"{where}: node {twice!r} has more than one row, {where.rows(first)} and {where.rows(second)}; "
+            "keep one"
+        )
+    return ids
 
 
 # -- columns by name ----------------------------------------------------------
@@ -129,7 +168,7 @@ def edge_columns(
         if head in columns and tail in columns:
             return head, tail
         raise InputError(f"{where}: no columns {head!r} and {tail!r}; there are {_listing(columns)}")
-    for ends in _ENDS:
+    for ends in ENDS:
         found = [_named(columns, (end,)) for end in ends]
         if found[0] is not None and found[1] is not None:
             return found[0], found[1]
@@ -150,7 +189,12 @@ def node_column(columns: Sequence[str], where: str = "node table") -> str:
     """The column that holds the ids of the nodes."""
     if not len(columns):
         raise InputError(f"{where}: no columns; a node table needs one named node")
-    return _named(columns, _NODE) or columns[0]
+    return _named(columns, NODE) or columns[0]
+
+
+def label_column(columns: Sequence[str], node: str) -> str | None:
+    """The column that holds labels, if one is named so."""
+    return _named(columns, _LABEL, but=(node,))
 
 
 def _named(columns: Sequence[str], names: Sequence[str], but: Sequence[str] = ()) -> str | None:
@@ -166,31 +210,73 @@ def _listing(columns: Sequence[str]) -> str:
 # -- columns as values --------------------------------------------------------
 
 
-def _ids(frame: Any, name: str, where: str) -> Any:
-    """A column of ids: an integer array, or a list."""
+def _ids(frame: Any, name: str, where: Place) -> Any:
+    """A column of ids: an integer array; else an Arrow array of text, or a `_Listed` of anything."""
+    import narwhals as nw
+
     column = frame.get_column(name)
     _refuse_nulls(column, name, where)
-    return column.to_numpy() if column.dtype.is_integer() else column.to_list()
+    if column.dtype.is_integer():
+        return column.to_numpy()
+    return column.to_arrow() if column.dtype == nw.String else _Listed(column.to_list())
 
 
-def _numbers(frame: Any, name: str, where: str) -> Floats:
+class _Listed(list[Any]):
+    """A list that answers to Arrow's name for it."""
+
+    def to_pylist(self) -> list[Any]:
+        return list(self)
+
+
+def _numbered(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hashable, ...]]:
+    """Row numbers for the ids in every column, and the id of every row; text goes by way of Arrow."""
+    import pyarrow as pa
+
+    if any(isinstance(c, np.ndarray | list) for c in columns):
+        return number([c if isinstance(c, np.ndarray) else c.to_pylist() for c in columns], where)
+    whole = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
+    coded = pa.chunked_array([c.cast(pa.large_string()) for c in whole], pa.large_string())
+    coded = coded.combine_chunks().dictionary_encode()
+    names = coded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    row = np.empty(len(names), dtype=np.int64)
+    row[order] = np.arange(len(names))
+    rows = row[coded.indices.to_numpy(zero_copy_only=False)]
+    return np.split(rows, [len(columns[0])]), tuple(names[k] for k in order)
+
+
+def _numbers(frame: Any, name: str, where: Place) -> Floats:
     import narwhals as nw
 
     column = frame.get_column(name)
     if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
         raise InputError(
-            f"{where}: column {name!r} is {column.dtype}, not numbers; convert it or leave it out"
+            f"{where}: column {name!r} is {column.dtype}, not numbers{_first_word(column, where)}; "
+            "convert it or leave it out"
         )
     _refuse_nulls(column, name, where)
-    return as_weights(column.cast(nw.Float64).to_numpy(), len(column), f"{where}, column {name!r}")
+    values = column.cast(nw.Float64).to_numpy()
+    bad = np.flatnonzero(~np.isfinite(values))
+    row = f", {where.rows(int(bad[0]))}" if bad.size else ""
+    return as_weights(values, len(column), f"{where}{row}, column {name!r}")
 
 
-def _refuse_nulls(column: Any, name: str, where: str) -> None:
+def _first_word(column: Any, where: Place) -> str:
+    """Which row of a column of text is the first that is no number."""
+    for row, value in enumerate(column.to_list()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f" ({where.rows(row)} holds {value!r})"
+    return ""
+
+
+def _refuse_nulls(column: Any, name: str, where: Place) -> None:
     if column.null_count():
-        empty = column.is_null().to_list()
+        empty = np.flatnonzero(column.is_null().to_numpy())
         raise InputError(
-            f"{where}: column {name!r} is empty in {sum(empty)} of {len(empty)} rows, the first row "
-            f"{empty.index(True)}; fill or drop those rows"
+            f"{where}: column {name!r} is empty in {empty.size} of {len(column)} rows, the first "
+            f"{where.rows(int(empty[0]))}; fill or drop those rows"
         )
 
 
