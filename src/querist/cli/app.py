@@ -5,19 +5,38 @@ from typing import Annotated
 import typer
 
 from querist.cli.algorithms import algorithms
+from querist.cli.ask import ask
 from querist.cli.bound import bound
 from querist.cli.classify import classify
 from querist.cli.datasets import datasets
 from querist.cli.demo import demo
 from querist.cli.embed import embed
+from querist.cli.experiment import experiment
+from querist.cli.label import label
 from querist.cli.online import online
+from querist.cli.reproduce import reproduce
 from querist.cli.stream import stream
 from querist.cli.transduce import transduce
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
 )
-for verb in (demo, datasets, algorithms, embed, online, classify, bound, stream, transduce):
+VERBS = (
+    demo,
+    datasets,
+    algorithms,
+    embed,
+    online,
+    classify,
+    label,
+    bound,
+    stream,
+    transduce,
+    reproduce,
+    experiment,
+    ask,
+)
+for verb in VERBS:
     app.command()(verb)
 
 

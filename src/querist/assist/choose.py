@@ -1,0 +1,404 @@
+"""Choose among the candidates, and combine them, by cross-validation on the labels.
+
+1. *Plan.* Candidates that suit the graph, as many as their estimated time allows, in the order of
+   `CANDIDATES`; the largest graphs get fewer columns and fewer folds.
+2. *Consult.* Each candidate learns from all labels, and from those outside each fold. Its answers to the
+   held-out labels are scaled to probabilities and judged by log-loss.
+3. *Pool.* A weighted product of the candidates (`querist.assist.combine`); the weights stay near even until
+   the labels clearly prefer one.
+4. *Match* the mean probability of each class to its share of the labels, unless every class has equally many:
+   then the labels were chosen class by class and their shares say nothing.
+5. *Refine.* One step of self-training: a linear discriminant on the main rows, from all nodes divided among
+   the classes as step 4 says; its logits are averaged over three ranks and multiplied in.
+6. *Calibrate.* Steps 3 to 5 are repeated with each fold held out (weights as chosen in step 3), and a
+   temperature is fitted to the held-out answers, which also give the accuracy to expect.
+
+The constants were fixed on other data than the reported ones (docs/assist.md).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from querist.assist import combine
+from querist.assist.calibrate import Estimate, estimated
+from querist.assist.candidates import (
+    CANDIDATES,
+    PACE,
+    RANKS,
+    SPACE,
+    Candidate,
+    Fitted,
+    Ground,
+    Named,
+    Smoothed,
+)
+from querist.assist.combine import Link, Scale
+from querist.assist.folds import stratified
+from querist.assist.heads import accuracy, discriminant, judgeable
+from querist.assist.rows import View
+from querist.collective.problem import Problem
+from querist.errors import UnknownNameError
+from querist.types import Bools, Codes, Floats
+
+Progress: TypeAlias = Callable[[float, str], None]
+
+ETA = 0.03
+"""How fast a candidate's weight falls with its held-out loss."""
+
+VOICE = {"counts": 4.0}
+"""Weights before any label is held out: the one generative model counts as much as the kindred views of the
+attributes together. Everyone else has 1."""
+
+REFINING = (25, 50, 100)
+"""Ranks of the discriminants in step 5."""
+
+SECONDS = 100.0
+"""What a plan may take by its estimate."""
+
+SAMPLE = 4000
+"""Unlabelled nodes that stand for all while a fold is held out."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a candidate did on held-out labels, and its weight in what was taken."""
+
+    name: str
+    what: str
+    accuracy: float
+    log_loss: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was taken and why; `scores` holds every candidate that was tried, the heaviest first."""
+
+    method: str
+    representation: str
+    why: tuple[str, ...]
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `label` needs of a choice. `opinions` are the calibrated (n, K) logits of each candidate."""
+
+    probabilities: Floats
+    reached: Bools
+    choice: Choice
+    estimate: Estimate
+    model: "Model"
+    opinions: Mapping[str, Floats]
+
+
+@dataclass(frozen=True)
+class Model:
+    """The fitted candidates and their weights."""
+
+    seeds: Codes
+    parts: Mapping[str, Fitted]
+    shares: Mapping[str, float]
+
+    def weights(self, nodes: Any) -> tuple[Codes, Floats] | None:
+        """The labelled rows, and how much each weighed: (m,) for one node, (nodes, m) for several.
+
+        By the heaviest part that can say (a row of its smoothing matrix); None where none can.
+        """
+        for name in sorted(self.parts, key=lambda part: -self.shares[part]):
+            found = self.parts[name].smoother(nodes)
+            if found is not None:
+                return self.seeds, found
+        return None
+
+
+@dataclass(frozen=True)
+class Task:
+    """The labels of a problem, and how they are cut.
+
+    `seeds` (m,) labelled rows, `Y` (m, K), `folds` (m,), `judged` (m,) whether a label can be held out;
+    `sample` rows that include the labelled ones, which stand in it at `places` (m,).
+    """
+
+    ground: Ground
+    seeds: Codes
+    Y: Floats
+    link: Link
+    folds: Codes
+    judged: Bools
+    sample: Codes
+    places: Codes
+
+    @property
+    def count(self) -> int:
+        """Folds."""
+        return int(self.folds.max(initial=-1)) + 1 if self.judged.any() else 0
+
+
+def choose(
+    problem: Problem,
+    *,
+    method: str = "auto",
+    seed: int = 0,
+    progress: Progress | None = None,
+    ground: Ground | None = None,
+) -> Outcome:
+    """The labels of all nodes by the method, or by the best combination of all (`auto`).
+
+    `ground` carries what earlier calls computed of the same graph.
+    """
+    show = progress or (lambda fraction, text: None)
+    ground = Ground(problem.graph) if ground is None else ground
+    link: Link = "sigmoid" if problem.multilabel else "softmax"
+    seeds = np.flatnonzero(problem.seeds)
+    Y = problem.known.indicator[seeds]
+    names, folds, skipped = plan(ground, method, Y, link)
+    task = posed(ground, seeds, Y, link, folds, seed)
+    parts, tables = consult(task, names, show)
+    show(0.9, "combining")
+    scales = {name: combine.scaled(_held_out(task, tables[name]), Y, link, task.judged) for name in names}
+    held = {name: [scales[name].of(table) for table in tables[name]] for name in names}
+    scores = _scored(task, names, {name: _held_out(task, held[name]) for name in names})
+    auto = method == "auto"
+    recipe = Recipe(
+        ground,
+        link,
+        {score.name: score.weight for score in scores},
+        match=auto and _shares_mean_something(Y),
+        main=_main(names) if auto and link == "softmax" else None,
+    )
+    opinions = {name: scales[name].of(parts[name].logits(slice(None))) for name in names}
+    L = recipe.combined(opinions, slice(None), seeds, Y)
+    scale, estimate = _calibrated(task, recipe, held)
+    P = combine.probabilities(scale.of(L), link)
+    choice = _told(names, scores, skipped, task, recipe)
+    show(1.0, "labelled")
+    return Outcome(P, reached(problem), choice, estimate, Model(seeds, parts, recipe.shares), opinions)
+
+
+def posed(ground: Ground, seeds: Codes, Y: Floats, link: Link, folds: int, seed: int) -> Task:
+    """The labels cut into folds, and the nodes that stand for all while one is held out."""
+    n = ground.graph.n_nodes
+    others = np.random.default_rng(seed).choice(n, size=min(n, SAMPLE), replace=False)
+    sample = np.union1d(seeds, others)
+    cut = stratified(Y.argmax(axis=1), folds, seed)
+    return Task(ground, seeds, Y, link, cut, judgeable(Y), sample, np.searchsorted(sample, seeds))
+
+
+def _main(names: Mapping[str, Candidate]) -> View | None:
+    """The rows that self-training works on: the first there are."""
+    return next((way.view for way in names.values() if isinstance(way, Smoothed)), None)
+
+
+# -- 1. plan ---------------------------------------------------------------------------------------
+
+
+def plan(
+    ground: Ground, method: str, Y: Floats, link: Link
+) -> tuple[dict[str, Candidate], int, tuple[str, ...]]:
+    """Which candidates, how many folds, and what was left out for time. Sets the rank of the ground."""
+    graph, (m, K) = ground.graph, Y.shape
+    folds = max(2, min(m, 5))
+    if method != "auto":
+        return {method: _named(method)}, folds, ()
+    ranks = [r for r in RANKS if 5 * (r + 20) * graph.n_nodes <= SPACE] or [RANKS[0]]
+    ground.rank = max(ranks)
+    budget = SECONDS * PACE
+    while len(ranks) > 1 and sum(_once(CANDIDATES[n], ground, K) for n in ("links", "smoothed")) > budget / 2:
+        ranks.pop()
+        ground.rank = max(ranks)
+    if any(CANDIDATES[n].cost(ground, K)[1] * folds > budget / 4 for n in ("walks",)):
+        folds = min(folds, 3)
+    taken: dict[str, Candidate] = {}
+    skipped: list[str] = []
+    for name, candidate in CANDIDATES.items():
+        if not candidate.suits(ground, link):
+            continue
+        if name == "near_links" and "links" in taken:
+            continue  # stands in where the wider one is too slow
+        once, fit = candidate.cost(ground, K)
+        needed = once + fit * (folds + 1 if isinstance(candidate, Named) or name == "walks" else 2)
+        if needed > budget and taken:
+            skipped.append(name)
+            continue
+        budget -= needed
+        taken[name] = candidate
+    if not taken:
+        taken["walks"] = CANDIDATES["walks"]
+    return taken, folds, tuple(skipped)
+
+
+def _once(candidate: Candidate, ground: Ground, classes: int) -> float:
+    return candidate.cost(ground, classes)[0] if candidate.suits(ground, "softmax") else 0.0
+
+
+def _named(method: str) -> Candidate:
+    from querist.collective.catalogue import CLASSIFIERS, NEED_ATTRIBUTES
+
+    if method in CANDIDATES:
+        return CANDIDATES[method]
+    if method not in CLASSIFIERS:
+        raise UnknownNameError.of("method", method, ["auto", *CANDIDATES, *CLASSIFIERS])
+    return Named(
+        f"{method} of querist.CLASSIFIERS", method, passes=10.0 if method in NEED_ATTRIBUTES else 1.0
+    )
+
+
+# -- 2. and 3. consult and weigh -------------------------------------------------------------------
+
+
+def consult(
+    task: Task, names: Mapping[str, Candidate], show: Progress
+) -> tuple[dict[str, Fitted], dict[str, list[Floats]]]:
+    """Each candidate fitted to all labels; and to those outside each fold, as its logits at `task.sample`."""
+    parts: dict[str, Fitted] = {}
+    tables: dict[str, list[Floats]] = {}
+    for done, (name, candidate) in enumerate(names.items()):
+        show(0.85 * done / len(names), f"trying {candidate.what}")
+        parts[name] = candidate.fit(task.ground, task.seeds, task.Y, task.link)
+        tables[name] = []
+        for fold in range(task.count):
+            kept = task.folds != fold
+            fitted = candidate.fit(task.ground, task.seeds[kept], task.Y[kept], task.link)
+            tables[name].append(fitted.logits(task.sample))
+    return parts, tables
+
+
+def _held_out(task: Task, tables: Sequence[Floats]) -> Floats:
+    """(m, K) from each fold's table the rows of the labels that it did not see."""
+    found = np.zeros(task.Y.shape)
+    for fold, table in enumerate(tables):
+        out = task.folds == fold
+        found[out] = table[task.places[out]]
+    return found
+
+
+def _scored(task: Task, names: Mapping[str, Candidate], held: Mapping[str, Floats]) -> list[Score]:
+    """Every candidate with its held-out accuracy, loss and weight, the heaviest first."""
+    own, judged = task.Y[task.judged], int(task.judged.sum())
+    losses = [combine.loss(held[name][task.judged], own, task.link) if judged else 0.0 for name in names]
+    shares = combine.weights(losses, judged, ETA) * [VOICE.get(name, 1.0) for name in names]
+    shares /= shares.sum()
+    right = [accuracy(held[name], task.Y, task.judged) if judged else float("nan") for name in names]
+    rows = zip(names.items(), right, losses, shares, strict=True)
+    scores = [
+        Score(name, way.what, a, b if judged else float("nan"), float(w)) for (name, way), a, b, w in rows
+    ]
+    return sorted(scores, key=lambda score: -score.weight)
+
+
+# -- 3. to 6. combine and calibrate ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How opinions become one: fixed by the labels as a whole, applied to all nodes and to each fold."""
+
+    ground: Ground
+    link: Link
+    shares: Mapping[str, float]
+    match: bool
+    main: View | None
+
+    def combined(self, opinions: Mapping[str, Floats], nodes: Any, own: Codes, Y: Floats) -> Floats:
+        """Logits of these nodes, of which the rows `own` are labelled `Y`."""
+        names = list(opinions)
+        L = combine.pooled(
+            [opinions[name] for name in names], np.array([self.shares[name] for name in names])
+        )
+        if self.match:
+            L = L + combine.matched(L, _class_shares(Y, self.link), self.link)
+        if self.main is None:
+            return L
+        P = combine.probabilities(L, self.link)
+        P[own] = Y
+        rows = self.ground.rows(self.main)
+        ranks = sorted({min(rank, rows.values.size) for rank in REFINING})
+        part = type(rows)(rows.left[nodes], rows.values)
+        told = [combine.log_probabilities(discriminant(part.take(rank, 0.5), P), "softmax") for rank in ranks]
+        return np.asarray(combine.log_probabilities(L, self.link) + sum(told) / len(told))
+
+
+def _calibrated(
+    task: Task, recipe: Recipe, opinions: Mapping[str, Sequence[Floats]]
+) -> tuple[Scale, Estimate]:
+    """The temperature and the estimate from the recipe with each fold held out."""
+    tables = []
+    for fold in range(task.count):
+        kept = task.folds != fold
+        told = {name: opinions[name][fold] for name in opinions}
+        tables.append(recipe.combined(told, task.sample, task.places[kept], task.Y[kept]))
+    held, judged = _held_out(task, tables), task.judged
+    scale = combine.scaled(held, task.Y, task.link, judged)
+    P = combine.probabilities(scale.of(held), task.link)[judged]
+    best = P.argmax(axis=1)
+    rows = np.arange(len(P))
+    correct = task.Y[judged][rows, best] > 0
+    alone = int((~judged).sum())
+    return scale, estimated(P[rows, best], correct, task.count, 1 / scale.steepness, alone)
+
+
+def _class_shares(Y: Floats, link: Link) -> Floats:
+    total = Y.sum(axis=0)
+    return np.asarray(total / total.sum() if link == "softmax" else total / len(Y))
+
+
+def _shares_mean_something(Y: Floats) -> bool:
+    """Equally many labels of every class were hardly drawn at random."""
+    total = Y.sum(axis=0)
+    return bool(total.max() - total.min() > 1)
+
+
+def reached(problem: Problem) -> Bools:
+    """(n,) whether a label comes to a node along edges or shared attributes."""
+    from querist.collective.reach import reach
+
+    graph = problem.graph
+    if graph.attributes is not None and graph.attributes.nnz:
+        return reach(graph.attributes, problem.seeds, graph.components)
+    return np.asarray(np.isin(graph.components, graph.components[problem.seeds]))
+
+
+# -- in words --------------------------------------------------------------------------------------------
+
+
+def _told(
+    names: Mapping[str, Candidate],
+    scores: Sequence[Score],
+    skipped: Sequence[str],
+    task: Task,
+    recipe: Recipe,
+) -> Choice:
+    views = [name for name in names if name in CANDIDATES]
+    words = any(name not in ("links", "near_links", "walks") for name in views)
+    representation = "attributes and links" if words else "links"
+    if len(names) == 1:
+        (only,) = names
+        return Choice(only, representation, (f"{only}, as asked for.",), tuple(scores))
+    heavy = [score for score in scores if score.weight >= 0.5 / len(scores)]
+    leader = max(scores, key=lambda score: -score.log_loss) if task.count else scores[0]
+    why = [f"{len(scores)} methods were tried on {'attributes and links' if words else 'links alone'}."]
+    if task.count:
+        why.append(
+            f"Best on held-out labels: {leader.what} ({leader.name}), accuracy {leader.accuracy:.3f}, "
+            f"log-loss {leader.log_loss:.3f} ({task.count}-fold cross-validation, {len(task.seeds)} labels)."
+        )
+        why.append(
+            f"{len(heavy)} of them carry the answer, as a product weighted by held-out log-loss: "
+            + ", ".join(f"{score.name} {score.weight:.2f}" for score in heavy)
+            + "."
+        )
+    else:
+        why.append("No label could be held out, so all methods weigh the same.")
+    if recipe.match:
+        why.append("The classes' shares were matched to those of the labels.")
+    if recipe.main is not None:
+        why.append("One step of self-training on all nodes refined the result.")
+    if skipped:
+        why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")
+    return Choice(
+        "combination of " + ", ".join(s.name for s in heavy), representation, tuple(why), tuple(scores)
+    )

@@ -1,0 +1,137 @@
+"""Opinions as logits: how they are scaled, judged, pooled and matched to the shares of the classes.
+
+A table of logits (n, K) means probabilities through its *link*: "softmax" with one label a node, "sigmoid"
+with several, where every class is a question of its own.
+
+- `scaled(L, Y)` fits `a L` (softmax) or `a L + b` (sigmoid) to held-out labels by log-loss: a temperature.
+- `pooled` is the log-linear pool `sum_j w_j L_j`: a product of experts. The weights fall with the held-out
+  loss of an expert, `w_j ~ exp(-eta m (loss_j - least))` with m judged labels. `eta = 1` would be Bayes'
+  rule for exact likelihoods. Held-out losses from few labels are noisy, experts are alike, and an average
+  of many is better than any one of them, so `eta` is far smaller: the weights stay near even until the
+  labels clearly say otherwise.
+- `matched` adds a constant a class so that the mean probability of each class is its share of the labels.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from querist.types import Bools, Floats
+
+Link: TypeAlias = Literal["softmax", "sigmoid"]
+
+TINY = 1e-12
+STEEPEST, FLATTEST = 60.0, 0.02
+
+
+class Scale(NamedTuple):
+    """`steepness L + shift`."""
+
+    steepness: float
+    shift: float = 0.0
+
+    def of(self, L: Floats) -> Floats:
+        """Scaled logits."""
+        return self.steepness * L + self.shift
+
+
+def log_probabilities(L: Floats, link: Link) -> Floats:
+    """(n, K) logarithms of the probabilities that logits mean."""
+    if link == "sigmoid":
+        return np.asarray(-np.logaddexp(0.0, -L))
+    top = L.max(axis=1, keepdims=True)
+    return np.asarray(L - top - np.log(np.exp(L - top).sum(axis=1, keepdims=True)))
+
+
+def probabilities(L: Floats, link: Link) -> Floats:
+    """(n, K)."""
+    return np.asarray(np.exp(log_probabilities(L, link)))
+
+
+def logits(P: Floats, link: Link, floor: float = 1e-6) -> Floats:
+    """Logits of probabilities; none is taken to be nearer to 0 (or 1) than `floor`."""
+    kept = np.clip(P, floor, 1.0 if link == "softmax" else 1 - floor)
+    return np.asarray(np.log(kept) if link == "softmax" else np.log(kept) - np.log1p(-kept))
+
+
+def loss(L: Floats, Y: Floats, link: Link) -> float:
+    """The mean log-loss of 0/1 labels (m, K): a sum over the classes in the sigmoid link.
+
+    >>> round(loss(np.zeros((1, 4)), np.eye(4)[:1], "softmax"), 4)  # log 4
+    1.3863
+    """
+    told = log_probabilities(L, link)
+    if link == "softmax":
+        return float(-np.mean(np.sum(Y * told, axis=1) / np.maximum(Y.sum(axis=1), 1)))
+    return float(-np.mean(np.sum(Y * told + (1 - Y) * (told - L), axis=1)))
+
+
+def scaled(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
+    """The temperature, and with several labels a node the shift, that fit held-out logits to their labels.
+
+    Two pseudo-labels, one right and one wrong, keep the steepness of few or faultless labels finite.
+    """
+    from scipy.optimize import minimize_scalar
+
+    L, Y = (L, Y) if judged is None else (L[judged], Y[judged])
+    if not len(L):
+        return Scale(1.0)
+    spread = float(np.std(L)) or 1.0
+
+    def shift(a: float) -> float:
+        return _level(a * L, float(Y.mean())) if link == "sigmoid" else 0.0
+
+    def cost(log_a: float) -> float:
+        a = np.exp(log_a) / spread
+        told = loss(a * L + shift(a), Y, link) * len(L)
+        # A wrong and a right answer at the typical margin.
+        return told + float(np.logaddexp(0, np.exp(log_a)) + np.logaddexp(0, -np.exp(log_a)))
+
+    found = minimize_scalar(cost, bounds=(np.log(FLATTEST), np.log(STEEPEST)), method="bounded")
+    a = float(np.exp(found.x) / spread)
+    return Scale(a, shift(a))
+
+
+def _level(L: Floats, share: float, steps: int = 40) -> float:
+    """The shift at which the mean of `sigmoid(L + shift)` is `share`, by bisection."""
+    low, high = -float(np.max(L)) - 40, -float(np.min(L)) + 40
+    for _ in range(steps):
+        middle = (low + high) / 2
+        if np.mean(np.exp(-np.logaddexp(0.0, -(L + middle)))) < share:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def weights(losses: Sequence[float], judged: int, eta: float) -> Floats:
+    """(J,) weights of experts from their held-out losses, summing to one.
+
+    >>> weights([0.5, 0.5, 1.5], judged=20, eta=0.1).round(3).tolist()
+    [0.468, 0.468, 0.063]
+    """
+    behind = np.asarray(losses) - np.min(losses)
+    w = np.exp(-eta * judged * behind)
+    return np.asarray(w / w.sum())
+
+
+def pooled(opinions: Sequence[Floats], w: Floats) -> Floats:
+    """`sum_j w_j L_j`."""
+    total = w[0] * opinions[0]
+    for share, L in zip(w[1:], opinions[1:], strict=True):
+        total = total + share * L
+    return np.asarray(total)
+
+
+def matched(L: Floats, shares: Floats, link: Link, steps: int = 30) -> Floats:
+    """(K,) what to add to the logits so that the classes' mean probabilities come to `shares` (K,)."""
+    shift = np.zeros(L.shape[1])
+    goal = np.log(np.maximum(shares, TINY))
+    if link == "sigmoid":
+        goal -= np.log(np.maximum(1 - shares, TINY))
+    for _ in range(steps):
+        now = np.clip(probabilities(L + shift, link).mean(axis=0), TINY, 1 - TINY)
+        here = np.log(now) if link == "softmax" else np.log(now) - np.log1p(-now)
+        shift += 0.5 * np.clip(goal - here, -4, 4)
+    return shift

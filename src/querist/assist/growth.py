@@ -1,0 +1,176 @@
+"""A graph that grows: new edges and nodes joined to it, and an embedding that keeps up.
+
+Old nodes keep their rows; new ones follow in the order of their ids. An edge that is given again keeps the
+largest weight, as everywhere (graph/entries.py).
+
+An embedding is extended to the new nodes (embedding/extend.py), which costs nothing, and is then as good as
+its columns still span what the Laplacian L of the graph leaves in place. With V the extended eigenvectors,
+made orthonormal, and U an orthonormal basis of `(I - L/c)^20 V`, c no less than the largest eigenvalue,
+
+    drift = 1 - |V'U|_F^2 / k,
+
+0 while V is invariant; smoothing takes out of V what does not belong there. It is a lower bound in practice:
+what takes more than 20 steps to show, such as two eigenvectors that changed places at the cut, is not seen.
+Above a limit the embedding is refreshed from where it stands or, where its rows are diffused attributes, made
+anew; for those the drift is the share of the weight that is new.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.embedding import Embedding, embed
+from querist.embedding.extend import _edges_of
+from querist.errors import InputError
+from querist.graph import Graph, as_graph
+from querist.graph.entries import Found, merge, some
+from querist.labels import UNLABELLED, class_order
+from querist.operator import Operator
+from querist.types import Codes, Floats, Sparse
+
+STEPS = 20
+LIMIT = 0.03
+"""Drift up to which extended rows are kept."""
+
+
+def join(graph: Graph, edges: Any, nodes: Mapping[Hashable, Any] | Iterable[Hashable] | None = None) -> Graph:
+    """The graph with these edges too.
+
+    Parameters
+    ----------
+    graph : as it was; its labels and attributes stay
+    edges : whatever `as_graph` takes. Ids that the graph knows are its nodes (7 in a file is also "7"),
+        others are new. A matrix or edge array names nodes by row number
+    nodes : new nodes, whether they have an edge or not; a dict gives their attributes, a row each. A new
+        node without any has zeros
+
+    >>> small = as_graph([("a", "b"), ("b", "c")])
+    >>> larger = join(small, [("c", "e"), ("e", "d")])
+    >>> larger.nodes, larger.n_edges
+    (('a', 'b', 'c', 'd', 'e'), 4)
+    """
+    more = as_graph(edges)
+    old, new = graph.nodes, more.nodes
+    assert old is not None
+    assert new is not None
+    known = as_known(new, graph)
+    rows_given: Mapping[Hashable, Any] = nodes if isinstance(nodes, Mapping) else {}
+    named = list(nodes) if nodes is not None else []
+    fresh = class_order(v for v in (*known, *named) if v not in graph.row_of)
+    ids = (*old, *fresh)
+    row = {**graph.row_of, **{v: len(old) + k for k, v in enumerate(fresh)}}
+    place = np.fromiter((row[v] for v in known), np.int64, len(known))
+    before, after = sp.triu(graph.adjacency, format="coo"), sp.triu(more.adjacency, format="coo")
+    adjacency, repairs = merge(
+        Found(
+            np.concatenate([before.row, place[after.row]]).astype(np.int64),
+            np.concatenate([before.col, place[after.col]]).astype(np.int64),
+            len(ids),
+            np.concatenate([before.data, after.data]),
+            directed=False,
+        )
+    )
+    added = adjacency.nnz // 2 - graph.n_edges
+    said = f"{some(added, 'edge')} and {some(len(fresh), 'node')} joined"
+    again = tuple(
+        note.replace("duplicate edge", "edge given again") for note in repairs if "duplicate" in note
+    )
+    return replace(
+        graph,
+        adjacency=adjacency,
+        nodes=ids,
+        attributes=_grown_attributes(graph.attributes, fresh, rows_given),
+        codes=None if graph.codes is None else _padded(graph.codes, len(fresh)),
+        label_matrix=None if graph.label_matrix is None else _below(graph.label_matrix, len(fresh)),
+        notes=(*graph.notes, said, *again),
+    )
+
+
+def as_known(ids: Sequence[Hashable], graph: Graph) -> list[Hashable]:
+    """The ids as the graph has them, where it has them: digits in one file are text in another."""
+    if all(v in graph.row_of for v in ids):
+        return list(ids)
+    first = next(iter(graph.row_of))
+    if isinstance(first, str):
+        return [v if v in graph.row_of or not isinstance(v, int) else str(v) for v in ids]
+    by_text = {str(v): v for v in graph.row_of}
+    return [v if v in graph.row_of else by_text.get(str(v), v) for v in ids]
+
+
+def _padded(codes: Codes, count: int) -> Codes:
+    return np.concatenate([codes, np.full(count, UNLABELLED, dtype=np.int64)])
+
+
+def _below(matrix: Sparse, count: int) -> Sparse:
+    return sp.csr_array(sp.vstack([matrix, sp.csr_array((count, matrix.shape[1]))], format="csr"))
+
+
+def _grown_attributes(
+    attributes: Sparse | None, fresh: Sequence[Hashable], given: Mapping[Hashable, Any]
+) -> Sparse | None:
+    if attributes is None:
+        if given:
+            raise InputError("attributes for new nodes, but the graph has none; leave them out")
+        return None
+    width = attributes.shape[1]
+    rows = np.zeros((len(fresh), width)) if given else None
+    if rows is None:
+        return _below(attributes, len(fresh))
+    for k, node in enumerate(fresh):
+        if node in given:
+            values = np.asarray(given[node], dtype=np.float64).ravel()
+            if values.size != width:
+                raise InputError(f"node {node!r}: {values.size} attributes where the graph has {width}")
+            rows[k] = values
+    return sp.csr_array(sp.vstack([attributes, sp.csr_array(rows)], format="csr"))
+
+
+# -- an embedding that keeps up ---------------------------------------------------------------------------
+
+
+def keep_up(embedding: Embedding, graph: Graph, *, limit: float = LIMIT, **options: Any) -> Embedding:
+    """Rows for a graph whose first nodes are those of the embedding: extended, or refreshed beyond the limit.
+
+    `options` go to `embed` where the rows must be made anew.
+    """
+    grown = embedding.extend(_edges_of(graph, embedding.n_nodes))
+    turned = drift(grown, graph)
+    if turned <= limit:
+        return replace(grown, drift=turned)
+    if embedding.kind == "spectral":
+        return embedding.refresh(graph)
+    note = f"made anew after a drift of {turned:.1%}"
+    found = embed(graph, embedding.rank, kind=embedding.kind, normalised=embedding.normalised, **options)  # type: ignore[arg-type]
+    return replace(found, drift=turned, notes=(*found.notes, note))
+
+
+def drift(embedding: Embedding, graph: Graph) -> float:
+    """How far the columns of an embedding, made or extended, are from those of this graph: 0 to 1."""
+    k = embedding.layout[0] if embedding.layout else 0
+    if k == 0:
+        return _new_weight(embedding, graph)
+    V = np.linalg.qr(_orthogonal_to_constants(embedding, graph, k))[0]
+    L = Operator.laplacian(graph.adjacency, normalised=embedding.normalised)
+    top = 2.0 if embedding.normalised else 2 * float(graph.degrees.max())
+    now, other = V, np.empty_like(V)
+    for step in range(STEPS):
+        L.combine(now, other, scale=-1 / top, shift=1.0)
+        now, other = other, np.empty_like(V) if step == 0 else now
+    U = np.linalg.qr(now)[0]
+    return float(np.clip(1 - np.linalg.norm(V.T @ U) ** 2 / k, 0.0, 1.0))
+
+
+def _orthogonal_to_constants(embedding: Embedding, graph: Graph, k: int) -> Floats:
+    V = embedding.rows[:, :k] / np.maximum(np.linalg.norm(embedding.rows[:, :k], axis=0), 1e-300)
+    null = np.sqrt(graph.degrees) if embedding.normalised else np.ones(graph.n_nodes)
+    null = null / np.linalg.norm(null)
+    return np.asarray(V - np.outer(null, null @ V))
+
+
+def _new_weight(embedding: Embedding, graph: Graph) -> float:
+    """The share of the weight in the graph that came after the rows were made."""
+    known = float(embedding.degrees[: graph.n_nodes].sum())
+    return float(np.clip(1 - known / max(float(graph.degrees.sum()), 1e-300), 0.0, 1.0))

@@ -1,0 +1,116 @@
+"""What a campaign of questions is about: fixed when it begins, written first into its journal.
+
+A journal answers for one graph, one set of classes and one way of choosing. Resuming with anything else would
+replay answers into a state they were not given in, so it is refused, with what differs.
+"""
+
+import hashlib
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from querist.assist.model import RULES
+from querist.errors import InputError, UnknownNameError
+from querist.graph import Graph
+from querist.labels import plain
+from querist.types import Sparse
+
+CHOOSE = ("pool", "stream", "random")
+
+
+@dataclass(frozen=True)
+class Specification:
+    """The fixed part of a campaign.
+
+    Parameters
+    ----------
+    graph : digest of nodes, edges and attributes; nodes, edges : how many, for messages
+    classes : what an answer may be, in the order of their codes
+    choose : "pool", "stream" or "random"
+    rule : of the pool, one of `model.RULES`; algorithm : of the stream, one of `querist.ALGORITHMS`
+    seed : of everything random; audit : how many questions are a random sample
+    """
+
+    graph: str
+    nodes: int
+    edges: int
+    classes: tuple[Any, ...]
+    choose: str = "pool"
+    rule: str = "ambiguity"
+    algorithm: str = "msg"
+    seed: int = 0
+    audit: int = 0
+
+    def __post_init__(self) -> None:
+        if self.choose not in CHOOSE:
+            raise UnknownNameError.of("way to choose", self.choose, CHOOSE)
+        if self.rule not in RULES:
+            raise UnknownNameError.of("rule", self.rule, RULES)
+        if self.choose == "stream":
+            from querist.online.catalogue import ALGORITHMS
+
+            if self.algorithm not in ALGORITHMS:
+                raise UnknownNameError.of("algorithm", self.algorithm, ALGORITHMS)
+        if not 0 <= self.audit <= self.nodes:
+            raise InputError(f"audit {self.audit}; it must lie between 0 and the {self.nodes:,} nodes")
+
+    def body(self) -> dict[str, Any]:
+        """As the journal keeps it."""
+        return {**asdict(self), "classes": list(self.classes)}
+
+    @staticmethod
+    def of(body: Mapping[str, Any]) -> "Specification":
+        """From the journal."""
+        known = {field.name for field in fields(Specification)}
+        given = {name: value for name, value in body.items() if name in known}
+        return Specification(**{**given, "classes": tuple(given["classes"])})
+
+    def check_same(self, kept: "Specification", where: str) -> None:
+        """Refuse a journal that is about something else."""
+        if kept.graph != self.graph:
+            raise InputError(
+                f"{where}: it was begun with another graph ({kept.nodes:,} nodes, {kept.edges:,} edges; now "
+                f"{self.nodes:,} and {self.edges:,}, or other ids, weights or attributes). Give the files it "
+                "was begun with, or another journal"
+            )
+        for field in fields(self):
+            then, now = getattr(kept, field.name), getattr(self, field.name)
+            if then != now:
+                raise InputError(
+                    f"{where}: it was begun with {field.name} {_words(then)}, now it is {_words(now)}; give "
+                    "the same, or another journal"
+                )
+
+
+def checked_classes(classes: Any) -> tuple[Hashable, ...]:
+    """Two classes or more, each once, of a kind that a journal can keep."""
+    names = tuple(plain(name) for name in classes)
+    if len(names) < 2:
+        raise InputError(f"classes {names!r}; name at least 2")
+    if len(set(names)) != len(names):
+        raise InputError(f"classes {names!r} name a class twice; name each once")
+    odd = next((name for name in names if not isinstance(name, str | int | float)), None)
+    if odd is not None:
+        raise InputError(f"class {odd!r} is {type(odd).__name__}; a journal keeps strings and numbers")
+    return names
+
+
+def digest(graph: Graph) -> str:
+    """SHA-256 of all that a campaign depends on: ids, edges with their weights, attributes."""
+    total = hashlib.sha256("\n".join(f"{type(v).__name__} {v}" for v in graph.nodes or ()).encode())
+    for matrix in (graph.adjacency, graph.attributes):
+        if matrix is not None:
+            _feed(total, matrix)
+    return total.hexdigest()
+
+
+def _feed(total: Any, matrix: Sparse) -> None:
+    total.update(repr(matrix.shape).encode())
+    for part, kind in ((matrix.indptr, np.int64), (matrix.indices, np.int64), (matrix.data, np.float64)):
+        total.update(np.ascontiguousarray(part, dtype=kind).data)
+
+
+def _words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else repr(value)

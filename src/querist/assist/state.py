@@ -1,0 +1,145 @@
+"""Everything that follows from the events of a campaign: turns, model, chooser, the graph as it is now.
+
+Nothing here is kept anywhere else, and nothing here is random but by the seed: the same events give the same
+state. An undo gives the state as if the answer had never been there.
+"""
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from querist.assist.arrivals import Arrival, joined
+from querist.assist.choosers import Chooser, Pick, chooser_of
+from querist.assist.growth import keep_up
+from querist.assist.model import Model
+from querist.assist.specification import Specification
+from querist.assist.turns import Turn, apply
+from querist.embedding import Embedding
+from querist.graph import Graph
+from querist.journal import Event
+from querist.types import Bools
+
+REMEMBERED = 32
+"""Models kept to take back as many answers at once; beyond them the answers are learned anew."""
+
+
+class State:
+    """What is known after some events.
+
+    The nodes are put into a random order once. Its first `audit` nodes are the audit; the others, and nodes
+    that arrive later, are those that a chooser may ask about.
+    """
+
+    def __init__(self, specification: Specification, graph: Graph, rows: Embedding) -> None:
+        self.specification, self.graph, self.rows = specification, graph, rows
+        order = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
+        self.audit_rows: list[int] = order[: specification.audit]
+        self.order: list[int] = order[specification.audit :]
+        self.turns: list[Turn] = []
+        self.model: Model
+        self.chooser: Chooser
+        self._past: deque[Model] = deque(maxlen=REMEMBERED)
+        self._learn_anew()
+
+    # -- events ------------------------------------------------------------------
+
+    def apply(self, event: Event, after: Model | None = None) -> None:
+        """One event more. `after` is the model that an answer gives, where it was worked out before."""
+        if event.kind == "growth":
+            self._grow(Arrival.of(event.body))
+            return
+        apply(self.turns, event)
+        if event.kind == "question":
+            self.chooser.asked(self.turns[-1])
+        elif event.kind == "undo":
+            if self._past and self.chooser.foresees:
+                self.model = self._past.pop()
+            else:
+                self._learn_anew()
+        elif event.kind in ("answer", "skip", "unsure"):
+            self._past.append(self.model)
+            self._learn(self.turns[-1], after)
+
+    def _learn(self, turn: Turn, after: Model | None = None) -> None:
+        self.chooser.closed(turn)
+        if after is not None:
+            self.model = after
+        elif turn.outcome == "answer" and not turn.audit:
+            self.model = self.model.learn(turn.row, turn.code)
+
+    def _learn_anew(self) -> None:
+        self._past.clear()
+        self.model = Model.start(self.rows, len(self.specification.classes))
+        self.chooser = chooser_of(self.specification, self.model, self.order)
+        for turn in self.turns:
+            self.chooser.asked(turn)
+            if turn.outcome is not None:
+                self._learn(turn)
+
+    def _grow(self, came: Arrival) -> None:
+        before = self.graph.n_nodes
+        self.graph = joined(self.graph, came)
+        self.rows = keep_up(self.rows, self.graph, weighting="tfidf")
+        draw = np.random.default_rng([self.specification.seed, before])
+        self.order = [*self.order, *(before + draw.permutation(len(came.nodes))).tolist()]
+        self._learn_anew()
+
+    # -- what is known -------------------------------------------------------------
+
+    @property
+    def open(self) -> Turn | None:
+        """The turn whose question waits for an answer."""
+        return self.turns[-1] if self.turns and self.turns[-1].outcome is None else None
+
+    @property
+    def asked(self) -> int:
+        """Questions spent of the budget."""
+        return sum(turn.counted for turn in self.turns)
+
+    @property
+    def unaudited(self) -> list[int]:
+        """Nodes of the audit that no question was put about, in order."""
+        put = {turn.row for turn in self.turns}
+        return [row for row in self.audit_rows if row not in put]
+
+    @property
+    def free(self) -> Bools:
+        """(n,) the nodes that a chooser may ask about now."""
+        free = np.ones(self.graph.n_nodes, dtype=np.bool_)
+        free[self.audit_rows] = False
+        free[[turn.row for turn in self.turns]] = False
+        return free
+
+    def answers(self, audit: bool | None = None) -> dict[int, int]:
+        """Class code by row, of all answers or of those in the audit, or not in it."""
+        return {
+            turn.row: turn.code
+            for turn in self.turns
+            if turn.outcome == "answer" and (audit is None or turn.audit == audit)
+        }
+
+    # -- what comes next -------------------------------------------------------------
+
+    def pick(self) -> Pick | None:
+        """The next question of the chooser."""
+        return self.chooser.pick(self.model, self.free)
+
+    def foreseen(self, code: int) -> tuple[Model, Pick | None]:
+        """The model and the next question if the open one were answered with this class; -1: with none."""
+        turn = self.open
+        assert turn is not None
+        model = self.model if code < 0 or turn.audit else self.model.learn(turn.row, code)
+        return model, self.chooser.pick(model, self.free)
+
+    def about(self, row: int) -> dict[str, Any]:
+        """What the model thinks of a node: the two likeliest classes with their probabilities."""
+        p = self.model.beliefs[row]
+        first, second = np.argsort(-p, kind="stable")[:2].tolist()
+        reached = bool(self.model.reached[row])
+        return {
+            "guess": first if reached else None,
+            "probability": float(p[first]) if reached else None,
+            "second": second if reached else None,
+            "second_probability": float(p[second]) if reached else None,
+        }

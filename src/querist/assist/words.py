@@ -1,0 +1,68 @@
+"""Texts to counts of words, by Arrow's compiled kernels: a million texts are no Python loop."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.types import Codes, Sparse
+
+_BLOCK = 100_000
+"""Texts that are split at a time: what lies between them is lists of strings, which are large."""
+
+
+def words_of(texts: Any) -> Iterator[tuple[Any, Codes]]:
+    """A block of texts at a time: its words of two characters or more, lower case, and the row of each.
+
+    >>> import pyarrow as pa
+    >>> for words, rows in words_of(pa.array(["The cat, a CAT", None, "x!"])):
+    ...     print(words.to_pylist(), rows.tolist())
+    ['the', 'cat', 'cat'] [0, 0, 0]
+    """
+    import pyarrow.compute as pc
+
+    for first in range(0, len(texts), _BLOCK):
+        block = pc.utf8_lower(texts.slice(first, _BLOCK))
+        yield from items_of(pc.split_pattern_regex(block, r"[^\p{L}\p{N}]+"), first, least=2)
+
+
+def items_of(lists: Any, first: int = 0, least: int = 1) -> Iterator[tuple[Any, Codes]]:
+    """The strings in a column of lists that have `least` characters or more, and the row of each."""
+    import pyarrow.compute as pc
+
+    items, rows = pc.list_flatten(lists), pc.list_parent_indices(lists)
+    long = pc.greater_equal(pc.utf8_length(items), least)
+    yield items.filter(long), np.asarray(rows.filter(long), dtype=np.int64) + first
+
+
+def counted(
+    blocks: Any, n: int, *, least: int, most: float, largest: int | None = None
+) -> tuple[Sparse, list[str]]:
+    """(n, w) how often each word occurs in each row, and the words in order.
+
+    Words in fewer than `least` rows or in more than `most` are dropped; of the others the `largest` in most
+    rows are kept.
+
+    >>> import pyarrow as pa
+    >>> blocks = words_of(pa.array(["tea for two", "two for tea tea", "me for you"]))
+    >>> matrix, words = counted(blocks, 3, least=2, most=2)
+    >>> words, matrix.toarray().tolist()
+    (['tea', 'two'], [[1.0, 1.0], [2.0, 1.0], [0.0, 0.0]])
+    """
+    import pyarrow as pa
+
+    pairs = [(items.cast(pa.string()).dictionary_encode(), rows) for items, rows in blocks]
+    if not pairs:
+        return sp.csr_array((n, 0)), []
+    words = pa.chunked_array([items for items, _ in pairs]).unify_dictionaries()
+    names = words.chunk(0).dictionary.to_pylist()
+    codes = np.concatenate([np.asarray(chunk.indices, dtype=np.int64) for chunk in words.chunks])
+    rows = np.concatenate([rows for _, rows in pairs])
+    matrix = sp.csr_array((np.ones(codes.size), (rows, codes)), shape=(n, len(names)))
+    occurs = np.bincount(matrix.indices, minlength=len(names))
+    kept = np.flatnonzero((occurs >= least) & (occurs <= most))
+    if largest is not None and kept.size > largest:
+        kept = kept[np.argsort(-occurs[kept], kind="stable")[:largest]]
+    kept = np.array(sorted(kept.tolist(), key=names.__getitem__), dtype=np.int64)
+    return sp.csr_array(matrix[:, kept]), [names[k] for k in kept]

@@ -1,0 +1,203 @@
+"""`querist label`: a label for every node of your own graph, from a file of some."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from querist.cli import options
+from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.stages import Stages
+
+if TYPE_CHECKING:
+    from querist.assist.influence import Influences
+    from querist.assist.labelling import Labelling
+    from querist.assist.reading import Source
+    from querist.assist.seeds import Seeds
+
+Edges = Annotated[
+    str,
+    typer.Argument(
+        metavar="EDGES",
+        help="Edges: .csv, .tsv, .parquet, .npz or .graphml, text also as .gz; - is the standard input.",
+    ),
+]
+Nodes = Annotated[
+    Path | None, typer.Option(help="Table of nodes; its numbers, categories and texts become attributes.")
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(help="Table of known labels: node, label. Without it, those that the nodes or edges hold."),
+]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the labels go: .csv, .tsv, .parquet.")
+]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also write an HTML page on what was found.")
+]
+Method = Annotated[
+    str, typer.Option(metavar="NAME", help="auto chooses by cross-validation; or a method by its name.")
+]
+Several = Annotated[bool, typer.Option("--multi-label", help="A node may have several labels, a row each.")]
+Column = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column of LABELS that holds the labels.")
+]
+Extend = Annotated[
+    list[str] | None,
+    typer.Option(metavar="EDGES2", help="Further edges to join, perhaps to new nodes; may be given again."),
+]
+
+WORTH = {"reading": 1.0, "labelling": 8.0, "influences": 2.0, "writing": 0.4, "report": 0.8}
+"""About how long the stages take, compared with each other."""
+BYTES_A_SECOND, ROWS_A_SECOND = 8e6, 3e5
+
+
+def label(
+    edges: Edges,
+    out: Out,
+    labels: Labels = None,
+    nodes: Nodes = None,
+    method: Method = "auto",
+    multi_label: Several = False,
+    report: Report = None,
+    extend: Extend = None,
+    label_column: Column = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Label every node of your own graph from the labels of some.
+
+    Writes one row a node: node, label, probability, runner_up, reached, influences (the three labelled nodes
+    that weighed most). Probabilities are calibrated on labels that were held out, and the accuracy to expect
+    is estimated from them. A node that no label reaches is left without a label.
+    """
+    from querist.assist import label as label_graph
+    from querist.assist.influence import influences
+    from querist.assist.output import check_place, columns_of, save
+    from querist.assist.page import check_report, write_report
+
+    place, page = check_place(out), None if report is None else check_report(report)
+    worth = {stage: share for stage, share in WORTH.items() if stage != "report" or page is not None}
+    with progress() as meter, Stages(meter, "label", worth).ticking() as show:
+        seconds = _size(edges, nodes, *(extend or ())) / BYTES_A_SECOND
+        show.lasting("reading", f"reading {edges}", seconds)
+        source, known = _read(edges, nodes, labels, extend or [], multi_label, label_column)
+        found = label_graph(
+            source.graph,
+            known.labels,
+            method=method,
+            multi_label=multi_label,
+            seed=seed,
+            progress=lambda fraction, text: show("labelling", fraction, text),
+        )
+        who = influences(found, lambda fraction, text: show("influences", fraction, text))
+        show.lasting("writing", f"writing {place.name}", found.graph.n_nodes / ROWS_A_SECOND)
+        save(columns_of(found, who, text=place.suffix.lower() != ".parquet"), place)
+        if page is not None:
+            write_report(
+                found,
+                who,
+                page,
+                notes=(source.graph.describe(), *source.notes, *known.notes),
+                command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
+                progress=lambda fraction, text: show("report", fraction, text),
+            )
+    if as_json:
+        print_json({**_numbers(found, who, source, known), "out": str(place), "report": page and str(page)})
+    else:
+        _print(found, who, source, known)
+        print_line(f"{place}: {found.graph.n_nodes:,} rows")
+        if page is not None:
+            print_line(f"{page}: the report")
+
+
+def _read(
+    edges: str,
+    nodes: Path | None,
+    labels: Path | None,
+    extend: list[str],
+    multi_label: bool,
+    column: str | None,
+) -> "tuple[Source, Seeds]":
+    from dataclasses import replace
+
+    from querist.assist.growth import join
+    from querist.assist.reading import read_source
+    from querist.assist.seeds import Seeds, read_seeds
+    from querist.errors import InputError
+    from querist.labels import class_order
+
+    source = read_source(edges, nodes)
+    for more in extend:
+        source = replace(source, graph=join(source.graph, Path(more).expanduser() if more != "-" else more))
+    if labels is not None:
+        return source, read_seeds(labels, source.graph, multi_label=multi_label, label=column)
+    if not source.labels:
+        raise InputError("no labels: give --labels a table with the columns node and label")
+    sets = [own if isinstance(own, set) else {own} for own in source.labels.values()]
+    classes = class_order(value for own in sets for value in own)
+    return source, Seeds(source.labels, classes, (f"{len(source.labels):,} labels of the nodes themselves",))
+
+
+def _size(*files: Any) -> float:
+    paths = [Path(str(file)).expanduser() for file in files if file is not None]
+    packed = {True: 4.0, False: 1.0}
+    return sum(packed[p.suffix == ".gz"] * p.stat().st_size for p in paths if p.is_file())
+
+
+# -- what was found -----------------------------------------------------------
+
+
+def _numbers(found: "Labelling", who: "Influences", source: "Source", known: "Seeds") -> dict[str, Any]:
+    from querist.assist.page import class_sizes
+
+    graph, estimate = found.graph, found.estimate
+    return {
+        "graph": graph.name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
+        "notes": [*graph.notes, *source.notes, *known.notes],
+        "labelled": int(found.labelled.sum()),
+        "reached": int(found.reached.sum()),
+        "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
+        "method": found.choice.method,
+        "representation": found.choice.representation,
+        "why": list(found.choice.why),
+        "scores": [
+            {"name": s.name, "accuracy": s.accuracy, "log_loss": s.log_loss, "weight": s.weight}
+            for s in found.choice.scores
+        ],
+        "accuracy": {
+            "expected": float(estimate.accuracy),
+            "low": float(estimate.low),
+            "high": float(estimate.high),
+            "how": estimate.how,
+        },
+        "influences": who.how,
+    }
+
+
+def _print(found: "Labelling", who: "Influences", source: "Source", known: "Seeds") -> None:
+    from querist.assist.page import class_sizes
+
+    print_line(source.graph.describe())
+    for note in (*source.notes, *known.notes):
+        print_line(f"  {note}")
+    print_line("")
+    for sentence in found.choice.why:
+        print_line(sentence)
+    print_line(f"Expected accuracy {found.estimate}: {found.estimate.how}")
+    print_line(f"Influences: {who.how}\n")
+    sizes, seeds = class_sizes(found), found.seeds
+    given = seeds.sum(axis=0) if found.multi_label else [int((seeds == k).sum()) for k in range(sizes.size)]
+    order = sorted(range(sizes.size), key=lambda k: -sizes[k])
+    rows = [(str(found.classes[k]), f"{given[k]:,}", f"{sizes[k]:,}") for k in order[:20]]
+    print_table(("class", "given", "nodes"), rows)
+    if sizes.size > 20:
+        print_line(f"and {sizes.size - 20} smaller classes")
+    lost = int((~found.reached).sum())
+    if lost:
+        print_line(f"{lost:,} nodes are not reached by any label and have none")

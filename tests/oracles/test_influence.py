@@ -1,0 +1,156 @@
+"""Who weighed most, against dense algebra: every smoothing row in full, sorted by hand."""
+
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from querist.assist import influence
+from querist.assist.influence import by_pagerank, influences, of_rows
+from querist.assist.spread import insert, largest
+from querist.types import Codes, Floats, Sparse
+
+
+def dense_pagerank(S: Sparse, seeds: Codes, damping: float = 0.85) -> Floats:
+    """(n, m) `W = (1 - damping) (I - damping D^-1 S)^-1 E`."""
+    A = abs(S.toarray())
+    degrees = A.sum(axis=1)
+    walk = A / np.where(degrees > 0, degrees, 1.0)[:, None]
+    n = A.shape[0]
+    return np.linalg.solve(np.eye(n) - damping * walk, (1 - damping) * np.eye(n)[:, seeds])
+
+
+def three(W: Floats, seeds: Codes) -> list[list[int]]:
+    """The three largest, of equals the first; fewer where weights are 0."""
+    order = np.argsort(-W, axis=1, kind="stable")[:, :3]
+    return [[int(seeds[s]) if W[i, s] > 1e-12 else -1 for s in row] for i, row in enumerate(order)]
+
+
+def graph(n: int, p: float, seed: int) -> Sparse:
+    S = sp.csr_array(nx.to_scipy_sparse_array(nx.gnp_random_graph(n, p, seed=seed), dtype=float))
+    rng = np.random.default_rng(seed)
+    upper = sp.triu(S, format="csr")
+    upper.data = rng.uniform(0.2, 3.0, upper.nnz) * rng.choice([1, 1, 1, -1], upper.nnz)
+    return sp.csr_array(upper + upper.T)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "p", "m"), [(40, 0.12, 12), (150, 0.03, 30), (60, 0.02, 2), (30, 0.3, 30)])
+def test_pagerank_is_exact_where_every_entry_is_kept(n: int, p: float, m: int, seed: int) -> None:
+    S = graph(n, p, seed)
+    seeds = np.sort(np.random.default_rng(seed).choice(n, m, replace=False))
+    W = dense_pagerank(S, seeds)
+    rows, weights = by_pagerank(S, seeds, kept=m, steps=200, settled=-1)
+    ours = np.where(rows >= 0, np.take_along_axis(W, np.searchsorted(seeds, np.maximum(rows, 0)), 1), 0.0)
+    best = -np.sort(-W, axis=1)[:, :3]
+    best = np.pad(best, ((0, 0), (0, 3 - best.shape[1])))
+    # By weight: two labelled nodes that are level to the last bits may come in either order.
+    np.testing.assert_allclose(ours, best, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(weights, best, rtol=1e-5, atol=1e-7)
+
+
+def test_cut_rows_find_nearly_all(data) -> None:  # type: ignore[no-untyped-def]
+    cora = data("cora")
+    seeds = np.sort(np.random.default_rng(0).choice(cora.n_nodes, 140, replace=False))
+    expected = three(dense_pagerank(cora.adjacency, seeds), seeds)
+    rows, _ = by_pagerank(cora.adjacency, seeds)
+    same = [set(a) == set(b) for a, b in zip(rows.tolist(), expected, strict=True)]
+    first = [a[0] == b[0] for a, b in zip(rows.tolist(), expected, strict=True)]
+    assert np.mean(same) > 0.98
+    assert np.mean(first) > 0.995
+
+
+def test_nobody_weighs_where_no_label_comes() -> None:
+    S = sp.csr_array(
+        nx.to_scipy_sparse_array(nx.disjoint_union(nx.path_graph(4), nx.path_graph(3)), dtype=float)
+    )
+    rows, weights = by_pagerank(S, np.array([1, 2]))
+    assert (rows[4:] == -1).all()
+    assert (weights[4:] == 0).all()
+    assert rows[0].tolist() == [1, 2, -1]
+
+
+def test_the_result_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    S, seeds = graph(300, 0.02, 1), np.arange(0, 300, 7)
+    found = []
+    for threads in ("1", "5"):
+        monkeypatch.setenv("QUERIST_THREADS", threads)
+        found.append(by_pagerank(S, seeds))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_largest_against_a_sort(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    W = rng.choice([-1.0, 0.0, 0.5, 1.0, 2.0, rng.random()], (50, 9))
+    places, values = np.empty((50, 3), dtype=np.int64), np.empty((50, 3))
+    largest(W, places, values)
+    for row, where, what in zip(W, places, values, strict=True):
+        order = [k for k in np.argsort(-row, kind="stable") if row[k] > 0][:3]
+        assert where.tolist() == order + [-1] * (3 - len(order))
+        assert what.tolist() == row[order].tolist() + [0.0] * (3 - len(order))
+
+
+def test_insert_keeps_order_whatever_comes() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        given = list(enumerate(rng.choice([0.1, 0.2, 0.3, 0.4], 8)))
+        places, values = np.full(4, -1), np.zeros(4)
+        for k in rng.permutation(8):
+            insert(places, values, given[k][0], given[k][1])
+        expected = sorted(given, key=lambda item: (-item[1], item[0]))[:4]
+        assert list(zip(places.tolist(), values.tolist(), strict=True)) == expected
+
+
+def labelling(W: Floats | None, seeds: Codes, S: Sparse) -> SimpleNamespace:
+    n = S.shape[0]
+    given = np.zeros(n, dtype=bool)
+    given[seeds] = True
+
+    def weights(nodes: Codes) -> tuple[Codes, Floats] | None:
+        return None if W is None else (seeds, W[nodes])
+
+    reached = np.ones(n, dtype=bool)
+    reached[3] = False
+    return SimpleNamespace(
+        graph=SimpleNamespace(adjacency=S, n_nodes=n),
+        labelled=given,
+        reached=reached,
+        model=SimpleNamespace(weights=weights),
+        choice=SimpleNamespace(method="ridge", scores=["ridge"]),
+    )
+
+
+def test_the_rows_of_the_method_come_first_and_it_is_said_whose_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    S, seeds = graph(60, 0.1, 2), np.arange(0, 60, 4)
+    W = np.random.default_rng(1).normal(size=(60, seeds.size))
+    expected = three(W, seeds)
+    expected[3] = [-1, -1, -1]
+    found = influences(labelling(W, seeds, S))
+    assert found.rows.tolist() == expected
+    assert found.how == "the largest entries of the smoothing rows of ridge"
+    monkeypatch.setattr(influence, "BLOCK", 40)
+    assert influences(labelling(W, seeds, S)).rows.tolist() == expected
+
+    other = influences(labelling(None, seeds, S))
+    assert "personalised PageRank (damping 0.85), since ridge has no smoothing rows" in other.how
+    assert other.rows[3].tolist() == [-1, -1, -1]
+    monkeypatch.setattr(influence, "AFFORDABLE", 10)
+    assert "too many smoothing rows" in influences(labelling(W, seeds, S)).how
+
+
+def test_blocks_are_asked_for_once_each() -> None:
+    asked = list[int]()
+
+    def tell(nodes: Codes) -> tuple[Codes, Floats]:
+        asked.extend(nodes.tolist())
+        return np.array([5, 8]), np.ones((nodes.size, 2))
+
+    rows, _ = of_rows(tell, 10, lambda fraction, text: None)
+    assert asked == list(range(10))
+    assert rows.tolist() == [[5, 8, -1]] * 10

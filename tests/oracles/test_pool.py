@@ -1,0 +1,151 @@
+"""The pool and the model against brute force: an explicit inverse after adding each node."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querist.assist import pool
+from querist.assist.model import RULES, Model, softmax, unit
+from querist.embedding import Embedding
+
+SEEDS = st.integers(0, 10_000)
+
+
+def world(seed, n=9, d=4, K=3, answers=4, gamma=0.7):
+    """Rows, answers, and a model that has learned them."""
+    rng = np.random.default_rng(seed)
+    raw = rng.standard_normal((n, d))
+    asked = rng.permutation(n)[:answers].tolist()
+    codes = rng.integers(0, K, answers).tolist()
+    model = Model.start(Embedding(raw, np.zeros(n, dtype=np.int64), kind="given"), K, gamma, gamma)
+    for row, code in zip(asked, codes, strict=True):
+        model = model.learn(row, code)
+    return unit(raw), asked, codes, model, gamma
+
+
+def covariance(M, asked, gamma):
+    """(n, n) of the scores: the inverse written out, from the rows that were asked about."""
+    A = gamma * np.eye(M.shape[1]) + sum((np.outer(M[i], M[i]) for i in asked), np.zeros((M.shape[1],) * 2))
+    return M @ np.linalg.inv(A) @ M.T
+
+
+def fallen(M, asked, gamma, of):
+    """(n,) by how much `of(covariance)` falls when each node in turn is asked about."""
+    now = of(covariance(M, asked, gamma))
+    return np.array([now - of(covariance(M, [*asked, i], gamma)) for i in range(len(M))])
+
+
+@given(SEEDS)
+def test_the_model_is_ridge_regression_on_one_hot_answers(seed):
+    M, asked, codes, model, gamma = world(seed)
+    A = gamma * np.eye(M.shape[1]) + M[asked].T @ M[asked]
+    np.testing.assert_allclose(
+        model.scores, M @ np.linalg.solve(A, M[asked].T @ np.eye(3)[codes]), atol=1e-10
+    )
+    np.testing.assert_allclose(model.predicting.P, np.linalg.inv(A), atol=1e-10)
+    np.testing.assert_allclose(model.predicting.r, np.diag(covariance(M, asked, gamma)), atol=1e-10)
+    e = np.exp(model.scores / 0.1)
+    np.testing.assert_allclose(model.probabilities, e / e.sum(axis=1, keepdims=True), atol=1e-10)
+
+
+@given(SEEDS)
+def test_variance_reduction_is_what_the_trace_of_the_covariance_falls_by(seed):
+    M, asked, _, model, gamma = world(seed)
+    expected = fallen(M, asked, gamma, np.trace)
+    np.testing.assert_allclose(
+        pool.variance_reduction(M, model.choosing.P, model.choosing.r), expected, atol=1e-9
+    )
+
+
+@given(SEEDS)
+def test_sigma_optimality_is_what_the_variance_of_the_sum_falls_by(seed):
+    M, asked, _, model, gamma = world(seed)
+    expected = fallen(M, asked, gamma, np.sum)
+    np.testing.assert_allclose(
+        pool.sigma_optimality(M, model.choosing.P, model.choosing.r), expected, atol=1e-9
+    )
+
+
+@given(SEEDS)
+def test_ambiguous_reduction_weighs_both_ends_by_their_ambiguity(seed):
+    M, asked, _, model, gamma = world(seed)
+    top = np.sort(model.probabilities, axis=1)
+    a = 1 - (top[:, -1] - top[:, -2])
+    expected = a * fallen(M, asked, gamma, lambda C: (a * np.diag(C)).sum())
+    found = pool.ambiguous_reduction(
+        M, model.choosing.P, model.choosing.r, pool.ambiguity(model.probabilities)
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@given(SEEDS)
+def test_margin_uncertainty_is_minus_theta_of_the_papers_learner(seed):
+    """Theta from the decision that the papers' own learner makes in the same state."""
+    from querist import ALGORITHMS
+
+    rng = np.random.default_rng(seed)
+    raw = unit(rng.standard_normal((8, 3)))
+    order, codes = rng.permutation(8), rng.integers(0, 4, 8)
+    learner = ALGORITHMS["cmog"](raw, 4, update="always", target="one-hot", gamma=1.0)
+    learner.run(order[:5], codes)
+    model = Model.start(Embedding(raw, np.zeros(8, dtype=np.int64), kind="given"), 4, 1.0, 1.0)
+    for row in order[:5]:
+        model = model.learn(int(row), int(codes[row]))
+    values = pool.margin_uncertainty(model.scores, model.predicting.r)
+    for row in range(8):
+        decision = learner.decide(row)
+        theta = decision.margin**2 / 2 + 2 * decision.margin - 4 * decision.variance / (1 + decision.variance)
+        assert values[row] == pytest.approx(-theta, abs=1e-9)
+
+
+@given(SEEDS, st.integers(1, 3))
+def test_the_expected_gain_is_that_of_every_answer_tried(seed, most):
+    M, asked, codes, model, gamma = world(seed)
+    row = next(i for i in range(len(M)) if i not in asked)
+    share = 3 / (3 + len(asked))
+    chance = (1 - share) * model.probabilities[row] + share / 3
+    tried = np.argsort(-chance, kind="stable")[:most].tolist()
+    expected = 0.0
+    for k in tried:
+        rows, answers = [*asked, row], [*codes, k]
+        A = gamma * np.eye(M.shape[1]) + M[rows].T @ M[rows]
+        p = softmax(M @ np.linalg.solve(A, M[rows].T @ np.eye(3)[answers]))
+        better = np.mean([p[u].max() - p[u, model.scores[u].argmax()] for u in range(len(M))])
+        expected += chance[k] * better / chance[tried].sum()
+    assert model.expected_gain(row, most) == pytest.approx(expected, abs=1e-9)
+    assert model.expected_gain(row, most) >= 0
+
+
+def test_the_rules_by_name_look_at_the_state_that_chooses_and_the_margin_at_the_scores():
+    raw = np.random.default_rng(3).standard_normal((9, 4))
+    place = Embedding(raw, np.zeros(9, dtype=np.int64), kind="given")
+    model = Model.start(place, 3, 0.5, 2.0).learn(2, 1).learn(5, 0)
+    M = unit(raw)
+    a = pool.ambiguity(model.probabilities)
+    reduced = a * fallen(M, [2, 5], 2.0, lambda C: (a * np.diag(C)).sum())
+    np.testing.assert_allclose(RULES["ambiguity"](model), reduced, atol=1e-9)
+    np.testing.assert_allclose(RULES["variance"](model), fallen(M, [2, 5], 2.0, np.trace), atol=1e-9)
+    np.testing.assert_allclose(RULES["sigma"](model), fallen(M, [2, 5], 2.0, np.sum), atol=1e-9)
+    r = np.diag(covariance(M, [2, 5], 0.5))
+    np.testing.assert_allclose(RULES["margin"](model), pool.margin_uncertainty(model.scores, r), atol=1e-9)
+
+
+def test_the_best_is_the_lowest_of_equals_and_never_a_node_that_is_not_free():
+    values = np.array([0.3, 2.0, 2.0 * (1 + 1e-13), -1.0])
+    assert pool.best(values, np.array([True, True, True, True])) == 1
+    assert pool.best(values, np.array([True, False, True, True])) == 2
+    assert pool.best(-values, np.array([True, False, False, False])) == 0
+    assert pool.best(values, np.zeros(4, dtype=bool)) is None
+
+
+def test_twins_are_one_value_whatever_the_rounding():
+    """Two nodes with the same row: asking about one is worth as much as about the other."""
+    M, _, _, model, _ = world(1)
+    twins = unit(np.vstack([M, M[3], M[3] * (1 + 1e-14)]))
+    place = Embedding(twins, np.zeros(len(twins), dtype=np.int64), kind="given")
+    model = Model.start(place, 3, 0.7, 1.4).learn(0, 1)
+    for rule in RULES.values():
+        values = rule(model)
+        only = np.isin(np.arange(len(twins)), [3, len(M), len(M) + 1])
+        assert pool.best(values, only) == 3

@@ -1,0 +1,229 @@
+"""`querist ask` at the terminal: one key answers; off it a line does; and what programs read."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from querist.cli import main
+from querist.cli.keyboard import KEYS, RESERVED, keys_for, legend
+
+EDGES = [
+    ("ann", "bob"),
+    ("bob", "cy"),
+    ("cy", "ann"),
+    ("dan", "eve"),
+    ("eve", "fay"),
+    ("fay", "dan"),
+    ("cy", "dan"),
+]
+TEXT = {
+    "ann": "guitar piano drums", "bob": "piano drums", "cy": "guitar drums", "dan": "goal ball",
+    "eve": "ball team goal", "fay": "team goal",
+}  # fmt: skip
+LABELS = {name: "music" if name in ("ann", "bob", "cy") else "sport" for name in TEXT}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QUERIST_CACHE", str(tmp_path / "cache"))
+    for name, head, rows in (
+        ("edges.csv", ("source", "target"), EDGES),
+        ("nodes.csv", ("node", "hobbies"), TEXT.items()),
+        ("labels.csv", ("node", "label"), LABELS.items()),
+        ("more.csv", ("source", "target"), [("gil", "fay"), ("gil", "eve")]),
+    ):
+        with (tmp_path / name).open("w", newline="") as file:
+            csv.writer(file).writerows([head, *rows])
+    return tmp_path
+
+
+@pytest.fixture
+def querist(capsys, files):
+    def run(*arguments, code=0):
+        found = main(arguments)
+        out, err = capsys.readouterr()
+        assert found == code, err
+        return out if code == 0 else err
+
+    return run
+
+
+def typed(*arguments, keys):
+    """A process whose input is a pipe."""
+    done = subprocess.run(
+        [sys.executable, "-m", "querist", *arguments],
+        input="".join(f"{key}\n" for key in keys),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+KINDS = {"nodes", "classes", "choose", "asked", "answers", "unsure", "skipped", "budget", "stopped",
+         "guessed_right", "audit", "seconds_per_question", "journal", "out"}  # fmt: skip
+
+
+def test_json_tells_programs_everything(querist, files):
+    found = json.loads(
+        querist("ask", "edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--budget", "5",
+                "--audit", "1", "--json", "-o", "out.csv", "--journal", "j")
+    )  # fmt: skip
+    assert set(found) == KINDS
+    assert (found["asked"], found["answers"], found["classes"]) == (5, 5, ["music", "sport"])
+    assert found["audit"]["answered"] == 1
+    assert 0 <= found["audit"]["interval"][0] <= found["audit"]["interval"][1] <= 1
+    assert found["guessed_right"]["biased"] is True
+    assert found["out"] == "out.csv" and found["journal"] == "j"
+    with (files / "out.csv").open() as file:
+        rows = {row["node"]: row for row in csv.DictReader(file)}
+    assert rows.keys() == LABELS.keys()
+    assert sum(rows[node]["label"] == LABELS[node] for node in rows) >= 5
+
+
+@pytest.mark.parametrize("way", ["pool", "stream", "random"])
+def test_each_way_to_choose_runs_and_is_remembered(querist, way):
+    common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j")
+    assert "biased sample" in querist(*common, "--budget", "2", "--choose", way)
+    assert json.loads(querist(*common, "--budget", "3", "--json"))["choose"] == way
+    other = "random" if way == "pool" else "pool"
+    assert f"begun with choose '{way}', now it is '{other}'" in querist(*common, "--choose", other, code=2)
+
+
+def test_edges_that_arrived_join_the_campaign(querist, files):
+    common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j", "--json")
+    assert json.loads(querist(*common, "--budget", "2"))["nodes"] == 6
+    first = json.loads(querist(*common, "--budget", "4", "--extend", "more.csv", "-o", "out.csv"))
+    assert first["nodes"] == 7
+    again = json.loads(querist(*common, "--budget", "4", "--extend", "more.csv"))
+    assert again["nodes"] == 7
+    with (files / "out.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 7
+
+
+def test_a_program_answers_and_may_fail(querist, files):
+    script = files / "answer.py"
+    script.write_text(
+        "import sys, pathlib\n"
+        f"labels = {LABELS!r}\n"
+        "if sys.argv[1] == 'eve' and not pathlib.Path('mended').exists(): sys.exit('eve is out')\n"
+        "print(labels[sys.argv[1]])\n"
+    )
+    common = ("ask", "edges.csv", "--classes", "music,sport", "--budget", "6", "--journal", "j",
+              "--oracle-command", f"{sys.executable} {script}")  # fmt: skip
+    failed = querist(*common, code=2)
+    assert "failed with exit status 1: eve is out; the question stays open" in failed
+    (files / "mended").touch()
+    assert "6 answers" in querist(*common)
+
+
+def test_a_program_that_takes_too_long_or_answers_nonsense():
+    from querist.assist.oracles import command_oracle
+    from querist.errors import InputError
+
+    with pytest.raises(InputError, match=r"no answer after 0\.2 s"):
+        command_oracle(f"{sys.executable} -c 'import time; time.sleep(9)'", timeout=0.2)("ann")
+    with pytest.raises(InputError, match="cannot be run"):
+        command_oracle("/no/such/program")("ann")
+    with pytest.raises(InputError, match="empty"):
+        command_oracle("  ")
+    assert command_oracle(f"{sys.executable} -c pass")("ann") is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--oracle", "labels.csv", "--oracle-command", "x"], "give one of them"),
+        (["--oracle", "labels.csv", "-o", "out.docx"], "cannot tell the format"),
+        (["--oracle", "labels.csv", "--classes", "music,sports"], "'sport'"),
+        (["--oracle", "nothing.csv"], "nothing.csv"),
+        (["--oracle-command", "echo"], "classes are not given"),
+        (["--oracle", "labels.csv", "--audit", "99"], "between 0 and the 6 nodes"),
+        (["--oracle", "labels.csv", "--journal", "no/j"], "there is no folder"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_is_said_in_one_line(querist, arguments, message):
+    said = querist("ask", "edges.csv", *arguments, code=2)
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_lines_answer_where_there_is_no_terminal(files):
+    common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--budget", "4")
+    shown = typed(*common, "--classes", "music,sport", keys=["1", "zebra", "sport", "u", "2", "?", "s"])
+    assert "hobbies: " in shown and "neighbours: " in shown and "why: " in shown
+    assert "'zebra' is none of the keys" in shown
+    assert "taken back" in shown and "unsure: kept" in shown and "skip: kept" in shown
+    assert "left" in shown, "the input has ended"
+    assert (files / "edges.journal").is_file(), "a person's answers are kept without being asked to"
+    rest = typed(*common, "-o", "out.csv", keys=["1", "1", "1", "1"])
+    assert "Going on after 3 answers" in rest
+    assert "the budget of 4 answers is spent" in rest
+    assert (files / "out.csv").is_file()
+
+
+def test_one_key_answers_at_a_terminal(files):
+    pexpect = pytest.importorskip("pexpect")
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "querist", "ask", "edges.csv", "--nodes", "nodes.csv", "--classes", "music,sport", "--budget",
+         "3", "-o", "out.csv"],
+        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+
+    def shown(number):
+        child.expect(rf"Question {number} of 3: node (\w+)")
+        node = child.match[1]
+        child.expect(r"hobbies: (\w+)")
+        assert TEXT[node].startswith(child.match[1])
+        for part in ("neighbours: ", "guess: ", "why: ", r"\[1\] music   \[2\] sport   \[s\] skip", "> "):
+            child.expect(part)
+        return node
+
+    def key_of(node):
+        return "1" if LABELS[node] == "music" else "2"
+
+    first = shown(1)
+    child.send("x")
+    child.expect("'x' is none of the keys")
+    child.send("2" if key_of(first) == "1" else "1")
+    child.expect(": kept")
+    shown(2)
+    child.send("u")
+    child.expect("taken back")
+    assert shown(1) == first
+    child.send(key_of(first))
+    second = shown(2)
+    child.send("s")
+    child.expect("skip: kept")
+    third = shown(2)
+    assert third not in (first, second)
+    child.send(key_of(third))
+    last = shown(3)
+    child.send("q")
+    child.expect("left")
+    child.expect("2 answers; left by the person")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    with (files / "out.csv").open() as file:
+        rows = {row["node"]: row["label"] for row in csv.DictReader(file)}
+    assert rows[first] == LABELS[first] and rows[third] == LABELS[third]
+    again = typed("ask", "edges.csv", "--nodes", "nodes.csv", "--budget", "3", keys=["q"])
+    assert f"node {last}" in again, "the very question that was open"
+
+
+def test_keys_are_distinct_and_leave_the_reserved_ones_alone():
+    for count in (2, 9, 20, len(KEYS), len(KEYS) + 5):
+        keys = keys_for(count)
+        assert len(set(keys)) == count
+        assert not set(keys) & set(RESERVED)
+    assert legend(["cat", "dog"]) == "[1] cat   [2] dog   [s] skip   [?] unsure   [u] undo   [q] leave"

@@ -1,0 +1,156 @@
+"""`querist label`, from files to a file."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from querist import load
+from querist.cli import main
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    karate = load("karate")
+    heads, tails = karate.adjacency.nonzero()
+    pairs = [(int(i), int(j)) for i, j in zip(heads, tails, strict=True) if i < j]
+    Path("edges.csv").write_text("source,target\n" + "".join(f"{i},{j}\n" for i, j in pairs))
+    known = [0, 1, 2, 32, 33, 30, 8, 5]
+    Path("labels.csv").write_text("node,label\n" + "".join(f"{i},{karate.labels[i]}\n" for i in known))
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["label", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def rows(path: str) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_from_files_to_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "edges.csv", "--labels", "labels.csv", "-o", "out.csv")
+    assert code == 0
+    assert "34 nodes, 78 edges" in out
+    assert "8 labelled nodes, 2 classes" in out
+    assert "Expected accuracy" in out
+    assert "out.csv: 34 rows" in out
+    found = rows("out.csv")
+    assert list(found[0]) == ["node", "label", "probability", "runner_up", "reached", "influences"]
+    assert [row["node"] for row in found] == [str(k) for k in range(34)]
+    truth = load("karate").labels
+    assert np.mean([row["label"] == truth[k] for k, row in enumerate(found)]) > 0.9
+    known = {"0", "1", "2", "32", "33", "30", "8", "5"}
+    assert all(0 < len(row["influences"].split(";")) <= 3 for row in found)
+    assert all(set(row["influences"].split(";")) <= known for row in found)
+
+
+def test_json_prints_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        capsys, "edges.csv", "--labels", "labels.csv", "-o", "o.parquet", "--report", "r.html", "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert (found["nodes"], found["edges"], found["labelled"], found["reached"]) == (34, 78, 8, 34)
+    assert sum(found["classes"].values()) == 34
+    assert 0 <= found["accuracy"]["low"] <= found["accuracy"]["expected"] <= found["accuracy"]["high"] <= 1
+    assert found["out"] == "o.parquet"
+    assert "<h2>The graph</h2>" in Path(found["report"]).read_text()
+    assert found["why"]
+
+
+def test_the_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    content = Path("edges.csv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    assert run(capsys, "-", "--labels", "labels.csv", "-o", "a.csv")[0] == 0
+    assert run(capsys, "edges.csv", "--labels", "labels.csv", "-o", "b.csv")[0] == 0
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+
+
+def test_attributes_are_read_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    truth = load("karate").labels
+    lines = [
+        f"{k},{'sword and horse' if truth[k] == 'Officer' else 'lamp and desk'} {rng.integers(9)},{k % 5}"
+        for k in range(34)
+    ]
+    Path("nodes.csv").write_text("\n".join(["node,about,level", *lines]))
+    code, out, _ = run(capsys, "edges.csv", "--nodes", "nodes.csv", "--labels", "labels.csv", "-o", "out.csv")
+    assert code == 0
+    assert "about: " in out
+    assert "level: numbers, in 8 overlapping ranges" in out
+
+
+def test_labels_of_the_nodes_themselves(capsys: pytest.CaptureFixture[str]) -> None:
+    known = dict(list(csv.reader(open("labels.csv")))[1:])  # noqa: SIM115
+    Path("nodes.csv").write_text(
+        "node,label\n" + "".join(f"{k},{known.get(str(k), '')}\n" for k in range(34))
+    )
+    assert run(capsys, "edges.csv", "--nodes", "nodes.csv", "-o", "a.csv")[0] == 0
+    run(capsys, "edges.csv", "--labels", "labels.csv", "-o", "b.csv")
+    assert [r["label"] for r in rows("a.csv")] == [r["label"] for r in rows("b.csv")]
+    code, _, err = run(capsys, "edges.csv", "-o", "c.csv")
+    assert code == 2
+    assert "no labels: give --labels" in err
+
+
+def test_several_labels_a_node(capsys: pytest.CaptureFixture[str]) -> None:
+    with open("labels.csv", "a") as file:
+        file.write("0,founder\n33,founder\n")
+    code, _, err = run(capsys, "edges.csv", "--labels", "labels.csv", "-o", "out.csv")
+    assert code == 2
+    assert "labels.csv: node 0 is 'Mr. Hi' in line 2 and 'founder' in line 10; keep one" in err
+    assert not Path("out.csv").exists()
+    assert run(capsys, "edges.csv", "--labels", "labels.csv", "--multi-label", "-o", "out.csv")[0] == 0
+    assert set(rows("out.csv")[0]["label"].split(";")) == {"Mr. Hi", "founder"}
+
+
+def test_growing_between_runs_equals_starting_from_scratch(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path("edges.csv").read_text().splitlines(keepends=True)
+    old = [line for line in lines[1:] if not any(int(v) > 27 and int(v) < 30 for v in line.split(","))]
+    Path("old.csv").write_text("".join([lines[0], *old]))
+    Path("new.csv").write_text("".join([lines[0], *(line for line in lines[1:] if line not in old)]))
+    assert run(capsys, "old.csv", "--extend", "new.csv", "--labels", "labels.csv", "-o", "grown.csv")[0] == 0
+    assert run(capsys, "edges.csv", "--labels", "labels.csv", "-o", "scratch.csv")[0] == 0
+    grown = {row["node"]: row for row in rows("grown.csv")}
+    scratch = {row["node"]: row for row in rows("scratch.csv")}
+    assert grown.keys() == scratch.keys()
+    assert [grown[k]["label"] for k in scratch] == [scratch[k]["label"] for k in scratch]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("none.csv", "--labels", "labels.csv", "-o", "o.csv"), "none.csv: no such file"),
+        (("edges.csv", "--labels", "none.csv", "-o", "o.csv"), "none.csv: no such file"),
+        (("edges.csv", "--labels", "labels.csv", "-o", "o.doc"), "o.doc: cannot tell the format"),
+        (("edges.csv", "--labels", "labels.csv", "-o", "no/o.csv"), "there is no folder"),
+        (
+            ("edges.csv", "--labels", "labels.csv", "-o", "o.csv", "--report", "r.txt"),
+            "a report is an HTML page",
+        ),
+        (
+            ("edges.csv", "--labels", "bad.csv", "-o", "o.csv"),
+            "bad.csv, line 3: node 'zed' is not in the graph",
+        ),
+        (("edges.csv", "--labels", "labels.csv", "-o", "o.csv", "--method", "magic"), "magic"),
+        (("edges.csv", "--labels", "labels.csv"), "Missing option '--out'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.csv").write_text("node,label\n1,a\nzed,b\n")
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert message.lower() in err.lower()
+    assert err.count("\n") == 1
+    assert not Path("o.csv").exists()

@@ -1,0 +1,102 @@
+"""One row a node, in the format that the name asks for, all or nothing."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from querist import as_graph
+from querist.assist import label
+from querist.assist.labelling import Labelling
+from querist.assist.output import check_place
+from querist.errors import InputError
+
+PAIRS = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "f"), ("f", "d"), ("c", "d"), ("g", "h")]
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Labelling:
+    return label(as_graph(PAIRS), {"a": "x", "f": "y", "b": "x"}, method="harmonic")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".parquet"])
+def test_what_is_written_is_what_was_found(ending: str, labelled: Labelling, tmp_path: Path) -> None:
+    path = tmp_path / f"out{ending}"
+    labelled.write(path)
+    if ending == ".parquet":
+        frame = pd.read_parquet(path)
+        frame["influences"] = [";".join(names) for names in frame["influences"]]
+    else:
+        frame = pd.read_csv(path, sep="\t" if "tsv" in ending else ",", keep_default_na=False, na_values=[""])
+        frame["influences"] = frame["influences"].fillna("")
+    assert list(frame.columns) == ["node", "label", "probability", "runner_up", "reached", "influences"]
+    frame = frame.set_index("node")
+    assert frame["label"].fillna("").tolist() == [*"xxxyyy", "", ""]
+    assert frame["reached"].tolist() == [True] * 6 + [False] * 2
+    assert frame["probability"].isna().tolist() == [False] * 6 + [True] * 2
+    np.testing.assert_allclose(frame["probability"][:6], labelled.probability[:6], atol=1e-6)
+    assert frame.loc["a", "influences"].split(";")[0] == "a"
+    assert set(frame.loc["e", "influences"].split(";")) == {"a", "b", "f"}
+    assert frame.loc["g", "influences"] == ""
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_names_with_commas_quotes_and_line_breaks(tmp_path: Path) -> None:
+    names = ["Smith, J.", 'the "big" one', "two\nlines", "plain"]
+    graph = as_graph([(names[k], names[(k + 1) % 4]) for k in range(4)])
+    found = label(graph, {names[0]: "a,b", names[2]: "c"}, method="harmonic")
+    found.write(tmp_path / "out.csv")
+    assert set(pd.read_csv(tmp_path / "out.csv")["node"]) == set(names)
+    assert "a,b" in set(pd.read_csv(tmp_path / "out.csv")["label"])
+
+
+def test_ids_and_labels_keep_their_types_in_parquet(tmp_path: Path) -> None:
+    found = label(as_graph([(1, 2), (2, 3), (3, 4)]), {1: 10, 4: 20}, method="harmonic")
+    found.write(tmp_path / "out.parquet")
+    schema = pq.read_schema(tmp_path / "out.parquet")
+    assert str(schema.field("node").type) == str(schema.field("label").type) == "int64"
+    assert "int64" in str(schema.field("influences").type)
+
+
+def test_mixed_ids_become_text(tmp_path: Path) -> None:
+    found = label(as_graph([(1, "b"), ("b", (2, 3))]), {1: "x", (2, 3): "y"}, method="harmonic")
+    found.write(tmp_path / "out.csv")
+    assert set(pd.read_csv(tmp_path / "out.csv")["node"]) == {"1", "b", "(2, 3)"}
+
+
+def test_several_labels_a_node(tmp_path: Path) -> None:
+    graph = as_graph(PAIRS)
+    found = label(graph, {"a": {"x", "z"}, "f": {"y"}, "b": {"x"}}, multi_label=True)
+    found.write(tmp_path / "out.csv.gz")
+    with gzip.open(tmp_path / "out.csv.gz", "rt") as file:
+        assert next(line for line in file if line.startswith("a,")).startswith("a,x;z,1")
+    found.write(tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet")["label"][0].as_py() == ["x", "z"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("out.xlsx", "must end in .csv"), ("none/out.csv", "there is no folder"), ("dir.csv", "is a folder")],
+)
+def test_a_bad_place_is_refused_before_the_work(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "dir.csv").mkdir()
+    with pytest.raises(InputError, match=message):
+        check_place(tmp_path / name)
+
+
+def test_nothing_is_left_behind_when_writing_fails(
+    labelled: Labelling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out.parquet").write_text("before")
+
+    def fail(table: object, path: Path) -> None:
+        path.write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pq, "write_table", fail)
+    with pytest.raises(OSError, match="disk full"):
+        labelled.write(tmp_path / "out.parquet")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out.parquet", "before")]
