@@ -25,18 +25,22 @@ _HOME = {
     "STREAMS": "querist.budgeted.catalogue",
     "Trace": "querist.online.trace",
     "as_graph": "querist.graph",
+    "ask": "querist.assist.asking",
     "embed": "querist.embedding",
     "from_points": "querist.graph",
+    "label": "querist.assist.labelling",
     "laplacian": "querist.graph",
     "load": "querist.datasets",
 }
 _ROOMS = (
+    "assist",
     "budgeted",
     "collective",
     "datasets",
     "embedding",
     "errors",
     "graph",
+    "lab",
     "labels",
     "metrics",
     "online",
@@ -49,6 +53,8 @@ __all__ = sorted([*_HOME, *_ROOMS, "__version__"])  # noqa: PLE0605
 
 if TYPE_CHECKING:
     from querist import datasets as datasets
+    from querist.assist.asking import ask as ask
+    from querist.assist.labelling import label as label
     from querist.budgeted.catalogue import STREAMS as STREAMS
     from querist.budgeted.estimator import BudgetedLeastSquares as BudgetedLeastSquares
     from querist.budgeted.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares

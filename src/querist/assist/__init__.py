@@ -8,6 +8,7 @@ from typing import Any
 
 _HOME = {
     "Asking": "querist.assist.asking",
+    "CANDIDATES": "querist.assist.candidates",
     "Choice": "querist.assist.choose",
     "Estimate": "querist.assist.calibrate",
     "Labelling": "querist.assist.labelling",

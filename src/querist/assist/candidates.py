@@ -13,6 +13,7 @@ Which views, ranks and powers there are was fixed on data sets and draws other t
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -23,9 +24,10 @@ import scipy.sparse as sp
 from querist.assist import combine
 from querist.assist.combine import Link
 from querist.assist.heads import Ridge, judgeable, ridge
-from querist.assist.rows import Rows, View, features, smoothed_rows
+from querist.assist.rows import SWEEPS, Rows, View, features, smoothed_rows
 from querist.graph import Graph
 from querist.labels import Labelling as Known
+from querist.operator.threads import available
 from querist.types import Codes, Floats, Sparse
 
 RANKS, POWERS = (16, 35, 70, 150), (1.0, 0.5)
@@ -34,6 +36,9 @@ ETA = 0.1
 
 PACE = 1.5e9
 """Multiplications a second that plans count on."""
+
+SMALL = 50_000
+"""Most nodes of a graph whose views are computed side by side."""
 
 SPACE = 4e8
 """Most numbers in the blocks of one decomposition."""
@@ -59,6 +64,14 @@ class Ground:
     def has_counts(self) -> bool:
         """Whether the attributes can be read as counts."""
         return self.has_attributes and bool(self.graph.attributes.data.min() >= 0)  # type: ignore[union-attr]
+
+    def look(self, views: Sequence[View]) -> None:
+        """Compute several views side by side, where their blocks are small enough to share the memory."""
+        for source in {view.source for view in views}:
+            self._features.setdefault(source, features(self.graph, source))
+        if self.graph.n_nodes <= SMALL and available() > 1:
+            with ThreadPoolExecutor(available()) as pool:
+                list(pool.map(self.rows, views))
 
     def rows(self, view: View) -> Rows:
         """Smoothed rows, computed when first asked for."""
@@ -114,12 +127,12 @@ class Smoothed:
         return ground.graph.n_edges > 0 or self.view.steps == 0
 
     def cost(self, ground: Ground, classes: int) -> tuple[float, float]:
-        """Five passes of the smoothed product with `rank + 20` columns; a product with the rows a member."""
+        """The smoothed products of the decomposition, `rank + 20` columns wide; a product a member."""
         graph, width = ground.graph, ground.rank + 20
         own = graph.attributes.nnz if self.view.source == "attributes" else graph.adjacency.nnz  # type: ignore[union-attr]
         step = (graph.adjacency.nnz + 2 * graph.n_nodes) * self.view.steps + own
         factor = 6.0 * graph.n_nodes * width**2 / 8  # dense products run faster than sparse ones
-        return 5.0 * step * width + factor, graph.n_nodes * 270.0 * classes / 8
+        return (2 * SWEEPS + 1) * step * width + factor, graph.n_nodes * 270.0 * classes / 8
 
     def fit(self, ground: Ground, seeds: Codes, Y: Floats, link: Link) -> "FittedRows":
         """A ridge regression a member; members weigh by their left-out loss."""

@@ -55,7 +55,7 @@ attributes together. Everyone else has 1."""
 REFINING = (25, 50, 100)
 """Ranks of the discriminants in step 5."""
 
-SECONDS = 100.0
+SECONDS = 180.0
 """What a plan may take by its estimate."""
 
 SAMPLE = 4000
@@ -256,6 +256,8 @@ def consult(
     """Each candidate fitted to all labels; and to those outside each fold, as its logits at `task.sample`."""
     parts: dict[str, Fitted] = {}
     tables: dict[str, list[Floats]] = {}
+    show(0.0, "looking at the graph")
+    task.ground.look([way.view for way in names.values() if isinstance(way, Smoothed)])
     for done, (name, candidate) in enumerate(names.items()):
         show(0.85 * done / len(names), f"trying {candidate.what}")
         parts[name] = candidate.fit(task.ground, task.seeds, task.Y, task.link)

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
-from querist.embedding.extend import _edges_of
+from querist.embedding.extend import edges_of
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.graph.entries import Found, merge, some
@@ -136,7 +136,7 @@ def keep_up(embedding: Embedding, graph: Graph, *, limit: float = LIMIT, **optio
 
     `options` go to `embed` where the rows must be made anew.
     """
-    grown = embedding.extend(_edges_of(graph, embedding.n_nodes))
+    grown = embedding.extend(edges_of(graph, embedding.n_nodes))
     turned = drift(grown, graph)
     if turned <= limit:
         return replace(grown, drift=turned)

@@ -15,7 +15,7 @@ import numpy as np
 from querist.assist.growth import join
 from querist.assist.labelling import Labelling, label
 from querist.embedding import Embedding
-from querist.embedding.extend import _edges_of
+from querist.embedding.extend import edges_of
 from querist.graph.entries import some
 from querist.types import Floats
 
@@ -55,7 +55,7 @@ def extend(
         rank=P.shape[1],
         layout=(0, 0, P.shape[1]),
         degrees=labelling.graph.degrees,
-    ).extend(_edges_of(graph, n))
+    ).extend(edges_of(graph, n))
     rows = np.vstack([P, _proper(grown.rows[n:], labelling.multi_label)])
     reached = np.concatenate([labelling.reached, grown.rows[n:].any(axis=1)])
     said = (

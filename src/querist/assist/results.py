@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.assist.audit import Audit
+from querist.graph.entries import some
 
 if TYPE_CHECKING:
     from querist.assist.campaign import Asking
@@ -86,7 +87,7 @@ def in_words(asking: "Asking") -> str:
     """One line."""
     audit = audited(asking)
     parts = [
-        f"{len(asking.state.answers())} answers about {asking.graph.n_nodes:,} nodes",
+        f"{some(len(asking.state.answers()), 'answer')} about {some(asking.graph.n_nodes, 'node')}",
         f"{len(asking.classes)} classes, chosen by {asking.specification.choose}",
         *([] if asking.stopped is None else [asking.stopped]),
         *([] if audit is None else [f"accuracy {audit}"]),

@@ -213,7 +213,7 @@ def _converse(asking: "Asking", columns: Any) -> None:
     keyboard = Keyboard(names)
     where = asking.journal.path
     if asking.resumed:
-        print_line(f"Going on after {asking.asked} answers, from {where}.")
+        print_line(f"Going on after {asking.asked} questions, from {where}.")
     elif where is not None:
         print_line(f"Answers are kept in {where}; the same command goes on from there.")
     while (question := asking.question) is not None:
@@ -284,6 +284,8 @@ def _told(question: "Question", given: Any) -> None:
 
 
 def _finish(asking: "Asking", place: Path | None, as_json: bool) -> None:
+    from querist.graph.entries import some
+
     found = asking.summary()
     found["journal"] = None if asking.journal.path is None else str(asking.journal.path)
     found["out"] = None
@@ -295,7 +297,7 @@ def _finish(asking: "Asking", place: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    print_line(f"{found['answers']} answers; {asking.stopped}.")
+    print_line(f"{some(found['answers'], 'answer')}; {asking.stopped}.")
     audit = asking.audit
     if audit is not None:
         print_line(f"Accuracy of the labels, by the audit: {audit}.")

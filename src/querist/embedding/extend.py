@@ -202,6 +202,3 @@ def edges_of(graph: Graph, first: int) -> list[Edges]:
             dict(zip(S.indices[entries][earlier].tolist(), S.data[entries][earlier].tolist(), strict=True))
         )
     return edges
-
-
-_edges_of = edges_of

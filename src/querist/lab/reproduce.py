@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias
 from querist.atomic import replacing
 from querist.errors import DownloadError, InputError
 from querist.lab import tables
-from querist.lab.item import Item, Shown
+from querist.lab.item import BETTER, NOT_REACHED, REACHED, Item, Shown
 from querist.lab.pages import report
 from querist.lab.plain import plain
 from querist.lab.plots import rendered
@@ -138,6 +139,7 @@ def write(outputs: Outputs, folder: Path) -> None:
     """Tables, figures, and `results.json`: rows of items that are not run now stay as they are there."""
     for each in outputs.done:
         name = each.item.label.replace(" ", "_")
+        put(folder / "tables" / f"{name}.md", as_markdown(each))
         _write_tables(each.shown, folder / "tables", name)
         _write_figures(each.shown, folder / "figures", name)
     mine = {(each.item.paper, each.item.name) for each in outputs.done}
@@ -155,12 +157,25 @@ def write_page(done: Sequence[Done], left_out: Mapping[str, str], folder: Path, 
     put(folder / f"{item.paper}.html", report(title, done, command, missing))
 
 
+def as_markdown(done: Done) -> str:
+    """An item as a page of its own; its figures are found in the folder beside."""
+    item, shown = done.item, done.shown
+    parts = [f"# {item.label}: {item.title}\n", f"{item.protocol}\n"]
+    if item.name:
+        count = Counter(number.verdict for number in shown.numbers)
+        said = ", ".join(f"{count[verdict]} {verdict}" for verdict in (REACHED, BETTER, NOT_REACHED))
+        parts.append(f"`querist reproduce {item.label}`\n")
+        parts += [f"Published numbers: {said}.\n"] if shown.numbers else []
+    parts += [tables.markdown(table) for table in shown.tables]
+    for figure in shown.figures:
+        path = f"../figures/{item.label.replace(' ', '_')}_{figure.name}.svg"
+        parts.append(f"![{figure.caption}]({path})\n\n{figure.caption}\n")
+    return "\n".join(parts + [f"{remark}\n" for remark in shown.remarks])
+
+
 def _write_tables(shown: Shown, folder: Path, name: str) -> None:
     if not shown.tables:
         return
-    text = "\n".join(tables.markdown(table) for table in shown.tables)
-    remarks = "".join(f"\n{remark}\n" for remark in shown.remarks)
-    put(folder / f"{name}.md", text + remarks)
     put(folder / f"{name}.tex", "\n".join(tables.latex(table) for table in shown.tables))
     for i, table in enumerate(shown.tables):
         suffix = "" if len(shown.tables) == 1 else f"_{i + 1}"

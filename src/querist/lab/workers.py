@@ -45,6 +45,8 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
         return
     from joblib import Parallel, delayed, parallel_config
 
+    # A worker that has held a large data set makes room by starting anew: nothing is lost, and nothing leaks.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
     said: set[str] = set()
     with _client(cluster), parallel_config(**_backend(cluster)):
         # One at a time: in a batch that was sized by quick jobs, slow ones would keep one worker busy for

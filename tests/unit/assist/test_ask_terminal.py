@@ -165,7 +165,7 @@ def test_lines_answer_where_there_is_no_terminal(files):
     assert "left" in shown, "the input has ended"
     assert (files / "edges.journal").is_file(), "a person's answers are kept without being asked to"
     rest = typed(*common, "-o", "out.csv", keys=["1", "1", "1", "1"])
-    assert "Going on after 3 answers" in rest
+    assert "Going on after 3 questions" in rest
     assert "the budget of 4 answers is spent" in rest
     assert (files / "out.csv").is_file()
 
