@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOME = {
     "ALGORITHMS": "querist.online.catalogue",
     "Answer": "querist.online.door",
+    "Asking": "querist.assist.asking",
     "BudgetedLeastSquares": "querist.budgeted.estimator",
     "CLASSIFIERS": "querist.collective.catalogue",
     "Decision": "querist.online.trace",
@@ -53,6 +54,7 @@ __all__ = sorted([*_HOME, *_ROOMS, "__version__"])  # noqa: PLE0605
 
 if TYPE_CHECKING:
     from querist import datasets as datasets
+    from querist.assist.asking import Asking as Asking
     from querist.assist.asking import ask as ask
     from querist.assist.labelling import label as label
     from querist.budgeted.catalogue import STREAMS as STREAMS

@@ -143,6 +143,7 @@ def test_undo_before_any_answer_does_nothing():
     asking = ask(graph, classes=["class 0", "class 1"])
     assert not asking.undo()
     before = asking.question
+    assert before.guess is None, "nothing has reached it yet"
     assert not asking.undo()
     assert asking.question == before
 
@@ -177,6 +178,21 @@ def test_the_stream_is_the_papers_selective_sampling():
     assert asked(result) == [graph.nodes[row] for row in trace.node[trace.asked]]
     assert 3 < trace.questions < 60
     assert result.stopped == "no node is left to ask about"
+
+
+def test_rounds_of_the_stream_that_did_not_ask_are_played_again(tmp_path):
+    graph, labels = planted(150)
+    whole = ask(graph, labels, 16, choose="stream", algorithm="bbq")
+    ask(graph, labels, 11, choose="stream", algorithm="bbq", journal=tmp_path / "j").close()
+    rounds = [turn.about["round"] for turn in whole.state.turns]
+    opened = ask(graph, None, 11, choose="stream", algorithm="bbq", journal=tmp_path / "j")
+    assert opened.state.chooser.learner.round == rounds[10]
+    opened.close()
+    rest = ask(graph, labels, 16, choose="stream", algorithm="bbq", journal=tmp_path / "j")
+    assert rounds[10] > 15, "some rounds did not ask"
+    assert rest.state.turns == whole.state.turns
+    assert rest.state.chooser.learner.round == whole.state.chooser.learner.round
+    rest.close()
 
 
 class Failing(Journal):
@@ -264,6 +280,16 @@ def test_the_audit_is_spread_evenly_and_taught_to_nobody():
     assert len(result.answers) == 20
 
 
+@pytest.mark.parametrize("choose", ["pool", "stream", "random"])
+def test_no_chooser_asks_about_a_node_of_the_audit(choose):
+    graph, labels = planted()
+    state = ask(graph, labels, 20, choose=choose, audit=15).state
+    assert not {turn.row for turn in state.turns if not turn.audit} & set(state.audit_rows)
+    assert {turn.row for turn in state.turns if turn.audit} <= set(state.audit_rows)
+    free = ask(graph, None, 59, classes=sorted(set(labels.values())), choose=choose, audit=57).state.free
+    assert free.sum() == 3
+
+
 @pytest.mark.parametrize(("audit", "budget"), [(5, 20), (3, 10), (10, 10), (1, 7), (0, 5)])
 def test_all_of_the_audit_is_due_by_the_end_of_the_budget(audit, budget):
     done = 0
@@ -345,6 +371,7 @@ def test_a_graph_that_grew_is_labelled_as_if_it_had_always_been_so():
     words = {node: whole.attributes.toarray()[whole.row_of[node]] for node in whole.nodes[60:]}
     asking.extend(edges, words)
     assert asking.graph.nodes == whole.nodes
+    assert (asking.graph.adjacency != whole.adjacency).nnz == 0
     while (question := asking.question) is not None:
         asking.answer(all_labels[question.node])
     from querist.assist import label
