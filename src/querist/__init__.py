@@ -6,7 +6,9 @@ The public names are loaded when first used, so `import querist` is quick.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from querist.version import VERSION
+
+__version__ = VERSION
 
 _HOME = {
     "ALGORITHMS": "querist.online.catalogue",

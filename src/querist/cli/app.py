@@ -42,9 +42,9 @@ for verb in VERBS:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from querist import __version__
+        from querist.version import VERSION
 
-        typer.echo(f"querist {__version__}")
+        typer.echo(f"querist {VERSION}")
         raise typer.Exit
 
 

@@ -12,9 +12,9 @@ _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 @cache
 def versions() -> dict[str, str]:
     """Of Python, of Querist and of what it computes with."""
-    from querist import __version__
+    from querist.version import VERSION
 
-    found = {"python": platform.python_version(), "querist": __version__}
+    found = {"python": platform.python_version(), "querist": VERSION}
     for package in _PACKAGES:
         try:
             found[package] = version(package)

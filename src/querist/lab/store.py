@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from querist import __version__
 from querist.lab.plain import plain
 from querist.lab.results import Outcome
 from querist.lab.specification import Specification
+from querist.version import VERSION
 
 TUNING, RUN = "tuning", "run"
 Draw: TypeAlias = tuple[str, str, int]
@@ -116,7 +116,7 @@ def _record(line: bytes) -> Record | None:
             {name: [_number(v) for v in values] for name, values in found["curves"].items()},
         )
         conditions = {name: found[name] for name in ("seconds", "versions", "machine")}
-        if conditions["versions"]["querist"] != __version__:
+        if conditions["versions"]["querist"] != VERSION:
             return None
         return Record(
             found["stage"], found["parameters"], found["seed"], found["repeat"], outcome, conditions

@@ -77,10 +77,10 @@ def style() -> str:
 
 def page(title: str, lede: str, sections: Iterable[Html]) -> str:
     """The whole file."""
-    from querist import __version__
+    from querist.version import VERSION
 
     body = "\n".join(sections)
-    return _SHELL.format(title=safe(title), lede=safe(lede), style=style(), body=body, version=__version__)
+    return _SHELL.format(title=safe(title), lede=safe(lede), style=style(), body=body, version=VERSION)
 
 
 def section(heading: str, *parts: Html) -> Html:

@@ -1,0 +1,3 @@
+"""Which Querist this is."""
+
+VERSION = "0.1.0"
