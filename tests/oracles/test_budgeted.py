@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 from sklearn.kernel_ridge import KernelRidge
@@ -243,16 +243,20 @@ def test_rough_scores_stay_within_their_bound(classes, d, offset, scale):
     st.sampled_from([step.ALGORITHM, step.TEXT]),
     st.integers(-1, 3),
 )
+@example([0.0, 0.0, 1.0], 0.25, step.ALGORITHM, -1)
 def test_what_is_judged_holds_for_every_score_within_the_error(f, error, condition, label):
-    """Against the rules themselves at the corners of the error: clear if and only if all agree."""
+    """Against the rules themselves, where they could first change their mind: clear if and only if all agree.
+
+    Those are the ends of a score's interval, and the score nearest to 0 in it.
+    """
     label = min(label, max(1, len(f) - 1))
     rules = learner_rules(condition)
     state = empty(rules, len(f), 1)
     found = screen.judged(np.array(f), np.full(len(f), error), condition, rules.epsilon, label)
     reach = error * (1.0001 if found == screen.UNCLEAR else 0.9999)
     classes, enters = set(), False
-    for signs in itertools.product([-1, 1], repeat=len(f)):
-        state.f[:] = np.array(f) + reach * np.array(signs)
+    for scores in itertools.product(*((v - reach, v + reach, np.clip(0, v - reach, v + reach)) for v in f)):
+        state.f[:] = scores
         classes.add(int(state.f[0] > 0) if len(f) == 1 else int(state.f.argmax()))
         enters = enters or step.wanted(state, rules, label)
     if found == screen.UNCLEAR:
