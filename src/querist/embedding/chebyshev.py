@@ -29,6 +29,7 @@ from querist.embedding.density import Density, density
 from querist.embedding.filter import filtered, growth
 from querist.embedding.ritz import Ritz, orthonormal, ritz
 from querist.operator import Operator
+from querist.operator.threads import one_blas_thread
 from querist.types import Floats
 
 SWEEPS = 60
@@ -100,9 +101,10 @@ def filtered_pairs(
     if start is not None:
         block.begin(random, start, low)
     if krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
-        early = lanczos_pairs(
-            make, M, u, count, cut=high, top=top, tol=tol, random=random, tick=tick, spare=spare
-        )
+        with one_blas_thread():
+            early = lanczos_pairs(
+                make, M, u, count, cut=high, top=top, tol=tol, random=random, tick=tick, spare=spare
+            )
         if early.arrived:
             return early
         # A copy may be missing among what it found: no place to start from.

@@ -8,6 +8,7 @@ many, otherwise as many as the process may use.
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -69,6 +70,15 @@ def _wait(others: list[Future[None]]) -> None:
         other.result()
     if interrupt is not None:
         raise interrupt
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """A block in which BLAS works alone: between two products on our own threads its threads only wait, and
+    they wait at full speed. For work on narrow blocks."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    limit: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limit
 
 
 @cache
