@@ -21,6 +21,7 @@ from querist.assist.choose import Choice, Progress, choose
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labels import tabulate
+from querist.operator.threads import one_blas_thread
 from querist.types import Bools, Codes, Floats
 
 Label = Hashable | tuple[Hashable, ...] | None
@@ -197,7 +198,8 @@ def label(
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         assert problem.graph.nodes is not None
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
-    outcome = choose(problem, method=method, seed=seed, progress=progress)
+    with one_blas_thread():  # the candidates have threads of their own
+        outcome = choose(problem, method=method, seed=seed, progress=progress)
     P = np.where(outcome.reached[:, None], outcome.probabilities, 0.0)
     own = problem.seeds
     P[own] = problem.known.indicator[own]
