@@ -8,7 +8,7 @@ IMDB with 17,046 movies is not to be had. `imdb_coactor`, with other movies and 
 place and shown as what it is; the published numbers of IMDB have nothing here to be compared with.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from querist.lab.item import Cell, Number
@@ -45,14 +45,12 @@ def place(rank: int = RANK, constant: float = CONSTANT) -> dict[str, Any]:
 def compared(
     paper: str,
     item: str,
-    dataset: str,
-    method: str,
-    published: Mapping[str, float],
-    result: Result | None,
-    post_hoc: bool,
+    lines: Mapping[tuple[str, str], Sequence[tuple[float, float]]],
+    measures: Sequence[str],
+    found: Mapping[Any, Result],
+    post_hoc: Callable[[str, str], bool],
 ) -> list[Number]:
-    """A `Number` for every published measure of one line of a table."""
-    ours = None if dataset == STAND_IN else result
+    """A `Number` for every measure of every line (data, method) of a published table."""
     return [
         Number(
             paper=paper,
@@ -61,12 +59,13 @@ def compared(
             method=method,
             measure=measure,
             published=value,
-            reached=None if ours is None else ours.mean(measure),
-            std=None if ours is None else ours.std(measure),
+            reached=None if dataset == STAND_IN else found[dataset, method].mean(measure),
+            std=None if dataset == STAND_IN else found[dataset, method].std(measure),
             tolerance=ERROR if measure == "error_rate" else QUERIES * value,
-            post_hoc=post_hoc,
+            post_hoc=post_hoc(dataset, method),
         )
-        for measure, value in published.items()
+        for (dataset, method), printed in lines.items()
+        for measure, (value, _) in zip(measures, printed, strict=True)
     ]
 
 

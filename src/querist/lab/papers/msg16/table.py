@@ -46,19 +46,7 @@ CASES = Cases(_lines())
 
 def _show(results: Sequence[Result]) -> Shown:
     found = CASES.read(results)
-    numbers = [
-        number
-        for (dataset, name), printed in LINES.items()
-        for number in compared(
-            PAPER,
-            "table1",
-            dataset,
-            name,
-            dict(zip(MEASURES, (mean for mean, _ in printed), strict=True)),
-            found[dataset, name],
-            post_hoc=True,
-        )
-    ]
+    numbers = compared(PAPER, "table1", LINES, MEASURES, found, lambda dataset, name: True)
     return Shown(
         [_comparison(found), _stated(found), _tuned(found)],
         numbers=numbers,

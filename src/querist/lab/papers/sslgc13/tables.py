@@ -102,19 +102,7 @@ CASES = Cases(_lines())
 
 def _show_table(results: Sequence[Result]) -> Shown:
     found = CASES.read(results)
-    numbers = [
-        number
-        for (dataset, name), printed in LINES.items()
-        for number in compared(
-            PAPER,
-            "table2",
-            dataset,
-            name,
-            dict(zip(MEASURES, (mean for mean, _ in printed), strict=True)),
-            found[dataset, name],
-            post_hoc(dataset, name),
-        )
-    ]
+    numbers = compared(PAPER, "table2", LINES, MEASURES, found, post_hoc)
     return Shown(
         [_comparison(found), _significance(found), _held_out(found), _constants(found)],
         numbers=numbers,
