@@ -10,7 +10,6 @@ import typer
 
 from querist.cli import options
 from querist.cli.screen import print_json, print_line, print_table, progress
-from querist.cli.vectors import read_vectors
 
 if TYPE_CHECKING:
     from querist.budgeted.catalogue import Factory
@@ -98,6 +97,7 @@ def stream(
         _from_lines(method, factory, chosen, labelled, seed, label, known, skip_broken, save, as_json)
         return
     from querist.budgeted.experiment import prequential
+    from querist.datasets.rows import read_vectors
     from querist.errors import InputError
 
     for option, value in (("--classes", classes), ("--save", save)):

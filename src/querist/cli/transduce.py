@@ -8,7 +8,6 @@ import typer
 from querist.cli import options
 from querist.cli.screen import print_json, print_line, print_table, progress
 from querist.cli.stream import Data, Label
-from querist.cli.vectors import read_vectors
 
 
 class Method(StrEnum):
@@ -73,6 +72,7 @@ def transduce(
 
     from querist.budgeted.experiment import transductive, tune_transductive
     from querist.budgeted.similarity import gram_of, mean_distance
+    from querist.datasets.rows import read_vectors
     from querist.errors import InputError
     from querist.parameters import effective, read_settings
 

@@ -1,4 +1,4 @@
-"""The vectors that a command line names: a data set, or a file."""
+"""The vectors that a name or a path stands for, with their classes as codes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from querist.types import Codes
 
 
-def read_vectors(data: str, label: str | None) -> tuple[Any, "Codes", tuple[Any, ...], str]:
+def read_vectors(data: str, label: str | None = None) -> tuple[Any, "Codes", tuple[Any, ...], str]:
     """X, class codes (-1 where unlabelled), the classes and the name of a data set or file."""
     from querist.budgeted.sources import is_file, read_table
     from querist.datasets import Vectors, load
@@ -21,7 +21,7 @@ def read_vectors(data: str, label: str | None) -> tuple[Any, "Codes", tuple[Any,
         found = load(data)
         if not isinstance(found, Vectors):
             raise InputError(
-                f"{found.name} holds a graph, not vectors; see querist online and querist classify"
+                f"{found.name} holds a graph, not vectors; see online and classify (collective in TOML)"
             )
         X, labels, name = found.X, found.y.tolist(), found.name
     codes, classes = encode(labels)

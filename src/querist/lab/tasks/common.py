@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,21 +117,11 @@ def graph_of(dataset: str, largest: bool = False) -> Any:
 @lru_cache(maxsize=4)
 def vectors_of(dataset: str) -> tuple[Any, Codes, int]:
     """Rows, class codes and the number of classes of a data set of vectors, or of a file of them."""
-    from querist.budgeted.sources import is_file, read_table
-    from querist.datasets import Vectors, load
-    from querist.labels import encode
+    from querist.datasets.rows import read_vectors
 
-    if is_file(dataset):
-        table = read_table(Path(dataset).expanduser())
-        X, labels = table.X, table.labels
-    else:
-        found = load(dataset)
-        if not isinstance(found, Vectors):
-            raise InputError(f"{found.name} holds a graph, not vectors; use task online or collective")
-        X, labels = found.X, found.y.tolist()
-    codes, classes = encode(labels)
-    if len(classes) < 2 or (codes < 0).any():
-        raise InputError(f"{dataset} needs a label in every row, of at least 2 classes")
+    X, codes, classes, name = read_vectors(dataset)
+    if (codes < 0).any():
+        raise InputError(f"{name} needs a label in every row")
     return X, codes, len(classes)
 
 
