@@ -113,6 +113,26 @@ def test_a_faultless_judge_does_not_become_certain():
     assert 0.6 < P.max() < 0.99
 
 
+def test_a_voice_is_the_typical_one_until_many_labels_say_otherwise():
+    generator = np.random.default_rng(0)
+    L = generator.standard_normal((5000, 2))
+    L -= L.mean(axis=1, keepdims=True)
+    Y = np.eye(2)[generator.integers(2, size=5000)]  # the opinion is worth nothing
+    loud = lambda m: combine.voiced(L[:m], Y[:m], "softmax").steepness * L[:m].std()  # noqa: E731
+    assert combine.voiced(L, Y, "softmax", np.zeros(5000, bool)).steepness * L.std() == pytest.approx(
+        combine.TYPICAL, rel=1e-3
+    )
+    assert loud(12) > combine.TYPICAL / 2 > combine.TYPICAL / 10 > loud(5000)
+
+
+def test_what_all_classes_have_in_common_does_not_change_a_scale():
+    generator = np.random.default_rng(1)
+    L, offset = generator.standard_normal((40, 3)), 9 * generator.standard_normal((40, 1))
+    Y = np.eye(3)[(L + generator.standard_normal(L.shape)).argmax(axis=1)]
+    for fit in (combine.scaled, combine.voiced):
+        assert fit(L + offset, Y, "softmax").steepness == pytest.approx(fit(L, Y, "softmax").steepness)
+
+
 @pytest.mark.parametrize("link", ["softmax", "sigmoid"])
 def test_matched_classes_have_the_shares_that_were_asked_for(link):
     L = np.random.default_rng(0).standard_normal((500, 3))

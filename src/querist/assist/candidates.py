@@ -144,7 +144,7 @@ class Smoothed:
         for rank in ranks:
             for power in POWERS:
                 found = ridge(own.take(rank, power), Y)
-                scale = combine.scaled(found.left_out, Y, link, judged)
+                scale = combine.voiced(found.left_out, Y, link, judged)
                 members.append((rank, power, found, scale))
                 scored = scale.of(found.left_out)[judged]
                 losses.append(combine.loss(scored, Y[judged], link) if judged.any() else 0.0)

@@ -159,7 +159,7 @@ def choose(
     task = posed(ground, seeds, Y, link, folds, seed)
     parts, tables = consult(task, names, show)
     show(0.9, "combining")
-    scales = {name: combine.scaled(_held_out(task, tables[name]), Y, link, task.judged) for name in names}
+    scales = {name: combine.voiced(_held_out(task, tables[name]), Y, link, task.judged) for name in names}
     held = {name: [scales[name].of(table) for table in tables[name]] for name in names}
     scores = _scored(task, names, {name: _held_out(task, held[name]) for name in names})
     auto = method == "auto"

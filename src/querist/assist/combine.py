@@ -4,6 +4,7 @@ A table of logits (n, K) means probabilities through its *link*: "softmax" with 
 with several, where every class is a question of its own.
 
 - `scaled(L, Y)` fits `a L` (softmax) or `a L + b` (sigmoid) to held-out labels by log-loss: a temperature.
+  `voiced` does so for an opinion that will be pooled, with a prior on a.
 - `pooled` is the log-linear pool `sum_j w_j L_j`: a product of experts. The weights fall with the held-out
   loss of an expert, `w_j ~ exp(-eta m (loss_j - least))` with m judged labels. `eta = 1` would be Bayes'
   rule for exact likelihoods. Held-out losses from few labels are noisy, experts are alike, and an average
@@ -12,7 +13,7 @@ with several, where every class is a question of its own.
 - `matched` adds a constant a class so that the mean probability of each class is its share of the labels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,6 +24,11 @@ Link: TypeAlias = Literal["softmax", "sigmoid"]
 
 TINY = 1e-12
 STEEPEST, FLATTEST = 60.0, 0.02
+
+TYPICAL, FIRMNESS = 2.0, 0.3
+"""The steepness, in deviations of the logits, that many labels give a useful opinion, and how firmly (as the
+deviation of its logarithm) it is presumed of one that few have judged."""
+
 ENOUGH = 100_000
 
 
@@ -71,23 +77,44 @@ def loss(L: Floats, Y: Floats, link: Link) -> float:
 def scaled(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
     """The temperature, and with several labels a node the shift, that fit held-out logits to their labels.
 
-    Two pseudo-labels, one right and one wrong, keep the steepness of few or faultless labels finite.
+    Two pseudo-labels, one right and one wrong at the typical margin, keep the steepness of few or faultless
+    labels finite.
     """
+    return _fitted(
+        L,
+        Y,
+        link,
+        judged,
+        lambda log_a: float(np.logaddexp(0, np.exp(log_a)) + np.logaddexp(0, -np.exp(log_a))),
+    )
+
+
+def voiced(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
+    """The same for an opinion among others: its steepness is TYPICAL until many labels say otherwise.
+
+    A dozen held-out labels that happen to go wrong would silence a good opinion, and what is left of it
+    would be decided by the shares of the classes alone.
+    """
+    return _fitted(L, Y, link, judged, lambda log_a: (log_a - np.log(TYPICAL)) ** 2 / (2 * FIRMNESS**2))
+
+
+def _fitted(
+    L: Floats, Y: Floats, link: Link, judged: Bools | None, penalty: Callable[[float], float]
+) -> Scale:
+    """The scale of least log-loss and penalty, which is a function of log(steepness * deviation of L)."""
     from scipy.optimize import minimize_scalar
 
-    L, Y = (L, Y) if judged is None else (L[judged], Y[judged])
-    if not len(L):
-        return Scale(1.0)
+    if link == "softmax":
+        L = L - L.mean(axis=1, keepdims=True)  # what all classes have in common says nothing
     spread = float(np.std(L)) or 1.0
+    L, Y = (L, Y) if judged is None else (L[judged], Y[judged])
 
     def shift(a: float) -> float:
-        return _level(a * L, float(Y.mean())) if link == "sigmoid" else 0.0
+        return _level(a * L, float(Y.mean())) if link == "sigmoid" and len(L) else 0.0
 
     def cost(log_a: float) -> float:
         a = np.exp(log_a) / spread
-        told = loss(a * L + shift(a), Y, link) * len(L)
-        # A wrong and a right answer at the typical margin.
-        return told + float(np.logaddexp(0, np.exp(log_a)) + np.logaddexp(0, -np.exp(log_a)))
+        return (loss(a * L + shift(a), Y, link) * len(L) if len(L) else 0.0) + penalty(log_a)
 
     found = minimize_scalar(cost, bounds=(np.log(FLATTEST), np.log(STEEPEST)), method="bounded")
     a = float(np.exp(found.x) / spread)
