@@ -290,7 +290,7 @@ def main() -> None:
     parser.add_argument("--merge", action="store_true")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    from querist.assist.candidates import Ground
+    from querist.assist.ground import Ground
 
     graphs = {name: querist.datasets.load_graph(name) for name in options.sets} if options.parts else {}
     grounds = {name: Ground(graph) for name, graph in graphs.items()}

@@ -7,9 +7,11 @@ from scipy.stats import multivariate_normal
 from sklearn.metrics import log_loss
 
 from querist.assist import combine
-from querist.assist.candidates import Ground, Smoothed, Walk
+from querist.assist.ground import Ground
 from querist.assist.heads import JUDGES, discriminant, judgeable, ridge, unit_rows
+from querist.assist.named import Walk
 from querist.assist.rows import View, features, smoothed_rows
+from querist.assist.smoothed import Smoothed
 from querist.datasets import sbm
 from querist.graph import as_graph
 

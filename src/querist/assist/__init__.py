@@ -9,10 +9,10 @@ from typing import Any
 _HOME = {
     "Asking": "querist.assist.asking",
     "CANDIDATES": "querist.assist.candidates",
-    "Choice": "querist.assist.choose",
+    "Choice": "querist.assist.choice",
     "Estimate": "querist.assist.calibrate",
     "Labelling": "querist.assist.labelling",
-    "Score": "querist.assist.choose",
+    "Score": "querist.assist.choice",
     "ask": "querist.assist.asking",
     "extend": "querist.assist.relabel",
     "influences": "querist.assist.influence",

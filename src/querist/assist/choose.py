@@ -24,23 +24,15 @@ import numpy as np
 
 from querist.assist import combine
 from querist.assist.calibrate import Estimate, estimated
-from querist.assist.candidates import (
-    CANDIDATES,
-    PACE,
-    RANKS,
-    SPACE,
-    Candidate,
-    Fitted,
-    Ground,
-    Named,
-    Smoothed,
-)
+from querist.assist.choice import Choice, Score, told
 from querist.assist.combine import Link, Scale
 from querist.assist.folds import stratified
+from querist.assist.ground import Candidate, Fitted, Ground
 from querist.assist.heads import accuracy, discriminant, judgeable
+from querist.assist.plan import plan
 from querist.assist.rows import View
+from querist.assist.smoothed import Smoothed
 from querist.collective.problem import Problem
-from querist.errors import UnknownNameError
 from querist.types import Bools, Codes, Floats
 
 Progress: TypeAlias = Callable[[float, str], None]
@@ -55,32 +47,8 @@ attributes together. Everyone else has 1."""
 REFINING = (25, 50, 100)
 """Ranks of the discriminants in step 5."""
 
-SECONDS = 180.0
-"""What a plan may take by its estimate."""
-
 SAMPLE = 4000
 """Unlabelled nodes that stand for all while a fold is held out."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """How a candidate did on held-out labels, and its weight in what was taken."""
-
-    name: str
-    what: str
-    accuracy: float
-    log_loss: float
-    weight: float
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What was taken and why; `scores` holds every candidate that was tried, the heaviest first."""
-
-    method: str
-    representation: str
-    why: tuple[str, ...]
-    scores: tuple[Score, ...]
 
 
 @dataclass(frozen=True)
@@ -159,7 +127,7 @@ def choose(
     task = posed(ground, seeds, Y, link, folds, seed)
     parts, tables = consult(task, names, show)
     show(0.9, "combining")
-    scales = {name: combine.voiced(_held_out(task, tables[name]), Y, link, task.judged) for name in names}
+    scales = {name: _voice(task, parts[name], tables[name]) for name in names}
     held = {name: [scales[name].of(table) for table in tables[name]] for name in names}
     scores = _scored(task, names, {name: _held_out(task, held[name]) for name in names})
     auto = method == "auto"
@@ -174,7 +142,16 @@ def choose(
     L = recipe.combined(opinions, slice(None), seeds, Y)
     scale, estimate = _calibrated(task, recipe, held)
     P = combine.probabilities(scale.of(L), link)
-    choice = _told(names, scores, skipped, task, recipe)
+    choice = told(
+        names,
+        scores,
+        skipped,
+        asked=not auto,
+        folds=task.count,
+        labels=len(seeds),
+        matched=recipe.match,
+        refined=recipe.main is not None,
+    )
     show(1.0, "labelled")
     return Outcome(P, reached(problem), choice, estimate, Model(seeds, parts, recipe.shares), opinions)
 
@@ -191,60 +168,6 @@ def posed(ground: Ground, seeds: Codes, Y: Floats, link: Link, folds: int, seed:
 def _main(names: Mapping[str, Candidate]) -> View | None:
     """The rows that self-training works on: the first there are."""
     return next((way.view for way in names.values() if isinstance(way, Smoothed)), None)
-
-
-# -- 1. plan ---------------------------------------------------------------------------------------
-
-
-def plan(
-    ground: Ground, method: str, Y: Floats, link: Link
-) -> tuple[dict[str, Candidate], int, tuple[str, ...]]:
-    """Which candidates, how many folds, and what was left out for time. Sets the rank of the ground."""
-    graph, (m, K) = ground.graph, Y.shape
-    folds = max(2, min(m, 5))
-    if method != "auto":
-        return {method: _named(method)}, folds, ()
-    ranks = [r for r in RANKS if 5 * (r + 20) * graph.n_nodes <= SPACE] or [RANKS[0]]
-    ground.rank = max(ranks)
-    budget = SECONDS * PACE
-    while len(ranks) > 1 and sum(_once(CANDIDATES[n], ground, K) for n in ("links", "smoothed")) > budget / 2:
-        ranks.pop()
-        ground.rank = max(ranks)
-    if any(CANDIDATES[n].cost(ground, K)[1] * folds > budget / 4 for n in ("walks",)):
-        folds = min(folds, 3)
-    taken: dict[str, Candidate] = {}
-    skipped: list[str] = []
-    for name, candidate in CANDIDATES.items():
-        if not candidate.suits(ground, link):
-            continue
-        if name == "near_links" and "links" in taken:
-            continue  # stands in where the wider one is too slow
-        once, fit = candidate.cost(ground, K)
-        needed = once + fit * (folds + 1 if isinstance(candidate, Named) or name == "walks" else 2)
-        if needed > budget and taken:
-            skipped.append(name)
-            continue
-        budget -= needed
-        taken[name] = candidate
-    if not taken:
-        taken["walks"] = CANDIDATES["walks"]
-    return taken, folds, tuple(skipped)
-
-
-def _once(candidate: Candidate, ground: Ground, classes: int) -> float:
-    return candidate.cost(ground, classes)[0] if candidate.suits(ground, "softmax") else 0.0
-
-
-def _named(method: str) -> Candidate:
-    from querist.collective.catalogue import CLASSIFIERS, NEED_ATTRIBUTES
-
-    if method in CANDIDATES:
-        return CANDIDATES[method]
-    if method not in CLASSIFIERS:
-        raise UnknownNameError.of("method", method, ["auto", *CANDIDATES, *CLASSIFIERS])
-    return Named(
-        f"{method} of querist.CLASSIFIERS", method, passes=10.0 if method in NEED_ATTRIBUTES else 1.0
-    )
 
 
 # -- 2. and 3. consult and weigh -------------------------------------------------------------------
@@ -276,6 +199,12 @@ def _held_out(task: Task, tables: Sequence[Floats]) -> Floats:
         out = task.folds == fold
         found[out] = table[task.places[out]]
     return found
+
+
+def _voice(task: Task, part: Fitted, tables: Sequence[Floats]) -> Scale:
+    """How loud an opinion is: by its answers to held-out labels; by its spread where none can be held out."""
+    L = _held_out(task, tables) if task.count else part.logits(task.seeds)
+    return combine.voiced(L, task.Y, task.link, task.judged)
 
 
 def _scored(task: Task, names: Mapping[str, Candidate], held: Mapping[str, Floats]) -> list[Score]:
@@ -362,45 +291,3 @@ def reached(problem: Problem) -> Bools:
     if graph.attributes is not None and graph.attributes.nnz:
         return reach(graph.attributes, problem.seeds, graph.components)
     return np.asarray(np.isin(graph.components, graph.components[problem.seeds]))
-
-
-# -- in words --------------------------------------------------------------------------------------------
-
-
-def _told(
-    names: Mapping[str, Candidate],
-    scores: Sequence[Score],
-    skipped: Sequence[str],
-    task: Task,
-    recipe: Recipe,
-) -> Choice:
-    views = [name for name in names if name in CANDIDATES]
-    words = any(name not in ("links", "near_links", "walks") for name in views)
-    representation = "attributes and links" if words else "links"
-    if len(names) == 1:
-        (only,) = names
-        return Choice(only, representation, (f"{only}, as asked for.",), tuple(scores))
-    heavy = [score for score in scores if score.weight >= 0.5 / len(scores)]
-    leader = max(scores, key=lambda score: -score.log_loss) if task.count else scores[0]
-    why = [f"{len(scores)} methods were tried on {'attributes and links' if words else 'links alone'}."]
-    if task.count:
-        why.append(
-            f"Best on held-out labels: {leader.what} ({leader.name}), accuracy {leader.accuracy:.3f}, "
-            f"log-loss {leader.log_loss:.3f} ({task.count}-fold cross-validation, {len(task.seeds)} labels)."
-        )
-        why.append(
-            f"{len(heavy)} of them carry the answer, as a product weighted by held-out log-loss: "
-            + ", ".join(f"{score.name} {score.weight:.2f}" for score in heavy)
-            + "."
-        )
-    else:
-        why.append("No label could be held out, so all methods weigh the same.")
-    if recipe.match:
-        why.append("The classes' shares were matched to those of the labels.")
-    if recipe.main is not None:
-        why.append("One step of self-training on all nodes refined the result.")
-    if skipped:
-        why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")
-    return Choice(
-        "combination of " + ", ".join(s.name for s in heavy), representation, tuple(why), tuple(scores)
-    )

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from querist.assist.calibrate import Estimate
-from querist.assist.choose import Choice, Progress, choose
+from querist.assist.choice import Choice
+from querist.assist.choose import Progress, choose
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labels import tabulate

@@ -7,8 +7,11 @@ import scipy.sparse as sp
 from querist.assist import choose as choosing
 from querist.assist import label
 from querist.assist.calibrate import calibration_error, estimated, wilson
-from querist.assist.candidates import CANDIDATES, Ground
+from querist.assist.candidates import CANDIDATES
 from querist.assist.folds import stratified
+from querist.assist.ground import Ground
+from querist.assist.plan import plan
+from querist.collective.catalogue import CLASSIFIERS
 from querist.collective.problem import pose
 from querist.datasets import load, sbm
 from querist.errors import InputError, UnknownNameError
@@ -190,13 +193,31 @@ def test_influence_points_to_labelled_nodes_of_the_predicted_class(result, block
 def test_a_plan_leaves_out_what_takes_too_long(blocks, monkeypatch):
     graph, codes = blocks
     Y = one_hot(codes[:30], 3)
-    taken, _, skipped = choosing.plan(Ground(graph), "auto", Y, "softmax")
+    taken, _, skipped = plan(Ground(graph), "auto", Y, "softmax")
     assert not skipped and "near_links" not in taken
-    monkeypatch.setattr(choosing, "SECONDS", 2e-3)
+    monkeypatch.setattr("querist.assist.plan.SECONDS", 2e-3)
     ground = Ground(graph)
-    fewer, _, left = choosing.plan(ground, "auto", Y, "softmax")
+    fewer, _, left = plan(ground, "auto", Y, "softmax")
     assert left and set(fewer) < set(taken) | {"near_links"}
     assert ground.rank < 150
+
+
+def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
+    graph, codes = blocks
+    monkeypatch.setattr("querist.assist.plan.SECONDS", 1e-7)
+    alone = label(graph, some(codes, 1)).choice
+    assert len(alone.scores) == 1 and alone.method == alone.scores[0].name
+    assert "the one method that fits" in alone.why[0] and "too long" in alone.why[-1]
+    assert label(graph, some(codes, 1), method="walks").choice.why[0] == "walks, as asked for."
+
+
+@pytest.mark.parametrize("method", sorted(CLASSIFIERS))
+def test_every_classifier_labels_nodes_with_several_classes(blocks, method):
+    graph, codes = blocks
+    both = {node: {f"class {codes[node]}", "any"} for node in some(codes, 2)}
+    found = label(graph, both, method=method, multi_label=True)
+    assert np.isfinite(found.probabilities).all()
+    assert all(set(own) <= set(found.classes) for own in found.labels)
 
 
 def test_equal_numbers_of_labels_say_nothing_of_the_shares(blocks):
