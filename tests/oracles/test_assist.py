@@ -127,6 +127,19 @@ def test_a_voice_is_the_typical_one_until_many_labels_say_otherwise():
     assert loud(12) > combine.TYPICAL / 2 > combine.TYPICAL / 10 > loud(5000)
 
 
+def test_a_strong_ridge_is_heard_by_what_it_says_beside_the_shares():
+    """Nineteen blocks, mostly one label each: with the shares in, all nodes would go to the largest class."""
+    graph = sbm((30,) * 19, 0.12, 0.03, seed=3)
+    generator = np.random.default_rng(3)
+    own = [
+        generator.choice(np.flatnonzero(graph.codes == k), 3 - min(k, 2), replace=False) for k in range(19)
+    ]
+    seeds = np.sort(np.concatenate(own))
+    ridge = Smoothed("links", View("links", 10, 0.9))
+    fitted = ridge.fit(Ground(graph), seeds, np.eye(19)[graph.codes[seeds]], "softmax")
+    assert np.mean(fitted.logits(slice(None)).argmax(axis=1) == graph.codes) > 0.13
+
+
 def test_what_all_classes_have_in_common_does_not_change_a_scale():
     generator = np.random.default_rng(1)
     L, offset = generator.standard_normal((40, 3)), 9 * generator.standard_normal((40, 1))

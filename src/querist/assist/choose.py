@@ -135,7 +135,7 @@ def choose(
         ground,
         link,
         {score.name: score.weight for score in scores},
-        match=auto and _shares_mean_something(Y),
+        match=_shares_mean_something(Y) and any(isinstance(way, Smoothed) for way in names.values()),
         main=_main(names) if auto and link == "softmax" else None,
     )
     opinions = {name: scales[name].of(parts[name].logits(slice(None))) for name in names}

@@ -14,7 +14,7 @@ with several, where every class is a question of its own.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,14 +33,18 @@ ENOUGH = 100_000
 
 
 class Scale(NamedTuple):
-    """`steepness L + shift`."""
+    """`steepness L + shift`, the shift a number or one a class."""
 
     steepness: float
-    shift: float = 0.0
+    shift: Any = 0.0
 
     def of(self, L: Floats) -> Floats:
         """Scaled logits."""
-        return self.steepness * L + self.shift
+        return np.asarray(self.steepness * L + self.shift)
+
+    def from_centre(self, centre: Any) -> "Scale":
+        """The same for logits from which `centre`, a number or one a class, was not yet taken."""
+        return Scale(self.steepness, self.shift - self.steepness * centre)
 
 
 def log_probabilities(L: Floats, link: Link) -> Floats:

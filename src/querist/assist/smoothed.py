@@ -48,7 +48,10 @@ class Smoothed:
         for rank in ranks:
             for power in POWERS:
                 found = ridge(own.take(rank, power), Y)
-                scale = combine.voiced(found.left_out, Y, link, judged)
+                # A strong ridge says little more than the classes' shares, but what it says beside them, how
+                # like a node is to the mean node of each class, is worth hearing. The shares come in last.
+                centre = found.mean if link == "softmax" else 0.0
+                scale = combine.voiced(found.left_out - centre, Y, link, judged).from_centre(centre)
                 members.append((rank, power, found, scale))
                 scored = scale.of(found.left_out)[judged]
                 losses.append(combine.loss(scored, Y[judged], link) if judged.any() else 0.0)

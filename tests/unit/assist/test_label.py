@@ -93,8 +93,12 @@ def test_the_combination_is_near_its_best_part(blocks, result):
         assert alone.choice.method == name
 
 
-def test_calibration_brings_confidence_nearer_to_accuracy(blocks):
+def test_calibration_brings_loud_opinions_down_to_their_accuracy(blocks, monkeypatch):
     graph, codes = blocks
+    generator = np.random.default_rng(0)
+    codes = np.where(generator.random(len(codes)) < 0.4, generator.integers(3, size=len(codes)), codes)
+    monkeypatch.setattr("querist.assist.combine.TYPICAL", 12.0)
+    monkeypatch.setattr("querist.assist.combine.FIRMNESS", 0.05)
     before, after = [], []
     for seed in range(4):
         given = np.full(len(codes), -1)
@@ -108,7 +112,7 @@ def test_calibration_brings_confidence_nearer_to_accuracy(blocks):
         for P, found in ((raw, before), (outcome.probabilities, after)):
             right = P.argmax(axis=1) == codes
             found.append(calibration_error(P.max(axis=1)[free], right[free]))
-    assert np.mean(after) < np.mean(before)
+    assert np.mean(after) < 0.15 < 2 * np.mean(after) < np.mean(before)
     assert np.mean(after) < 0.1
 
 
