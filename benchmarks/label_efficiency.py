@@ -146,16 +146,16 @@ def graph_learning(kind: str, **options: Any) -> Callable[..., Any]:
         import graphlearning as gl
         import scipy.sparse as sp
 
-        present, codes = np.unique(graph.codes[seeds], return_inverse=True)
         part = np.flatnonzero(np.isin(graph.components, graph.components[seeds]) & (graph.degrees > 0))
         P = np.tile(
             np.bincount(graph.codes[seeds], minlength=graph.n_classes) / seeds.size, (graph.n_nodes, 1)
         )
         place = np.full(graph.n_nodes, -1)
         place[part] = np.arange(part.size)
-        inside = place[seeds] >= 0
+        inside = seeds[place[seeds] >= 0]
+        present, codes = np.unique(graph.codes[inside], return_inverse=True)
         model = getattr(gl.ssl, kind)(sp.csr_matrix(graph.adjacency[part][:, part]), **options)
-        told = model.fit(place[seeds][inside], codes[inside])
+        told = model.fit(place[inside], codes)
         answer = np.zeros((part.size, graph.n_classes))
         answer[:, present[: told.shape[1]]] = told - told.min()
         P[part] = answer + 1e-9
