@@ -84,8 +84,9 @@ def prepare(graph: Any, out: Path) -> None:
 
 
 def ours(graph: Any, out: Path, share: float, ground: Any) -> dict[str, dict[str, float]]:
-    """`auto`, each of its candidates alone, and two classifiers, on every split of a share."""
+    """`auto`, each of its candidates alone (its classes' shares matched, or not), two classifiers."""
     from querist.assist.choose import choose
+    from querist.assist.combine import matched
     from querist.collective.catalogue import CLASSIFIERS
     from querist.collective.problem import pose
 
@@ -98,7 +99,10 @@ def ours(graph: Any, out: Path, share: float, ground: Any) -> dict[str, dict[str
         started, busy = time.perf_counter(), time.process_time()
         outcome = choose(pose(graph, given, classes=range(graph.n_classes), missing=-1), ground=ground)
         spent = {"seconds": time.perf_counter() - started, "processor": time.process_time() - busy}
+        shares = np.bincount(graph.codes[seeds], minlength=graph.n_classes) / len(seeds)
         answers = {"auto": outcome.probabilities, **outcome.opinions}
+        for method, L in outcome.opinions.items():  # as `label(..., method=)` gives it
+            answers[f"{method} matched"] = L + matched(L, shares, "softmax")
         for method in ("gmnr", "wvrn"):
             model = CLASSIFIERS[method](classes=range(graph.n_classes), missing=-1).fit(graph, given)
             answers[method] = model.probabilities_
