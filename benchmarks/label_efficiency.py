@@ -236,53 +236,66 @@ def mean(table: dict[str, float] | None, share: float) -> float:
     return float(np.mean(told)) if told else float("nan")
 
 
+def singles_of(own: dict[str, dict[str, float]], share: float) -> dict[str, float]:
+    """Our methods one by one."""
+    other = {*PEERS, *(f"{peer} untuned" for peer in PEERS), *NO_METHOD}
+    told = {method: mean(table, share) for method, table in own.items() if method not in other}
+    return {method: value for method, value in told.items() if np.isfinite(value)}
+
+
 def show(out: Path) -> None:
-    """Every number, then the goals."""
+    """Every number as Markdown, then the goals."""
     found = gathered(out)
     for share in SHARES:
-        print(f"\n{share:.0%} of every class, mean accuracy of {TRIALS} draws")
-        untuned = [f"{peer} untuned" for peer in PEERS]
-        print(f"{'set':22}{'auto':>7}" + "".join(f"{p:>10}" for p in PEERS) + "  best single of ours")
-        first, lead, apart = 0, [], []
+        print(f"\n**{share:.0%} of every class**, mean accuracy of {TRIALS} draws\n")
+        print(f"| set | auto | {' | '.join(PEERS)} | best single of ours |")
+        print("|---|" + "---:|" * (1 + len(PEERS)) + "---|")
+        rows, apart = [], []
         for name in SETS:
             own = found.get(name, {})
-            auto, peers = mean(own.get("auto"), share), [mean(own.get(p), share) for p in PEERS]
-            singles = {m: mean(t, share) for m, t in own.items() if m not in (*PEERS, *untuned, *NO_METHOD)}
-            singles = {m: v for m, v in singles.items() if np.isfinite(v)}
+            auto, peers = mean(own.get("auto"), share), [mean(own.get(peer), share) for peer in PEERS]
             if not np.isfinite(auto):
+                print(f"| {name} | not run |" + " |" * (1 + len(PEERS)))
                 continue
+            singles = singles_of(own, share)
             best = max(singles, key=singles.__getitem__)
-            line = f"{name:22}{auto:7.3f}" + "".join(f"{p:10.3f}" for p in peers)
-            print(f"{line}  {best} {singles[best]:.3f}")
             apart.append((auto - singles[best], name))
-            if np.isfinite(peers[-2:]).all():
-                first += auto > np.nanmax(peers)
-                lead.append([auto, *peers])
-            else:
-                print(f"{'':22}  (no networks here: {name} is not in the means)")
-        if not lead:
-            continue
-        table = np.array(lead)
-        means = np.nanmean(table, axis=0)
-        print(f"{'mean':22}{means[0]:7.3f}" + "".join(f"{m:10.3f}" for m in means[1:]))
-        each = 100 * (table[:, 0] - np.nanmax(table[:, 1:], axis=1)).mean()
-        one = 100 * (
-            means[0] - max(m for m, c in zip(means[1:], table[:, 1:].T, strict=True) if not np.isnan(c).any())
-        )
-        print(
-            f"auto is {one:+.1f} points from the best peer on average, {each:+.1f} from the best of each set;"
-        )
-        far, where = min(apart)
-        print(f"first on {first} of {len(lead)}; furthest below the best single: {100 * far:+.1f}, {where}")
-        info = "untuned: " + ", ".join(
-            f"{p.split()[0]} {np.nanmean([mean(found[n].get(p), share) for n in SETS if n in found]):.3f}"
-            for p in untuned
-        )
-        print(info)
-        for key in ("estimate", "ece", "processor"):
-            values = [mean(found[n].get(key), share) for n in SETS if n in found]
-            print(f"mean {key} {np.nanmean(values):.3f}", end="; ")
-        print()
+            rows.append([auto, *peers])
+            print(_line(name, rows[-1], f"{best} {singles[best]:.3f}"))
+        if rows:
+            goals(np.array(rows), apart)
+            notes(found, share)
+
+
+def _line(name: str, values: Any, last: str = "") -> str:
+    """A row; the best number in bold, what is not there left empty."""
+    best = np.nanmax(values)
+    cells = ["" if np.isnan(v) else f"**{v:.3f}**" if v == best else f"{v:.3f}" for v in values]
+    return f"| {name} | {' | '.join(cells)} | {last} |"
+
+
+def goals(table: Any, apart: list[tuple[float, str]]) -> None:
+    """`table` (sets, 1 + peers). A peer that failed on a set has no mean."""
+    means = table.mean(axis=0)
+    print(_line("mean", means))
+    whole = means[1:][np.isfinite(means[1:])]
+    if not whole.size:
+        print("\nNo peer was run on all of these sets.")
+        return
+    each = table[:, 0] - np.nanmax(table[:, 1:], axis=1)
+    print(f"\nAgainst the best peer on average {100 * (means[0] - whole.max()):+.1f} points, ", end="")
+    print(f"against the best peer of each set {100 * each.mean():+.1f}; ", end="")
+    print(f"first on {int((each > 0).sum())} of {len(table)}.")
+    far, where = min(apart)
+    print(f"Against our best single method: {100 * far:+.1f} points on {where}, the furthest below.")
+
+
+def notes(found: dict[str, Any], share: float) -> None:
+    """The untuned peers, and how honest and how slow `auto` was."""
+    over = lambda key: np.nanmean([mean(own.get(key), share) for own in found.values()])  # noqa: E731
+    print("Untuned: " + ", ".join(f"{peer} {over(f'{peer} untuned'):.3f}" for peer in PEERS) + ".")
+    print(f"Expected accuracy {over('estimate'):.3f}, calibration error {over('ece'):.3f}, ", end="")
+    print(f"{over('processor'):.1f} s of processor a labelling.")
 
 
 def main() -> None:
