@@ -16,7 +16,7 @@ Distances come in one of two forms. From a matrix R (n, n), `w` is a value a nod
 matter, so `v_i - v_eta` may be taken as `(R_eta - R_i)/2`, which is it but for a constant. From rows (n, d)
 with `R = |x_i - x_j|^2`, `w` is a weight vector and `w(i) = w.x_i`.
 
-Equal distances (up to one part in 1e10: rounding must not choose) go to the earliest trial. Coinciding nodes
+Equal distances go to the earliest trial (`nearby.py`, which also finds the nearest row). Coinciding nodes
 cannot be told apart by any w: a mistake at distance 0 replaces the remembered label.
 """
 
@@ -28,10 +28,8 @@ from querist.compiled import compiled
 from querist.online.algebra import count
 from querist.online.kernels import Verdict, margin_of, prediction_of
 from querist.online.loop import Record, note
+from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened
 from querist.types import Bools, Codes, Floats
-
-TIE = 1e-10
-"""Distances closer than this part of them, and scores closer than this, are equal."""
 
 
 class Rules(NamedTuple):
@@ -113,47 +111,37 @@ def scratch(rules: Rules, state: State) -> Scratch:
     )
 
 
-# -- distances and scores ----------------------------------------------------------
+# -- the nearest, and scores ---------------------------------------------------------
 
 
 @compiled
-def squared_distance(x: Floats, y: Floats) -> float:
-    """`|x - y|^2` in four interleaved sums."""
-    s0 = s1 = s2 = s3 = 0.0
-    whole = x.size - x.size % 4
-    for i in range(0, whole, 4):
-        d0, d1, d2, d3 = x[i] - y[i], x[i + 1] - y[i + 1], x[i + 2] - y[i + 2], x[i + 3] - y[i + 3]
-        s0 += d0 * d0
-        s1 += d1 * d1
-        s2 += d2 * d2
-        s3 += d3 * d3
-    for i in range(whole, x.size):
-        s0 += (x[i] - y[i]) * (x[i] - y[i])
-    return (s0 + s1) + (s2 + s3)
+def look(rules: Rules, state: State, place: Place, node: int, work: Scratch) -> None:
+    """The nearest remembered node of every problem, into `work.near`, and its distance, into `work.r`."""
+    distance = work.distance
+    if place.distance.size:
+        distance = place.distance[node]
+    else:
+        measure(place.rows, node, state.met, state.counts[3], distance)
+    for c in range(work.near.size):
+        eta = work.near[0] if c and not rules.binary else nearest(state.known[c], state.sizes[c], distance)
+        work.near[c] = eta
+        work.r[c] = distance[eta] if eta >= 0 else place.prior[node]
 
 
 @compiled
-def measure(state: State, place: Place, node: int, out: Floats) -> None:
-    """Squared distances from a node's row to all nodes in any cover, each written at its node."""
-    x = place.rows[node]
-    for s in range(state.counts[3]):
-        j = state.met[s]
-        out[j] = squared_distance(x, place.rows[j])
-
-
-@compiled
-def nearest(known: Codes, size: int, distance: Floats) -> int:
-    """The remembered node at the smallest distance, the earliest of equals; -1 if none is remembered."""
-    if size == 0:
-        return -1
-    eta = known[0]
-    enough = distance[eta] * (1.0 - TIE)
-    for s in range(1, size):
-        d = distance[known[s]]
-        if d < enough:
-            eta = known[s]
-            enough = d * (1.0 - TIE)
-    return int(eta)
+def look_screened(
+    rules: Rules, state: State, place: Place, node: int, view: View, i: int, work: Scratch
+) -> None:
+    """The same, for the i-th node of a screened block."""
+    rows, distance = place.rows, work.distance
+    bound_distances(view, i, rows, node, state.met, state.counts[3])
+    for c in range(work.near.size):
+        if c and not rules.binary:
+            eta = work.near[0]
+        else:
+            eta = nearest_screened(view, rows, node, state.known[c], state.sizes[c], distance)
+        work.near[c] = eta
+        work.r[c] = distance[eta] if eta >= 0 else place.prior[node]
 
 
 @compiled
@@ -169,26 +157,38 @@ def rise(place: Place, w: Floats, node: int, eta: int) -> float:
 
 
 @compiled
-def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
-    """Score a node and judge it; pure. Every round asks."""
-    distance = work.distance
-    if place.distance.size:
-        distance = place.distance[node]
-    else:
-        measure(state, place, node, distance)
+def judge(rules: Rules, state: State, place: Place, node: int, work: Scratch) -> Verdict:
+    """Score a node by the nearest of every problem. Every round asks."""
     variance = 0.0
     for c in range(work.f.size):
-        eta = nearest(state.known[c], state.sizes[c], distance)
-        work.near[c] = eta
+        eta = work.near[c]
         work.rest[c] = rise(place, state.w[c], node, eta) if rules.project and eta >= 0 else 0.0
         work.f[c] = state.sign[c, eta] + work.rest[c] if eta >= 0 else 0.0
-        work.r[c] = distance[eta] if eta >= 0 else place.prior[node]
         work.asks[c] = True
         variance = max(variance, work.r[c])
     f = work.f
     best = prediction_of(f, place.tie_order, place.tie[node])
     margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
     return Verdict(best, margin, variance, 1.0, True)
+
+
+@compiled
+def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+    """Score a node and judge it; pure."""
+    look(rules, state, place, node, work)
+    return judge(rules, state, place, node, work)
+
+
+@compiled
+def decide_in_block(
+    rules: Rules, state: State, place: Place, node: int, view: View, i: int, work: Scratch
+) -> Verdict:
+    """The same to the last bit, for the i-th node of a block that may be screened."""
+    if view.product.size:
+        look_screened(rules, state, place, node, view, i, work)
+    else:
+        look(rules, state, place, node, work)
+    return judge(rules, state, place, node, work)
 
 
 # -- answers -------------------------------------------------------------------
@@ -279,14 +279,14 @@ def learn_step(
 
 @compiled
 def run_rounds(
-    rules: Rules, state: State, place: Place, order: Codes, labels: Codes, budget: int,
+    rules: Rules, state: State, place: Place, order: Codes, labels: Codes, budget: int, view: View,
     work: Scratch, record: Record,
 ) -> None:  # fmt: skip
-    """Rounds over `order`, by the steps above. A negative budget means none."""
+    """Rounds over a block of nodes, by the steps above. A negative budget means none."""
     for i in range(order.size):
         node = order[i]
         work.allowed[labels[node]] = True
-        verdict = decide_step(rules, state, place, node, 0.0, work)
+        verdict = decide_in_block(rules, state, place, node, view, i, work)
         mistaken = find_mistakes(rules, verdict.prediction, work.allowed, place.tie[node], work)
         asked = budget < 0 or state.counts[1] < budget
         for c in range(work.f.size):
@@ -303,10 +303,10 @@ def run_rounds(
 
 @compiled
 def score_all(
-    rules: Rules, state: State, place: Place, nodes: Codes, work: Scratch, out: Floats
+    rules: Rules, state: State, place: Place, nodes: Codes, view: View, work: Scratch, out: Floats
 ) -> None:  # fmt: skip
-    """(nodes, C) scores under the state as it is."""
+    """(nodes, C) scores of a block under the state as it is."""
     for i in range(nodes.size):
-        decide_step(rules, state, place, nodes[i], 0.0, work)
+        decide_in_block(rules, state, place, nodes[i], view, i, work)
         for c in range(work.f.size):
             out[i, c] = work.f[c]

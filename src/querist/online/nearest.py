@@ -18,7 +18,7 @@ from scipy.sparse import csgraph
 
 from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph
-from querist.graph.resistance import check_memory
+from querist.graph.resistance import check_irreducible, check_memory
 from querist.online import cover, door
 from querist.online.pounce import CoverLearner, matrix_place, resistance_place, row_place
 from querist.online.rules import Scheme
@@ -77,6 +77,24 @@ def nearest(
     )
 
 
+def check_distances(graph: Graph, distance: str) -> None:
+    """Refuse a graph whose nodes have no such distances, before any is computed."""
+    if distance == "points":
+        if graph.attributes is None:
+            raise InputError(
+                f"{graph.name} has no attributes, so its nodes are no points; use another distance"
+            )
+        return
+    if distance == "resistance":
+        check_irreducible(graph)
+    elif graph.n_components > 1:
+        raise InputError(
+            f"{graph.name} has {graph.n_components:,} components, with no path between them; use "
+            "graph.largest_component()"
+        )
+    check_memory(graph.n_nodes)
+
+
 def geodesics(graph: Any) -> Floats:
     """(n, n) lengths of the shortest paths, an edge of weight w being 1/|w| long."""
     if not isinstance(graph, Graph):
@@ -84,12 +102,7 @@ def geodesics(graph: Any) -> Floats:
             f"distance='geodesic' needs a graph, not {type(graph).__name__}; pass the Graph, or choose "
             "distance='points' for rows"
         )
-    if graph.n_components > 1:
-        raise InputError(
-            f"{graph.name} has {graph.n_components:,} components, with no path between them; use "
-            "graph.largest_component()"
-        )
-    check_memory(graph.n_nodes)
+    check_distances(graph, "geodesic")
     S = graph.adjacency
     with np.errstate(over="ignore"):  # an edge too weak to have a length is not on a shortest path
         lengths = sp.csr_array((1 / np.abs(S.data), S.indices, S.indptr), shape=S.shape)
@@ -100,6 +113,6 @@ def own_points(given: Any) -> Floats:
     """(n, d) the rows of an embedding, or the attributes of a graph."""
     if not isinstance(given, Graph):
         return door.checked_rows(given)
-    if given.attributes is None:
-        raise InputError(f"{given.name} has no attributes, so its nodes are no points; use another distance")
+    check_distances(given, "points")
+    assert given.attributes is not None
     return door.checked_rows(given.attributes.toarray())

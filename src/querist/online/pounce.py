@@ -13,7 +13,7 @@ are meant wherever resistances are; the left side of (14) is over U_y. More than
 problem a class, each with its own cover; the class of the largest score is predicted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.resistance import Resistances, resistances
-from querist.online import cover, door, loop
+from querist.online import cover, door, loop, nearby
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
 from querist.types import Bools, Codes, Floats
@@ -77,7 +77,10 @@ class CoverLearner(Learner):
         """(n, K) scores under the state as it is; one column for two classes one-vs-rest."""
         rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
         out = np.empty((rows.size, self._work.f.size))
-        cover.score_all(self._rules, self._state, self._place, rows, self._work, out)
+        for part, view in self._blocks(rows):
+            cover.score_all(
+                self._rules, self._state, self._place, rows[part], view, self._work, out[part]
+            )  # fmt: skip
         return out
 
     def reached(self, nodes: Iterable[int] | None = None) -> Bools:
@@ -86,9 +89,26 @@ class CoverLearner(Learner):
         return np.full(rows.size, bool(self._state.sizes.any()))
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
-        cover.run_rounds(
-            self._rules, self._state, self._place, nodes, codes, budget, self._work, record
-        )  # fmt: skip
+        for part, view in self._blocks(nodes):
+            here = loop.Record._make(column[part] for column in record)
+            cover.run_rounds(
+                self._rules, self._state, self._place, nodes[part], codes, budget, view, self._work, here
+            )  # fmt: skip
+
+    def _blocks(self, nodes: Codes) -> Iterator[tuple[slice, nearby.View]]:
+        """Nodes in blocks, each with a view of what is remembered when its turn comes."""
+        place, begin, screening = self._place, 0, None
+        rows_fit = not place.distance.size and nearby.fits(place.rows, place.prior)
+        while begin < nodes.size:
+            met = self._state.met[: self._state.counts[3]]
+            # Preparing costs about as much as scanning every node once.
+            worth = met.size > nearby.FEW and (nodes.size - begin) * met.size > self.n_nodes
+            if screening is None and rows_fit and worth:
+                screening = nearby.Screening(place.rows)
+            end = begin + (nearby.block_length(met.size) if rows_fit else nodes.size)
+            part = slice(begin, min(end, nodes.size))
+            yield part, nearby.unscreened() if screening is None else screening.block(nodes[part], met)
+            begin = end
 
 
 def pounce(
@@ -163,7 +183,7 @@ def matrix_place(
         rows=np.empty((n, 0)),
         prior=distance.max(axis=1),
         least=np.array([COINCIDE * float(distance.max()) if least is None else least]),
-        tie=np.full(n, cover.TIE),
+        tie=np.full(n, nearby.TIE),
         tie_order=door.checked_tie_order(tie_order, n_classes),
     )
 
@@ -178,6 +198,6 @@ def row_place(
         rows=rows,
         prior=prior,
         least=np.array([COINCIDE * float(prior.max()) if least is None else least]),
-        tie=np.full(len(rows), cover.TIE),
+        tie=np.full(len(rows), nearby.TIE),
         tie_order=door.checked_tie_order(tie_order, n_classes),
     )
