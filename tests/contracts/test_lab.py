@@ -1,5 +1,6 @@
 """What the runner promises: the same numbers however it is run, and nothing lost when it is killed."""
 
+import functools
 import json
 import os
 import subprocess
@@ -211,6 +212,22 @@ def test_a_true_label_reaches_a_classifier_only_as_a_seed(tmp_path, monkeypatch)
     monkeypatch.setattr("querist.lab.tasks.collective.CLASSIFIERS", {"spy": Spy})
     (found,) = run([Specification("collective", "karate", "spy", repeats=2)], Store(tmp_path))
     assert len(found.outcomes) == 2
+
+
+@pytest.mark.parametrize("method", ["pounce", "msg"])
+def test_a_true_label_reaches_a_learner_only_as_an_answer(method, tmp_path, monkeypatch):
+    """Neither the graph nor the embedding that it is made of holds labels; it is told those it asks for."""
+    made = ALGORITHMS[method]
+
+    def spy(place, n_classes, **options):
+        assert getattr(place, "codes", None) is None
+        assert getattr(place, "label_matrix", None) is None
+        return made(place, n_classes, **options)
+
+    functools.update_wrapper(spy, made)
+    monkeypatch.setattr("querist.lab.tasks.online.ALGORITHMS", {**ALGORITHMS, method: spy})
+    (found,) = run([Specification("online", "karate", method, repeats=1)], Store(tmp_path))
+    assert found.mean("queries") > 0
 
 
 def test_the_control_asks_as_often_in_the_same_shuffles(tmp_path):

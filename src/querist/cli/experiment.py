@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.runs import Cluster, Out, Processes, meter
+from querist.cli.runs import Cluster, Out, Processes, meter, resumable
 from querist.cli.screen import print_json, print_line, print_table, progress
 
 
@@ -26,13 +26,14 @@ def experiment(
     Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
     LaTeX, CSV), figures (SVG, PNG) and a page to read (comparison.html) are written there.
     """
-    from querist.lab import compared, tables
+    from querist.lab import compared, index, tables
     from querist.lab.comparison import Comparison
     from querist.lab.reproduce import put_json, reproduce
 
-    with progress() as show:
+    with resumable(out), progress() as show:
         show("checking", 0.0, file.name)
         comparison = Comparison.read(file)
+        compared.check_folder(out)
         show("checking", 1.0, f"{len(comparison.specifications)} experiments")
         outputs = reproduce(
             [compared.as_item(comparison)],
@@ -44,11 +45,11 @@ def experiment(
         )
     (done,) = outputs.done
     rows = compared.rows(comparison, done.results)
-    put_json(out / "results.json", rows)
+    put_json(out / index.ROWS, rows)
     if as_json:
         print_json(rows)
         return
-    print_line(f"{comparison.title}\n{done.item.protocol}\n")
+    print_line("\n".join([comparison.title, *done.protocol, ""]))
     for table in done.shown.tables:
         print_line(table.title)
         print_table(table.columns, tables.cells(table), text_columns=tables.text_columns(table))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.runs import Cluster, Out, Processes, meter
+from querist.cli.runs import Cluster, Out, Processes, meter, resumable
 from querist.cli.screen import print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def reproduce(
     if paper is None:
         items = [item for name in known for item in items_of(name)]
     else:
-        items = [item_of(paper, name) for name in names] if names else list(items_of(paper))
-    with progress() as show:
+        items = [item_of(paper, name) for name in dict.fromkeys(names)] if names else list(items_of(paper))
+    with resumable(out), progress() as show:
         outputs = made(
             items,
             out,

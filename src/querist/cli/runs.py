@@ -1,6 +1,8 @@
-"""What the verbs that run experiments share: their options, and a meter with the time left."""
+"""What the verbs that run experiments share: their options, a meter with the time left, and how to go on."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +21,19 @@ Cluster = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with its scheduler at this address."),
 ]
+
+
+@contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """Say what was not lost when the work inside is cut short."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError):
+        if (out / "results").is_dir():
+            print(
+                f"querist: finished runs are kept in {out}; run the command again to go on", file=sys.stderr
+            )
+        raise
 
 
 def meter(show: Meter) -> Callable[[str, int, int], None]:

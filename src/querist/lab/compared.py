@@ -1,10 +1,13 @@
 """What a comparison shows: a table and a figure a data set, every online learner beside its control."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from querist.errors import InputError
 from querist.lab import plots
 from querist.lab.comparison import Comparison
+from querist.lab.index import ROWS
 from querist.lab.item import Cell, Entry, Figure, Item, Shown, Table
 from querist.lab.results import CONTROL, Result
 from querist.metrics import NAMES
@@ -30,7 +33,7 @@ def as_item(comparison: Comparison) -> Item:
         paper="comparison",
         name="",
         title=comparison.title,
-        protocol=_protocol(comparison),
+        protocol="Grids are tuned on held-out draws only.",
         plan=lambda quick: comparison.specifications,
         show=lambda results: show(comparison, results),
     )
@@ -54,6 +57,13 @@ def show(comparison: Comparison, results: Sequence[Result]) -> Shown:
             figures.append(_accuracy_curves(name, data, mine))
     remarks = [NO_CHOICE] if any(task != "online" for task, _ in groups) else []
     return Shown(tables, figures, (), remarks)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder whose `results.json` is of the papers: it would be lost."""
+    path = folder / ROWS
+    if path.is_file() and b'"published"' in path.read_bytes():
+        raise InputError(f"{path} holds numbers of the papers, written by reproduce; take another folder")
 
 
 def rows(comparison: Comparison, results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -90,7 +100,8 @@ def _table(title: str, named: Sequence[tuple[str, Result]], wanted: Sequence[str
             )
     head = ["", *(m.replace("_", " ") for m in measures), "p", "tuned"]
     used = [i for i in range(len(head)) if any(line[i] is not None for line in lines)]
-    note = "Mean ± standard deviation of the runs (ddof = 0)."
+    several = any(len(result.outcomes) > 1 for _, result in named)
+    note = "Mean ± standard deviation of the runs (ddof = 0)." if several else "One run of each."
     if head.index("p") in used:
         note += " p: paired t of the error rate against that of the control."
     return Table(title, [head[i] for i in used], [[line[i] for i in used] for line in lines], note)
@@ -102,17 +113,18 @@ def _main(result: Result) -> Sequence[str]:
     return main if main[0] in result.measures else NAMES
 
 
-def _p(result: Result) -> float | None:
+def _p(result: Result) -> float | str | None:
     """Whether the control's error rates differ, where there are runs enough to tell."""
     if len(result.outcomes) < 2 or CONTROL + "error_rate" not in result.measures:
         return None
-    return paired_t(result.values("error_rate"), result.values(CONTROL + "error_rate")).p
+    p = paired_t(result.values("error_rate"), result.values(CONTROL + "error_rate")).p
+    return "< 0.0001" if p < 1e-4 else p
 
 
 def _cell(result: Result, measure: str) -> Cell | None:
     if measure not in result.measures:
         return None
-    return Cell(result.mean(measure), result.std(measure), 1 if result.mean(measure) >= 10 else 4)
+    return Cell.of(result, measure, 1 if result.mean(measure) >= 10 else 4)
 
 
 def _error_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) -> Figure:
@@ -141,15 +153,6 @@ def _accuracy_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]
         plots.curves(figure.add_subplot(), lines, x_label="item", y_label="accuracy so far")
 
     return Figure(name, draw, f"{dataset}: mean over the runs; bands are one standard deviation.")
-
-
-def _protocol(comparison: Comparison) -> str:
-    repeats = sorted({spec.repeats for spec in comparison.specifications})
-    seeds = sorted({spec.seed for spec in comparison.specifications})
-    return (
-        f"{len(comparison.specifications)} experiments; {', '.join(map(str, repeats))} repeats, seed "
-        f"{', '.join(map(str, seeds))}; grids are tuned on held-out draws only."
-    )
 
 
 def _short(value: Any) -> str:

@@ -31,7 +31,9 @@ from typing import Any
 from querist.errors import InputError
 from querist.lab import runner, tuning
 from querist.lab.lines import Where, lines_of
+from querist.lab.papers import PAPERS
 from querist.lab.specification import Specification, SpecificationError, blame
+from querist.lab.tasks import OPEN
 
 EXPERIMENT = "experiment"
 CURVE_POINTS = 50
@@ -131,12 +133,19 @@ def _expanded(given: dict[str, Any]) -> list[tuple[str, Specification]]:
 
 def _with_control(spec: Specification) -> Specification:
     """The same with its control and with curves to draw, where the task has them."""
+    if spec.task.partition(".")[0] in PAPERS:
+        with blame("task"):
+            raise InputError(
+                f"{spec.task!r} is a part of a paper; run it by querist reproduce, or take one of "
+                f"{', '.join(OPEN)}"
+            )
     if spec.task not in ("online", "stream"):
         return spec
-    if spec.protocol.get("control") is False:
+    control = spec.protocol.get("control", True)
+    if control is not True:
         with blame("protocol", "control"):
             raise InputError(
-                "control = false; random asking always stands beside an online learner: leave it out"
+                f"control = {control!r}; random asking always stands beside an online learner: leave it out"
             )
     return replace(spec, protocol={"curve": CURVE_POINTS, **spec.protocol})
 

@@ -75,6 +75,14 @@ class Cell:
     digits: int = 4
     strong: bool = False
 
+    @classmethod
+    def of(
+        cls, result: Result, measure: str, digits: int = 4, *, unit: float = 1.0, strong: bool = False
+    ) -> "Cell":
+        """Mean and deviation of a measure over the runs; a unit of 100 makes per cent."""
+        std = result.std(measure)
+        return cls(unit * result.mean(measure), None if std is None else unit * std, digits, strong)
+
 
 Entry: TypeAlias = str | int | float | Cell | None
 

@@ -51,25 +51,13 @@ def _summary(numbers: Sequence[Number], command: str, left_out: Sequence[str]) -
 
 def _item(done: "Done") -> Html:
     item, seen = done.item, done.shown
-    parts = [prose(item.protocol, *_seeds(done))]
+    parts = [prose(*done.protocol)]
     parts += [_apart(tables.html(each)) for each in seen.tables]
     parts += [_apart(figures) for figures in _arranged(done)]
     if seen.numbers:
         parts.append(_apart(_verdicts(seen.numbers)))
     parts += [prose(remark) for remark in seen.remarks]
     return section(f"{item.name}: {item.title}" if item.name else item.title, *parts)
-
-
-def _seeds(done: "Done") -> list[str]:
-    specs = [result.specification for result in done.results]
-    if not specs:
-        return []
-    repeats = sorted({spec.repeats for spec in specs})
-    seeds = sorted({spec.seed for spec in specs})
-    once = " repeat" if repeats == [1] else " repeats"
-    text = f"Seed {_joined(seeds)}; {_joined(repeats)}{once}; {len(specs)} specifications."
-    held = sorted({spec.held_out for spec in specs if spec.grid})
-    return [text + (f" Tuned on held-out draws from seed {_joined(held)}." if held else "")]
 
 
 def _arranged(done: "Done") -> list[Html]:
@@ -126,7 +114,3 @@ def _conditions(done: Sequence["Done"]) -> Html:
             f"results/*.jsonl, a file a specification ({len(keys)} of them)."
         ),
     )
-
-
-def _joined(values: Sequence[int]) -> str:
-    return ", ".join(f"{value:,}" for value in values)

@@ -1,16 +1,16 @@
-"""Items of the papers, run and shown: tables, figures and `results.json` in a folder."""
+"""Items of the papers, run and shown: tables, figures, `results.json` and an index in a folder."""
 
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from querist.atomic import replacing
 from querist.errors import DownloadError, InputError
-from querist.lab import tables
+from querist.lab import index, tables
 from querist.lab.item import BETTER, NOT_REACHED, REACHED, Item, Shown
 from querist.lab.pages import report
 from querist.lab.plain import plain
@@ -18,9 +18,11 @@ from querist.lab.plots import rendered
 from querist.lab.results import Result
 from querist.lab.runner import check_all, left_to_run, run
 from querist.lab.specification import Specification, SpecificationError
-from querist.lab.store import Store
+from querist.lab.store import Store, taking_turns
 
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+HURRIED = "Made in a hurry (--quick): fewer repeats, fewer cases and smaller grids than the protocol has."
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,13 @@ class Done:
     item: Item
     results: Sequence[Result]
     shown: Shown
+    quick: bool = False
+
+    @property
+    def protocol(self) -> list[str]:
+        """How it was run: what the item says, and the seeds and repeats that these results have."""
+        said = [HURRIED] if self.quick else []
+        return [*said, self.item.protocol, *([seeds(self.results)] if self.results else [])]
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,22 @@ class Outputs:
     def rows(self) -> list[dict[str, Any]]:
         """A row for every published number."""
         return [number.as_dict() for each in self.done for number in each.shown.numbers]
+
+
+def seeds(results: Sequence[Result]) -> str:
+    """Seeds and repeats, in words."""
+    specs = [result.specification for result in results]
+    repeats = sorted({spec.repeats for spec in specs})
+    text = (
+        f"Seed {_joined({spec.seed for spec in specs})}; {_joined(repeats)} "
+        f"repeat{'' if repeats == [1] else 's'}; {len(specs)} specification{'s' if len(specs) > 1 else ''}."
+    )
+    held = {spec.held_out for spec in specs if spec.grid}
+    return text + (f" Tuned on held-out draws from seed {_joined(held)}." if held else "")
+
+
+def _joined(values: Iterable[int]) -> str:
+    return ", ".join(f"{value:,}" for value in sorted(values))
 
 
 def reproduce(
@@ -65,6 +90,8 @@ def reproduce(
     page; by default it is the one that reproduces each item.
     """
     folder = Path(out)
+    if any(item.name for item in items):
+        index.rows_of(folder, lambda label: True)  # what cannot be added to is refused before anything runs
     store = Store(folder / "results")
     plans, left_out = _available(items, quick, store)
     found = iter(
@@ -80,15 +107,14 @@ def reproduce(
     done = []
     for item, plan in plans:
         results = [next(found) for _ in plan]
-        done.append(Done(item, results, item.show(results)))
+        done.append(Done(item, results, item.show(results), quick))
     outputs = Outputs(done, left_out)
     write(outputs, folder)
     finished = [*done, *_finished(beside, outputs, quick, store)]
     for paper in dict.fromkeys(item.paper for item, _ in plans):
-        order = {item.label: i for i, item in enumerate([*beside, *items])}
-        mine = sorted((d for d in finished if d.item.paper == paper), key=lambda d: order[d.item.label])
-        option = " --quick" if quick else ""
-        commands = [command] if command else [f"querist reproduce {d.item.label}{option}" for d in mine]
+        order = [item.label for item in [*beside, *items]]  # an item may be in both: its first place counts
+        mine = sorted((d for d in finished if d.item.paper == paper), key=lambda d: order.index(d.item.label))
+        commands = [command] if command else [index.command_of(d.item, quick) for d in mine]
         write_page(mine, left_out, folder, "\n".join(commands))
     return outputs
 
@@ -103,7 +129,7 @@ def _finished(items: Sequence[Item], outputs: Outputs, quick: bool, store: Store
             plan = list(item.plan(quick))
             if left_to_run(plan, store) == 0:
                 results = run(plan, store)
-                found.append(Done(item, results, item.show(results)))
+                found.append(Done(item, results, item.show(results), quick))
     return found
 
 
@@ -136,17 +162,23 @@ def _absent(problem: BaseException | None) -> DownloadError | None:
 
 
 def write(outputs: Outputs, folder: Path) -> None:
-    """Tables, figures, and `results.json`: rows of items that are not run now stay as they are there."""
+    """Tables and figures; of items of papers also `results.json` and the index.
+
+    What is there of other items stays as it is.
+    """
     for each in outputs.done:
-        name = each.item.label.replace(" ", "_")
+        name = index.page_name(each.item)
         put(folder / "tables" / f"{name}.md", as_markdown(each))
         _write_tables(each.shown, folder / "tables", name)
         _write_figures(each.shown, folder / "figures", name)
-    mine = {(each.item.paper, each.item.name) for each in outputs.done}
-    path = folder / "results.json"
-    there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    others = [row for row in there if (row.get("paper"), row.get("item")) not in mine]
-    put_json(path, [*others, *outputs.rows()])
+    mine = {each.item.label for each in outputs.done if each.item.name}
+    if not mine:  # a comparison has no published numbers
+        return
+    with taking_turns(folder):  # other processes may have rows for the same file
+        others = index.rows_of(folder, lambda label: label not in mine)
+        put_json(folder / index.ROWS, index.ordered([*others, *outputs.rows()]))
+        if index.writable(folder):
+            put(folder / index.NAME, index.index(folder, outputs.left_out))
 
 
 def write_page(done: Sequence[Done], left_out: Mapping[str, str], folder: Path, command: str) -> None:
@@ -160,15 +192,15 @@ def write_page(done: Sequence[Done], left_out: Mapping[str, str], folder: Path, 
 def as_markdown(done: Done) -> str:
     """An item as a page of its own; its figures are found in the folder beside."""
     item, shown = done.item, done.shown
-    parts = [f"# {item.label}: {item.title}\n", f"{item.protocol}\n"]
+    parts = [f"# {item.label}: {item.title}\n", *(f"{said}\n" for said in done.protocol)]
     if item.name:
         count = Counter(number.verdict for number in shown.numbers)
         said = ", ".join(f"{count[verdict]} {verdict}" for verdict in (REACHED, BETTER, NOT_REACHED))
-        parts.append(f"`querist reproduce {item.label}`\n")
+        parts.append(f"`{index.command_of(item, done.quick)}`\n")
         parts += [f"Published numbers: {said}.\n"] if shown.numbers else []
     parts += [tables.markdown(table) for table in shown.tables]
     for figure in shown.figures:
-        path = f"../figures/{item.label.replace(' ', '_')}_{figure.name}.svg"
+        path = f"../figures/{index.page_name(item)}_{figure.name}.svg"
         parts.append(f"![{figure.caption}]({path})\n\n{figure.caption}\n")
     return "\n".join(parts + [f"{remark}\n" for remark in shown.remarks])
 
@@ -191,8 +223,12 @@ def _write_figures(shown: Shown, folder: Path, name: str) -> None:
 def put(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+    try:
+        with replacing(path) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+    except OSError as problem:
+        problem.filename = problem.filename or str(path)  # a full disk does not say of which file
+        raise
 
 
 def put_json(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

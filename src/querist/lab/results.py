@@ -67,9 +67,9 @@ class Result:
         """Over the runs."""
         return float(self.values(name).mean())
 
-    def std(self, name: str) -> float:
-        """Over the runs, taken as all there are (ddof = 0)."""
-        return float(self.values(name).std())
+    def std(self, name: str) -> float | None:
+        """Over the runs, taken as all there are (ddof = 0); None where there is only one."""
+        return None if len(self.outcomes) == 1 else float(self.values(name).std())
 
     def curve(self, name: str) -> Floats:
         """(repeats, points) a curve of every run."""

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from querist.lab import tuning
 from querist.lab.conditions import machine, versions
+from querist.lab.files import digest
 from querist.lab.results import Outcome, Result
 from querist.lab.specification import Specification, blame
 from querist.lab.store import RUN, TUNING, Draw, Record, Store, draw_of
@@ -124,6 +125,7 @@ class _Work:
 
     def __init__(self, specifications: Sequence[Specification], store: Store) -> None:
         self.specifications, self.store = specifications, store
+        self.data = [digest(spec) for spec in specifications]
         self.tasks = [task_of(spec.task) for spec in specifications]
         shared = {spec.key: store.read(spec) for spec in specifications}
         self.finished = [shared[spec.key] for spec in specifications]
@@ -158,6 +160,8 @@ class _Work:
 
     def keep(self, job: Job, outcome: Outcome, conditions: dict[str, Any]) -> None:
         """Write a finished run, and know it from now on."""
+        if self.data[job.index]:
+            conditions = {**conditions, "data": self.data[job.index]}
         record = Record(job.stage, job.parameters, job.seed, job.repeat, outcome, conditions)
         self.store.append(job.spec, record)
         self.finished[job.index][job.draw] = record

@@ -1,20 +1,23 @@
 """Results on disk: a file of JSON lines a specification, a line a run.
 
 A line holds all there is to know about one run: specification, parameters, draw, numbers, curves, seconds,
-versions, machine. It is appended by one write when the run is finished, and never changed. A process that
-is killed while it writes leaves at most a last line without an end, which is cut off before the next is
-written; a run whose line is not whole was never finished. What another version of Querist computed stays in
-the file, and is computed again.
+versions, machine. It is appended when the run is finished, and never changed. A process that is killed while
+it writes leaves at most a last line without an end, which is cut off before the next is written; a run whose
+line is not whole was never finished. Processes that write into one folder take turns (`taking_turns`). What
+another version of Querist computed, or this one from a data file that has changed, stays in the file and is
+computed again.
 """
 
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
+from querist.lab.files import digest
 from querist.lab.plain import plain
 from querist.lab.results import Outcome
 from querist.lab.specification import Specification
@@ -27,7 +30,7 @@ Draw: TypeAlias = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Record:
-    """A finished run; `conditions` are its seconds, versions and machine."""
+    """A finished run; `conditions` are its seconds, versions and machine, and a digest of a data file."""
 
     stage: str
     parameters: Mapping[str, Any]
@@ -64,48 +67,70 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._ready: set[Path] = set()
 
     def path(self, spec: Specification) -> Path:
         """The file of a specification."""
         return self.folder / f"{spec.key}.jsonl"
 
     def read(self, spec: Specification) -> dict[Draw, Record]:
-        """Every run that this version of Querist finished; lines that are not whole are passed over."""
+        """Every run that this version of Querist finished on data as they are now.
+
+        Lines that are not whole are passed over.
+        """
         found: dict[Draw, Record] = {}
-        path = self.path(spec)
+        path, data = self.path(spec), digest(spec)
         if path.is_file():
             for line in path.read_bytes().split(b"\n")[:-1]:
                 record = _record(line)
-                if record is not None:
+                if record is not None and record.conditions.get("data", "") == data:
                     found.setdefault(record.draw, record)
         return found
 
     def append(self, spec: Specification, record: Record) -> None:
         """Keep a finished run."""
         path = self.path(spec)
-        if path not in self._ready:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            _mend(path)
-            self._ready.add(path)
+        self.folder.mkdir(parents=True, exist_ok=True)
         line = {"key": spec.key, **plain(record.as_dict()), "specification": spec.as_dict()}
         data = json.dumps(line, allow_nan=False).encode() + b"\n"
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            while data:
-                data = data[os.write(handle, data) :]
-        finally:
-            os.close(handle)
+        with path.open("ab+", buffering=0) as file, taking_turns(path):
+            whole = _mend(file)
+            try:
+                while data:
+                    data = data[file.write(data) :]
+            except OSError as problem:  # the disk is full
+                file.truncate(whole)
+                problem.filename = str(path)
+                raise
 
 
-def _mend(path: Path) -> None:
-    """Cut off what a killed process left of a line."""
-    if not path.is_file():
+@contextmanager
+def taking_turns(path: Path) -> Iterator[None]:
+    """One process at a time with a file or folder, where the system has locks; they go with their process."""
+    try:
+        import fcntl
+
+        handle = os.open(path, os.O_RDONLY)
+    except (ImportError, OSError):  # pragma: no cover
+        yield
         return
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)
+    try:
+        with suppress(OSError):  # some network disks have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _mend(file: IO[bytes]) -> int:
+    """Cut off what a killed process left of a line; the bytes that are whole."""
+    size = file.seek(0, os.SEEK_END)
+    if size:
+        file.seek(size - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            size = file.read().rfind(b"\n") + 1
+            file.truncate(size)
+    return size
 
 
 def _record(line: bytes) -> Record | None:
@@ -116,6 +141,7 @@ def _record(line: bytes) -> Record | None:
             {name: [_number(v) for v in values] for name, values in found["curves"].items()},
         )
         conditions = {name: found[name] for name in ("seconds", "versions", "machine")}
+        conditions |= {"data": found["data"]} if "data" in found else {}
         if conditions["versions"]["querist"] != VERSION:
             return None
         return Record(

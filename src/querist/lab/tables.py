@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from querist.lab.item import Cell, Entry, Table
 from querist.report import Html
 from querist.report import table as html_table
+from querist.report.page import safe
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -111,7 +112,14 @@ def html(table: Table) -> Html:
         ]
         for r, c in zip(table.rows, cells(table), strict=True)
     ]
-    return html_table(list(table.columns), rows, f"{table.title}. {table.note}".strip())
+    words = text_columns(table)[1:]
+    head, *body = ([_left(t) if i in words else t for i, t in enumerate(r)] for r in (table.columns, *rows))
+    return html_table(head, body, f"{table.title}. {table.note}".strip())
+
+
+def _left(text: str) -> Html:
+    """Words stand to the left in their column; the first column does anyway."""
+    return Html(f'<div style="text-align: left">{safe(text)}</div>')
 
 
 def tex(text: str) -> str:

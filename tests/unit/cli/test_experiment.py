@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from querist.lab.runner import Job
+
 FILE = """\
 title = "Who asks least?"
 task = "online"
@@ -79,6 +81,53 @@ def test_a_bad_file_is_refused_before_anything_runs(querist, written, tmp_path, 
     assert shown.code == 2
     assert said in shown.err
     assert not (tmp_path / "out").exists()
+
+
+def test_numbers_of_the_papers_are_not_overwritten(querist, written, tmp_path):
+    (tmp_path / "results.json").write_text('[{"paper": "msg16", "published": 0.1}]')
+    shown = querist("experiment", str(written), "--out", str(tmp_path))
+    assert shown.code == 2
+    assert "holds numbers of the papers" in shown.err
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(("problem", "code"), [(KeyboardInterrupt(), 130), (OSError(28, "No space", "x"), 2)])
+def test_cut_short_it_says_how_to_go_on(querist, written, tmp_path, monkeypatch, problem, code):
+    made, work = [], Job.work
+
+    def cut(job):
+        made.append(job)
+        if len(made) > 5:
+            raise problem
+        return work(job)
+
+    monkeypatch.setattr(Job, "work", cut)
+    command = ("experiment", str(written), "--out", str(tmp_path / "out"), "--processes", "1")
+    shown = querist(*command)
+    assert shown.code == code
+    assert "finished runs are kept in" in shown.err
+    monkeypatch.setattr(Job, "work", lambda job: made.append(job) or work(job))
+    assert querist(*command).code == 0
+    assert len(made) == 6 + 12 + 4 - 5, "three runs of four experiments and their tuning, those five once"
+
+
+def test_a_file_that_changes_is_run_again(querist, tmp_path):
+    edges, nodes, mine = (tmp_path / name for name in ("edges.csv", "nodes.csv", "mine.toml"))
+    edges.write_text("source,target\n" + "".join(f"{i},{(i + 1) % 9}\n" for i in range(9)))
+    nodes.write_text("node,label\n" + "".join(f"{i},{'ab'[i > 4]}\n" for i in range(9)))
+    mine.write_text(
+        f'task = "online"\ndataset = "{edges}"\nmethod = "cmog"\nrepeats = 2\n'
+        f'representation.nodes = "{nodes}"\nparameters.update = "always"\n'
+    )
+    command = ("experiment", str(mine), "--out", str(tmp_path / "out"), "--processes", "1", "--json")
+    before = querist(*command).json
+    assert querist(*command).json == before, "nothing ran again, not even a clock"
+    nodes.write_text(nodes.read_text() + "9,a\n")
+    after = querist(*command).json
+    rounds = [next(row["mean"] for row in rows if row["measure"] == "rounds") for rows in (before, after)]
+    assert rounds == [9, 10]
+    nodes.write_text(nodes.read_text().removesuffix("9,a\n"))
+    assert querist(*command).json == before, "as it was before: those runs are still there"
 
 
 def test_a_file_or_a_cluster_that_is_not_there(querist, written, tmp_path):

@@ -51,6 +51,7 @@ def test_an_item_from_end_to_end(querist, tiny, tmp_path):
         assert said in shown.out
     (row,) = querist(*command, "--json").json
     assert (row["verdict"], row["published"]) == ("reached", 0.13)
+    assert querist(*command[:3], *command[2:], "--json").json == [row], "named twice, done once"
     assert querist("reproduce", "--all", "--quick", "--out", str(tmp_path), "--json").json != [row]
 
 

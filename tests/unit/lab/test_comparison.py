@@ -49,6 +49,19 @@ def read(tmp_path: Path):
         (BASE + "[protocol]\ntunin = 3\n" + MSG, 5, "'tunin'; did you mean 'tuning'?"),
         (BASE + "[protocol]\ncurve = -3\n" + MSG, 5, "curve = -3"),
         (BASE + "[protocol]\ncontrol = false\n" + MSG, 5, "random asking always stands beside"),
+        (BASE + '[protocol]\ncontrol = "off"\n' + MSG, 5, "random asking always stands beside"),
+        ('task = "sslgc13.clock"\ndataset = "karate"\nmethod = "gpa"\n', 1, "a part of a paper; run it by"),
+        (
+            'task = "collective"\ndataset = "karate"\nmethod = ["wvrn", "gmnr"]\n',
+            3,
+            "karate has no attributes, which this method needs",
+        ),
+        (
+            BASE + '[[experiment]]\nmethod = "nearest"\ngrid = {distance = ["resistance", "points"]}\n',
+            5,
+            "karate has no attributes, so its nodes are no points",
+        ),
+        (BASE + '[representation]\nnodes = "none.csv"\n' + MSG, 5, "none.csv: no such file"),
         (
             BASE + "held_out = 3\n" + MSG + "[experiment.grid]\nh = [1.0]\n",
             4,
@@ -119,6 +132,78 @@ def test_a_measure_that_several_labels_do_not_have(read, tmp_path):
         read(base + 'measures = ["accuracy"]\n')
     with pytest.raises(InputError, match="line 4: 'accuracy' does not fit collective"):
         read(base + "grid = {max_iter = [10]}\n")
+
+
+TWO_PAIRS = "source,target\na,b\nc,d\n"
+NODES = "node,label\na,x\nb,x\nc,y\nd,y\n"
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> str:
+    """A graph of two components in a file, with a table of its nodes."""
+    (tmp_path / "edges.csv").write_text(TWO_PAIRS)
+    (tmp_path / "nodes.csv").write_text(NODES)
+    return (
+        f'dataset = "{tmp_path / "edges.csv"}"\n[representation]\nnodes = "{tmp_path / "nodes.csv"}"\n'
+        "[[experiment]]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('task = "online"\nmethod = "pounce"\n', "edges has 2 components: its Laplacian is reducible"),
+        (
+            'task = "online"\nmethod = "pounce"\nrepresentation = {rank = 2}\n',
+            "embedding is of a graph with 2 components",
+        ),
+        (
+            'task = "online"\nmethod = "nearest"\nparameters = {distance = "geodesic"}\n',
+            "no path between them",
+        ),
+        ('task = "collective"\nmethod = "gmnr"\n', "has no attributes"),
+    ],
+)
+def test_what_a_method_cannot_do_with_the_data_is_told_before(read, pairs, lines, said):
+    with pytest.raises(InputError, match="line 6: ") as caught:
+        read(pairs + lines)
+    assert said in str(caught.value)
+
+
+def test_signed_graphs_and_negative_attributes_are_refused_where_they_do_not_fit(read, tmp_path):
+    ring = np.array([(i, (i + 1) % 6) for i in range(6)])
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    np.savez(tmp_path / "signed.npz", edges=ring, weights=np.array([1, 1, 1, 1, 1, -1.0]), labels=labels)
+    words = sp.csr_array(np.array([[-1.0, 2.0]] * 6))
+    parts = {f"features_{name}": getattr(words, name) for name in ("data", "indices", "indptr", "shape")}
+    np.savez(tmp_path / "words.npz", edges=ring, labels=labels, **parts)
+    base = f'task = "collective"\ndataset = "{tmp_path}/NAME.npz"\nmethod = '
+    for name, method, said in (
+        ("signed", "wvrn", "negative weights"), ("words", "gmnr", "attributes hold negative values"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=f"line 3: .*{said}"):
+            read(base.replace("NAME", name) + f'"{method}"\n')
+    assert read(base.replace("NAME", "words") + '"wvrn"\n').specifications
+
+
+def test_a_table_of_nodes_is_for_a_graph_in_a_file(read, pairs):
+    assert read(pairs + 'task = "online"\nmethod = "msg"\n').specifications
+    without = pairs.replace("nodes =", "# ")
+    with pytest.raises(InputError, match=r"line 1: edges has no labels .*representation\.nodes"):
+        read(without + 'task = "online"\nmethod = "msg"\n')
+    with pytest.raises(InputError, match="line 3: a table of nodes goes with a graph in a file; 'karate'"):
+        read(pairs + 'task = "online"\nmethod = "msg"\ndataset = "karate"\n')
+
+
+def test_labels_in_a_column_of_another_name(read, tmp_path):
+    rows = "\n".join(f"{i},{i % 3},{'yes' if i % 2 else 'no'}" for i in range(20))
+    (tmp_path / "rows.csv").write_text(f"a,b,answer\n{rows}\n")
+    base = f'task = "TASK"\ndataset = "{tmp_path / "rows.csv"}"\nmethod = "bls"\n[representation]\n'
+    for task in ("stream", "transduce"):
+        text = base.replace("TASK", task)
+        assert read(text + 'label = "answer"\n').specifications
+        with pytest.raises(InputError, match=r"line 5: .*no column 'answr'"):
+            read(text + 'label = "answr"\n')
 
 
 def test_shared_keys_lists_and_names(read):

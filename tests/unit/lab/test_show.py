@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from querist.lab import Cell, Figure, Number, Table, plots, tables
+from querist.lab import Cell, Figure, Number, Outcome, Result, Specification, Table, plots, tables
 
 TABLE = Table(
     "A | B at 5 %",
@@ -21,6 +21,20 @@ TABLE = Table(
     note="n & m",
     digits=2,
 )
+
+
+def result(*errors):
+    outcomes = tuple(Outcome({"error_rate": error}) for error in errors)
+    return Result(Specification("online", "karate", "msg"), {}, outcomes)
+
+
+def test_one_run_has_no_deviation():
+    one, two = Cell.of(result(0.25), "error_rate"), Cell.of(result(0.2, 0.3), "error_rate", 1, unit=100)
+    assert (one.value, one.std, tables.shown(one)) == (0.25, None, "0.2500")
+    assert tables.shown(two) == "25.0 ± 5.0"
+    assert tables.shown(Cell.of(result(0.2, 0.2), "error_rate")) == "0.2000 ± 0.0000", "two runs may agree"
+    table = Table("", ("method", "error"), [("a", one)])
+    assert tables.comma_separated(table) == "method,error\na,0.25\n"
 
 
 def number(**fields):

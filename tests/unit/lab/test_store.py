@@ -2,7 +2,10 @@
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +57,53 @@ def test_a_file_cut_anywhere_loses_only_what_is_cut(tmp_path):
         for repeat in range(finished, 3):
             again.append(SPEC, record(repeat))
         assert path.read_bytes() == whole
+
+
+def test_what_another_process_left_half_written_costs_no_run_of_this_one(tmp_path):
+    """Two write into one file; one of them is killed while it writes."""
+    store = Store(tmp_path)
+    store.append(SPEC, record(0))
+    with store.path(SPEC).open("ab") as file:
+        file.write(b'{"key": "half of a li')
+    store.append(SPEC, record(1))
+    assert [each.repeat for each in store.read(SPEC).values()] == [0, 1]
+
+
+WRITER = """
+import sys
+from querist.lab import Store
+from tests.unit.lab.test_store import SPEC, record
+store = Store(sys.argv[1])
+for repeat in range(int(sys.argv[2]), int(sys.argv[2]) + 200):
+    store.append(SPEC, record(repeat))
+"""
+
+
+def test_two_processes_write_into_one_file(tmp_path):
+    root = Path(__file__).parents[3]
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    writers = [subprocess.Popen([*command, first], cwd=root) for first in ("0", "200")]
+    assert [writer.wait(120) for writer in writers] == [0, 0]
+    assert {each.repeat for each in Store(tmp_path).read(SPEC).values()} == set(range(400))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit on the size of files stands in for a full disk")
+def test_a_full_disk_loses_nothing_that_is_finished(tmp_path):
+    import resource
+
+    store = Store(tmp_path)
+    store.append(SPEC, record(0))
+    whole = store.path(SPEC).stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole + 100, before[1]))
+    try:
+        with pytest.raises(OSError, match=store.path(SPEC).name):
+            store.append(SPEC, record(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert store.path(SPEC).stat().st_size == whole, "what was begun is taken back"
+    store.append(SPEC, record(1))
+    assert len(store.read(SPEC)) == 2
 
 
 @pytest.mark.parametrize("rubbish", [b"{}\n", b"not json\n", b"[1]\n", b"\x00\xff\n", b"\n"])

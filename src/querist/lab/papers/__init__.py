@@ -5,11 +5,20 @@ A module `querist.lab.papers.NAME` has `ITEMS`, a tuple of `Item`, and registers
 """
 
 import importlib
+import importlib.util
 
 from querist.errors import UnknownNameError
 from querist.lab.item import Item
 
 PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
+
+
+def about(paper: str) -> str:
+    """Authors, title and year; nothing of a paper that is not one of these."""
+    home = f"{__name__}.{paper}"
+    known = importlib.util.find_spec(home) is not None
+    said = importlib.import_module(home).__doc__ or "" if known else ""
+    return " ".join(said.partition("\n\n")[0].split())
 
 
 def items_of(paper: str) -> tuple[Item, ...]:

@@ -71,8 +71,7 @@ def compared(
 
 def cell(result: Result, measure: str, prefix: str = "") -> Cell:
     """Mean and deviation of a measure of the runs."""
-    name = prefix + measure
-    return Cell(result.mean(name), result.std(name), DIGITS[measure])
+    return Cell.of(result, prefix + measure, DIGITS[measure])
 
 
 def words(values: Sequence[str]) -> str:

@@ -11,10 +11,14 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from querist.errors import UnknownNameError
+from querist.lab.files import digest
 from querist.lab.results import Outcome
 from querist.lab.specification import Specification, blame
 
-_HOME = {name: f"querist.lab.tasks.{name}" for name in ("online", "collective", "stream", "transduce")}
+OPEN = ("online", "collective", "stream", "transduce")
+"""Those that are for everybody, and not a part of a paper."""
+
+_HOME = {name: f"querist.lab.tasks.{name}" for name in OPEN}
 TASKS: dict[str, "Task"] = {}
 """Those that are loaded; `task_of` finds the others."""
 
@@ -81,7 +85,7 @@ _lock = threading.Lock()
 
 def prepared_of(spec: Specification, task: Task) -> Any:
     """`task.prepare(spec)`, made once a process for specifications that share their data."""
-    key = spec.preparation
+    key = spec.preparation + digest(spec)
     with _lock:
         found = _prepared.pop(key) if key in _prepared else task.prepare(spec)
         while len(_prepared) >= KEPT:

@@ -6,6 +6,7 @@ Nobody asks here: the labelled nodes are drawn at random, so that a run is its o
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -14,26 +15,33 @@ import scipy.sparse as sp
 
 from querist.collective.catalogue import CLASSIFIERS
 from querist.collective.trials import run_trial
-from querist.errors import InputError
+from querist.errors import InputError, QueristError
 from querist.graph import Graph
+from querist.lab import tuning
 from querist.lab.results import Outcome
 from querist.lab.specification import Specification, blame
 from querist.lab.tasks import register
-from querist.lab.tasks.common import checked, checked_method, complete, graph_of, settings, share, try_out
+from querist.lab.tasks.common import checked, checked_method, complete, graph_for, settings, share, try_out
 from querist.metrics import NAMES, measure
 from querist.types import Floats
 
 APART = ("classes", "missing", "progress")
 
 
-def representation(*, component: Literal["all", "largest"] = "all") -> dict[str, Any]:
-    """Which part of the graph."""
+def representation(
+    *, component: Literal["all", "largest"] = "all", nodes: str | None = None
+) -> dict[str, Any]:
+    """Which part of the graph; the table of its nodes, for a graph in a file."""
     return dict(locals())
 
 
 def protocol(*, labelled: float = 0.05) -> dict[str, Any]:
     """The share of each class that is labelled."""
     return dict(locals())
+
+
+_warm: set[str] = set()
+"""Classifiers that have been fitted in this process."""
 
 
 class Collective:
@@ -51,19 +59,24 @@ class Collective:
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the data have labels."""
         factory = checked_method(spec, CLASSIFIERS, APART)
-        try_out(spec, factory, partial(_fit_small, factory), APART)
-        part = settings(spec, "representation", representation).get("component")
+        try_out(spec, factory, partial(_fit_small, factory, _small()), APART)
         how = complete(spec, "protocol", protocol)
         share(spec, how["labelled"], most=1 - 1e-12)
+        graph = self.prepare(spec)
         with blame("dataset"):
-            graph = graph_of(spec.dataset, part == "largest")
             if graph.label_matrix is None and (graph.codes is None or graph.n_classes < 2):
-                raise InputError(f"{graph.name} has no labels of at least 2 classes; nothing can be tested")
+                raise InputError(
+                    f"{graph.name} has no labels of at least 2 classes; nothing can be tested. Labels of a "
+                    "graph in a file may stand in a table: representation.nodes"
+                )
+        with blame("method"):
+            for choice in tuning.combinations(spec):
+                own = checked({**spec.parameters, **choice}, factory, "parameters", APART)
+                _fit_small(factory, _small(graph), **own)
 
     def prepare(self, spec: Specification) -> Any:
         """The graph."""
-        part = settings(spec, "representation", representation).get("component")
-        return graph_of(spec.dataset, part == "largest")
+        return graph_for(spec, settings(spec, "representation", representation))
 
     def run(
         self, spec: Specification, prepared: Any, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -72,6 +85,10 @@ class Collective:
         factory = CLASSIFIERS[spec.method]
         own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
+        if spec.method not in _warm:
+            with suppress(QueristError):  # it is only to be compiled: seconds are those of the fit
+                _fit_small(factory, _small(prepared), **own)
+            _warm.add(spec.method)
         found = run_trial(prepared, factory, own, measure, labelled=how["labelled"], seed=seed, trial=repeat)
         return Outcome(
             {
@@ -89,13 +106,26 @@ class Collective:
         return {}
 
 
-def _fit_small(factory: Any, **parameters: Any) -> None:
-    """Fit two cliques of four: classifiers refuse a value when they are fitted, not before."""
-    cliques, words = (sp.csr_array(np.kron(np.eye(2), block)) for block in (1 - np.eye(4), np.ones((4, 3))))
+def _small(like: Graph | None = None) -> Graph:
+    """Two cliques of four with words, or what another graph has of them: no words, or negative entries."""
+    cliques, words = (np.kron(np.eye(2), block) for block in (1 - np.eye(4), np.ones((4, 3))))
+    if like is None:
+        return Graph(sp.csr_array(cliques), None, sp.csr_array(words))
+    if like.adjacency.nnz and like.adjacency.data.min() < 0:
+        cliques[0, 1] = cliques[1, 0] = -1
+    if like.attributes is None:
+        return Graph(sp.csr_array(cliques), name=like.name)
+    if like.attributes.nnz and like.attributes.data.min() < 0:
+        words[0, 0] = like.attributes.data.min()
+    return Graph(sp.csr_array(cliques), None, sp.csr_array(words), name=like.name)
+
+
+def _fit_small(factory: Any, graph: Graph, **parameters: Any) -> None:
+    """Fit a small graph: classifiers refuse data and values when they are fitted, not before."""
     seeds = np.array(["a", None, None, None, "b", None, None, None], dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        factory(**parameters, classes=("a", "b")).fit(Graph(cliques, None, words), seeds)
+        factory(**parameters, classes=("a", "b")).fit(graph, seeds)
 
 
 COLLECTIVE = register(Collective())

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from querist.errors import InputError, UnknownNameError
+from querist.lab.files import files_digest
 from querist.lab.specification import TUNING_KEYS, Specification, SpecificationError, blame
 from querist.parameters import Parameter, parameters_of
 from querist.types import Codes, Floats
@@ -73,7 +75,7 @@ def try_out(
 ) -> None:
     """Let the method refuse values before anything is run: those given, and each of the grid."""
     first = {name: values[0] for name, values in spec.grid.items()}
-    choices: list[dict[str, Any]] = [{}] if spec.parameters else []
+    choices: list[dict[str, Any]] = [{}]
     choices += [{name: value} for name, values in spec.grid.items() for value in values]
     for choice in choices:
         given = {**spec.parameters, **first, **choice}
@@ -85,7 +87,8 @@ def try_out(
                 where = ("grid" if name in spec.grid else "parameters", name)
                 raise SpecificationError(str(problem), where) from problem
             if isinstance(problem, InputError):
-                raise SpecificationError(str(problem), ("parameters",)) from problem
+                blamed = "parameters" if spec.parameters else "method"
+                raise SpecificationError(str(problem), (blamed,)) from problem
 
 
 def _named(message: str, given: Iterable[str], choice: Iterable[str]) -> str | None:
@@ -104,22 +107,49 @@ def share(spec: Specification, value: float, most: float = 1.0) -> None:
         )
 
 
+def graph_for(spec: Specification, how: Mapping[str, Any]) -> Any:
+    """The graph of a specification, by `component` and `nodes` of its representation."""
+    nodes = how.get("nodes")
+    if nodes is not None:
+        with blame("representation", "nodes"):
+            if not Path(nodes).expanduser().is_file():
+                raise InputError(f"{nodes}: no such file; give the path of a table of nodes and labels")
+            if not Path(spec.dataset).expanduser().is_file():
+                raise InputError(f"a table of nodes goes with a graph in a file; {spec.dataset!r} is none")
+    with blame("dataset"):
+        return graph_of(spec.dataset, how.get("component") == "largest", nodes)
+
+
+def graph_of(dataset: str, largest: bool = False, nodes: str | None = None) -> Any:
+    """The graph of this name or path, with a table of its nodes; read once a process."""
+    return _graph(dataset, largest, nodes, files_digest(dataset, nodes or ""))
+
+
 @lru_cache(maxsize=4)
-def graph_of(dataset: str, largest: bool = False) -> Any:
-    """The graph of this name; read once a process."""
+def _graph(dataset: str, largest: bool, nodes: str | None, digest: str) -> Any:
     from querist.datasets import load_graph
+    from querist.graph import as_graph
 
     if largest:
-        return graph_of(dataset).largest_component()
-    return load_graph(dataset)
+        return _graph(dataset, False, nodes, digest).largest_component()
+    if nodes is None:
+        return load_graph(dataset)
+    return as_graph(Path(dataset).expanduser(), nodes=Path(nodes).expanduser(), attributes=True)
+
+
+def vectors_of(dataset: str, label: str | None = None) -> tuple[Any, Codes, int]:
+    """Rows, class codes and the number of classes of a data set of vectors, or of a file of them.
+
+    label : the column of the file with the labels
+    """
+    return _vectors(dataset, label, files_digest(dataset))
 
 
 @lru_cache(maxsize=4)
-def vectors_of(dataset: str) -> tuple[Any, Codes, int]:
-    """Rows, class codes and the number of classes of a data set of vectors, or of a file of them."""
+def _vectors(dataset: str, label: str | None, digest: str) -> tuple[Any, Codes, int]:
     from querist.datasets.rows import read_vectors
 
-    X, codes, classes, name = read_vectors(dataset)
+    X, codes, classes, name = read_vectors(dataset, label)
     if (codes < 0).any():
         raise InputError(f"{name} needs a label in every row")
     return X, codes, len(classes)

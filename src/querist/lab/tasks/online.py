@@ -10,14 +10,18 @@ In the one-vs-rest scheme all are averages over the binary problems.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from querist.embedding.diffusion import Weighting
 from querist.errors import InputError
+from querist.graph import Graph
+from querist.lab import tuning
 from querist.lab.results import CONTROL, Outcome
 from querist.lab.specification import Specification, SpecificationError, blame
 from querist.lab.tasks import register
@@ -26,13 +30,14 @@ from querist.lab.tasks.common import (
     checked_method,
     complete,
     few_points,
-    graph_of,
+    graph_for,
     running_mean,
     settings,
     try_out,
 )
 from querist.online.catalogue import ALGORITHMS, Factory
 from querist.online.experiment import control_parameters, shuffled_run
+from querist.online.nearest import check_distances
 from querist.online.trace import Trace
 from querist.parameters import effective
 from querist.types import Codes
@@ -49,6 +54,7 @@ def representation(
     normalised: bool = True,
     constant: float = 1.0,
     component: Literal["all", "largest"] = "all",
+    nodes: str | None = None,
     tol: float | None = None,
     weighting: Weighting = "unit",
     steps: int = 10,
@@ -56,7 +62,10 @@ def representation(
     spectral_share: float = 0.25,
     embedding_seed: int = 0,
 ) -> dict[str, Any]:
-    """What `querist.embed` takes, and which component; rank 100, or fewer in a smaller graph, by default."""
+    """What `querist.embed` takes, which component, and the table of the nodes of a graph in a file.
+
+    The rank is 100, or less in a smaller graph, by default.
+    """
     return dict(locals())
 
 
@@ -67,16 +76,20 @@ def protocol(*, control: bool = True, curve: int = 0) -> dict[str, Any]:
 
 @dataclass
 class Place:
-    """A labelled graph and the rows of its nodes; `warm` names what has been compiled in this process."""
+    """A labelled graph, the same without its labels, and the rows of its nodes.
+
+    `warm` names what has been compiled in this process.
+    """
 
     graph: Any
+    bare: Any
     rows: Any
     ranked: bool
     warm: set[str] = field(default_factory=set)
 
     def of(self, method: str) -> Any:
-        """What a learner stands on."""
-        return self.graph if method in ON_GRAPH and not self.ranked else self.rows
+        """What a learner stands on: no label is in it."""
+        return self.bare if method in ON_GRAPH and not self.ranked else self.rows
 
 
 class Online:
@@ -103,25 +116,33 @@ class Online:
         how = settings(spec, "protocol", protocol)
         if how.get("curve", 0) < 0:
             raise SpecificationError(f"curve = {how['curve']}; give 0 or more points", ("protocol", "curve"))
+        graph = graph_for(spec, given)
         with blame("dataset"):
-            graph = graph_of(spec.dataset, given.get("component") == "largest")
             _check_labels(graph)
         with blame("representation", "rank"):
             if given.get("rank") is not None and not 1 <= given["rank"] <= graph.n_nodes:
                 raise InputError(f"rank = {given['rank']}; {graph.name} has {graph.n_nodes:,} nodes")
-        if not (spec.method in ON_GRAPH and given.get("rank") is None):
-            nowhere = np.zeros((1, 1))
-            try_out(spec, factory, partial(factory, nowhere, graph.n_classes), APART)
+        if spec.method in ON_GRAPH and given.get("rank") is None:
+            with blame("method"):
+                for choice in tuning.combinations(spec):
+                    check_distances(graph, {**spec.parameters, **choice}.get("distance", "resistance"))
+            small: Any = Graph(sp.csr_array(1 - np.eye(2)), attributes=sp.csr_array(np.ones((2, 1))))
+        else:
+            # As many components, a node each: some learners need all rows in one.
+            rows, components = np.zeros((graph.n_components, 1)), np.arange(graph.n_components)
+            small = SimpleNamespace(rows=rows, components=components)
+        try_out(spec, factory, partial(factory, small, graph.n_classes), APART)
 
     def prepare(self, spec: Specification) -> Place:
         """The graph and its embedding, which the disk keeps."""
         from querist.embedding import embed
 
         full = complete(spec, "representation", representation)
-        graph = graph_of(spec.dataset, full.pop("component") == "largest")
+        graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
-        rows = embed(graph, min(100, graph.n_nodes) if rank is None else rank, seed=seed, **full)
-        return Place(graph, rows, rank is not None)
+        bare = replace(graph, codes=None, label_matrix=None, classes=())
+        rows = embed(bare, min(100, graph.n_nodes) if rank is None else rank, seed=seed, **full)
+        return Place(graph, bare, rows, rank is not None)
 
     def run(
         self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -188,7 +209,10 @@ def _check_labels(graph: Any) -> None:
     if graph.label_matrix is not None:
         raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
     if graph.labelled.size == 0 or graph.n_classes < 2:
-        raise InputError(f"{graph.name} has no labels of at least 2 classes, so nothing can answer")
+        raise InputError(
+            f"{graph.name} has no labels of at least 2 classes, so nothing can answer. Labels of a graph in "
+            "a file may stand in a table: representation.nodes"
+        )
 
 
 ONLINE = register(Online())

@@ -24,7 +24,6 @@ from querist.lab.tasks.common import (
     few_points,
     running_mean,
     scaled_to_unit,
-    settings,
     share,
     try_out,
     vectors_of,
@@ -38,9 +37,16 @@ PAIRS = 10_000
 
 
 def representation(
-    *, scaled: bool = False, width: Literal["stream", "sample"] = "stream", rows: int | None = None
+    *,
+    scaled: bool = False,
+    width: Literal["stream", "sample"] = "stream",
+    rows: int | None = None,
+    label: str | None = None,
 ) -> dict[str, Any]:
-    """Features in [-1, 1] or as they are; kernel width from the stream, or from the whole sample (bls19)."""
+    """Features in [-1, 1] or as they are; kernel width from the stream, or from the whole sample (bls19).
+
+    `rows` takes only the first; `label` is the column of a file that holds the labels.
+    """
     return dict(locals())
 
 
@@ -73,16 +79,16 @@ class StreamTask:
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether every row has a label to judge by."""
         factory = checked_method(spec, STREAMS, APART)
-        settings(spec, "representation", representation)
+        label = complete(spec, "representation", representation)["label"]
         share(spec, complete(spec, "protocol", protocol)["labelled"])
-        with blame("dataset"):
-            n_classes = vectors_of(spec.dataset)[2]
+        with blame(*(("representation", "label") if label else ("dataset",))):
+            n_classes = vectors_of(spec.dataset, label)[2]
         try_out(spec, factory, partial(factory, n_classes), APART)
 
     def prepare(self, spec: Specification) -> Rows:
         """The rows, and their kernel width where the whole sample gives it."""
         how = complete(spec, "representation", representation)
-        X, codes, n_classes = vectors_of(spec.dataset)
+        X, codes, n_classes = vectors_of(spec.dataset, how["label"])
         if how["rows"] is not None:
             X, codes = X[: how["rows"]], codes[: how["rows"]]
         if how["scaled"]:

@@ -47,9 +47,16 @@ METHODS: Mapping[str, Callable[..., None]] = {"bls": bls, "lp": lp, "rlp": rlp}
 
 
 def representation(
-    *, kernel: Literal["rbf", "linear"] = "rbf", width: float | None = None, scaled: bool = False
+    *,
+    kernel: Literal["rbf", "linear"] = "rbf",
+    width: float | None = None,
+    scaled: bool = False,
+    label: str | None = None,
 ) -> dict[str, Any]:
-    """The kernel; `width` is by default the mean distance over all pairs."""
+    """The kernel; `width` is by default the mean distance over all pairs.
+
+    `label` is the column of a file that holds the labels.
+    """
     return dict(locals())
 
 
@@ -84,8 +91,9 @@ class Transduce:
         if spec.method != "bls" and how.get("kernel") == "linear":
             with blame("representation", "kernel"):
                 raise InputError(f'{spec.method} needs weights that are not negative; use kernel = "rbf"')
+        with blame(*(("representation", "label") if how.get("label") else ("dataset",))):
+            codes = vectors_of(spec.dataset, how.get("label"))[1]
         with blame("dataset"):
-            codes = vectors_of(spec.dataset)[1]
             if codes.size > LARGEST:
                 raise InputError(
                     f"{spec.dataset} has {codes.size:,} rows, more than {LARGEST:,}; use a stream"
@@ -94,7 +102,7 @@ class Transduce:
     def prepare(self, spec: Specification) -> Alike:
         """The kernel matrix."""
         how = complete(spec, "representation", representation)
-        X, codes, n_classes = vectors_of(spec.dataset)
+        X, codes, n_classes = vectors_of(spec.dataset, how["label"])
         if how["scaled"]:
             X = scaled_to_unit(X)
         width = how["width"] or (mean_distance(X) if how["kernel"] == "rbf" else 1.0)

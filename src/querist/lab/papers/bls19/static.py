@@ -74,7 +74,7 @@ def _show_table(results: Sequence[Result]) -> Shown:
             if result is None:
                 continue
             mean, std = result.mean("accuracy"), result.std("accuracy")
-            cells += [Cell(100 * mean, 100 * std, 2), f"{printed:.2f}"]
+            cells += [Cell.of(result, "accuracy", 2, unit=100), f"{printed:.2f}"]
             numbers.append(
                 Number(
                     *(PAPER, "table1", name, f"{method} {share:.0%}", "accuracy", printed / 100, mean, std),
@@ -173,9 +173,7 @@ _curves = Cases(
 
 def _show_curves(results: Sequence[Result]) -> Shown:
     found = _curves.read(results)
-    rows: list[list[Entry]] = [
-        [name, Cell(100 * r.mean("accuracy"), 100 * r.std("accuracy"), 1)] for (name,), r in found.items()
-    ]
+    rows: list[list[Entry]] = [[name, Cell.of(r, "accuracy", 1, unit=100)] for (name,), r in found.items()]
 
     def draw(canvas: Any) -> None:
         for axes, ((name,), result) in zip(

@@ -119,7 +119,7 @@ def _kept(result: Result | None) -> Entry:
 
 
 def _per_cent(result: Result) -> Cell:
-    return Cell(100 * result.mean("accuracy"), 100 * result.std("accuracy"), 2)
+    return Cell.of(result, "accuracy", 2, unit=100)
 
 
 def _numbers(found: dict[Label, Result]) -> list[Number]:

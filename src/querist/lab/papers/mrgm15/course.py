@@ -104,7 +104,7 @@ def _show_lambdas(results: Sequence[Result]) -> Shown:
     rows: list[list[Entry]] = []
     for title, (_, _, measure) in WEIGHTED.items():
         lines = [found.get((title, weight)) for weight in weights]
-        cells = [None if line is None else Cell(line.mean(measure), line.std(measure), 3) for line in lines]
+        cells = [None if line is None else Cell.of(line, measure, 3) for line in lines]
         rows.append([title, *cells])
     best = {title: _best(found, title) for title in WEIGHTED}
     caption = (

@@ -51,7 +51,7 @@ def _show(cases: Cases, name: str) -> Callable[[Sequence[Result]], Shown]:
     def show(results: Sequence[Result]) -> Shown:
         found = cases.read(results)
         rows: list[list[Entry]] = [
-            [f"{share:.0%}", method, *(Cell(result.mean(m), result.std(m), 3) for m in MEASURES)]
+            [f"{share:.0%}", method, *(Cell.of(result, m, 3) for m in MEASURES)]
             for (method, share), result in found.items()
             if isinstance(share, float)
         ]

@@ -56,7 +56,7 @@ def case(dataset: str, method: dict[str, Any], share: float, task: str = "collec
 
 def accuracy(result: Result, digits: int = 3, strong: bool = False) -> Cell:
     """Mean and deviation over the trials."""
-    return Cell(result.mean("accuracy"), result.std("accuracy"), digits, strong)
+    return Cell.of(result, "accuracy", digits, strong=strong)
 
 
 # -- Table 2 ---------------------------------------------------------------------
@@ -342,7 +342,7 @@ def _show_times(results: Sequence[Result]) -> Shown:
     rows: list[list[Entry]] = [
         [
             f"{share:.0%}",
-            *(Cell(found[n, share].mean("seconds"), found[n, share].std("seconds"), 3) for n in TIMED),
+            *(Cell.of(found[n, share], "seconds", 3) for n in TIMED),
         ]
         for share in shares
     ]

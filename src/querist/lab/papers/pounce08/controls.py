@@ -85,8 +85,8 @@ def _real(found: dict[Label, Result]) -> Table:
     rows: list[list[Entry]] = []
     for data in REAL:
         lines = [found["real", name, data] for name in ON_GRAPHS]
-        errors = [Cell(line.mean("class_error"), line.std("class_error")) for line in lines]
-        binary = Cell(lines[0].mean("error_rate"), lines[0].std("error_rate"))
+        errors = [Cell.of(line, "class_error") for line in lines]
+        binary = Cell.of(lines[0], "error_rate")
         rows.append([data, *errors, binary])
     return Table(
         "Real graphs: share of nodes whose class is wrong",

@@ -27,7 +27,7 @@ def case(name: str, world: str, repeats: int = 20, **protocol: Any) -> Specifica
 
 def counted(result: Result, measure: str = "mistakes", digits: int = 1) -> Cell:
     """Mean and deviation of a count."""
-    return Cell(result.mean(measure), result.std(measure), digits)
+    return Cell.of(result, measure, digits)
 
 
 def largest(result: Result, measure: str = "mistakes") -> float:

@@ -155,7 +155,7 @@ def _show_value(results: Sequence[Result]) -> Shown:
         Number(
             *(PAPER, "figure4", "Figure 4", "any without a preview", "mistaken share", 0.5),
             reached=float(blind.mean()),
-            std=float(blind.std()),
+            std=float(blind.std()) if blind.size > 1 else None,
             tolerance=0.05,
         ),
     ]
