@@ -4,7 +4,7 @@ An `Arrival` is the difference between a graph and the same graph with more in i
 small enough for a journal, so that resuming needs nothing but the files the campaign was begun with.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,11 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.journal import Event
 from querist.types import Sparse
+
+KIND = "growth"
+"""Of the events that hold an arrival."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,14 @@ def joined(graph: Graph, came: Arrival) -> Graph:
         attributes = sp.csr_array(wide)
     assert graph.nodes is not None
     return replace(graph, adjacency=S, nodes=(*graph.nodes, *came.nodes), attributes=attributes)
+
+
+def grown(graph: Graph, events: Iterable[Event]) -> Graph:
+    """The graph with all that arrived in these events."""
+    for event in events:
+        if event.kind == KIND:
+            graph = joined(graph, Arrival.of(event.body))
+    return graph
 
 
 def _changed(old: Sparse, new: Sparse) -> tuple[Any, Any, Any]:

@@ -14,9 +14,10 @@ import numpy as np
 
 from querist.assist import results
 from querist.assist.ahead import Ahead
-from querist.assist.arrivals import arrival
+from querist.assist.arrivals import KIND, arrival
 from querist.assist.audit import Audit
 from querist.assist.choosers import Pick
+from querist.assist.known import fresh_labels
 from querist.assist.labelling import Labelling, label
 from querist.assist.model import Model, rows_of
 from querist.assist.oracles import checked_answer
@@ -75,7 +76,8 @@ class Asking:
         self._prefetch = prefetch
         self._ahead: Ahead[tuple[Model, Pick | None]] | None = None
         self._next: tuple[Pick | None] | None = None
-        self._labelling: tuple[Any, Labelling] | None = None
+        self.progress = progress
+        self._labellings: dict[Any, Labelling] = {}
         events = journal.events()
         self._last = events[-1].kind if events else ""
         if events:
@@ -128,7 +130,7 @@ class Asking:
         self.state.apply(self._write("undo", row=closed[-1].row))
         return True
 
-    def extend(self, edges: Any, nodes: Any = None) -> "Asking":
+    def extend(self, edges: Any = None, nodes: Any = None) -> "Asking":
         """New edges, and nodes with them, in any form that `growth.join` takes. What is there already is not
         added again."""
         from querist.assist.growth import join
@@ -136,7 +138,17 @@ class Asking:
         came = arrival(self.graph, join(self.graph, edges, nodes))
         if came:
             self.forget()
-            self.state.apply(self._write("growth", **came.body()))
+            self.state.apply(self._write(KIND, **came.body()))
+        return self
+
+    def tell(self, labels: Any) -> "Asking":
+        """Labels that are known without asking, in any form: learned before all answers, never asked about,
+        not counted. Those that are there already change nothing; one that contradicts them is refused."""
+        before = {**self.state.answers(), **self.state.known}
+        fresh = fresh_labels(labels, self.graph, self.classes, before)
+        if fresh:
+            self.forget()
+            self.state.apply(self._write("known", rows=list(fresh), codes=list(fresh.values())))
         return self
 
     def run(self, oracle: Callable[[Any], Any], after: Callable[[Question, Any], None] | None = None) -> None:
@@ -186,12 +198,14 @@ class Asking:
         return self._named(self.state.answers())
 
     @property
+    def known(self) -> dict[Hashable, Hashable]:
+        """Labels that nobody was asked for, by node."""
+        return self._named(self.state.known)
+
+    @property
     def labelling(self) -> Labelling:
         """A label for every node, by `querist.label` from all answers; answered nodes keep their answer."""
-        key = (self.state.graph, self.state.answers())
-        if self._labelling is None or self._labelling[0] != key:
-            self._labelling = (key, self.labelled(key[1]))
-        return self._labelling[1]
+        return self.labelled(self.state.answers())
 
     @property
     def labels(self) -> list[Any]:
@@ -209,7 +223,9 @@ class Asking:
 
     def write(self, path: str | PathLike[str]) -> None:
         """One row a node, as CSV or parquet by the path's extension."""
-        self.labelling.write(path)
+        from querist.assist.output import write
+
+        write(self.labelling, path, self.progress)
 
     def summary(self) -> dict[str, Any]:
         """What happened, in numbers."""
@@ -301,16 +317,23 @@ class Asking:
         )
 
     def labelled(self, answers: Mapping[int, int]) -> Labelling:
-        """A label for every node from these answers, class codes by row."""
-        if not answers:
+        """A label for every node from these answers, class codes by row, and from all known labels."""
+        given = {**self.state.known, **answers}
+        if not given:
             raise InputError("there is no answer yet to label the graph from; answer a question first")
-        return label(
-            self.graph,
-            self._named(answers),
-            method=self.method,
-            classes=self.classes,
-            seed=self.specification.seed,
-        )
+        key = (self.graph.n_nodes, self.graph.n_edges, self.method, tuple(given.items()))
+        if key not in self._labellings:
+            found = label(
+                self.graph,
+                self._named(given),
+                method=self.method,
+                classes=self.classes,
+                seed=self.specification.seed,
+                progress=self.progress,
+            )
+            # One from all answers and one for the audit, at most.
+            self._labellings = {**dict(list(self._labellings.items())[-1:]), key: found}
+        return self._labellings[key]
 
     def _node(self, row: int) -> Hashable:
         assert self.graph.nodes is not None

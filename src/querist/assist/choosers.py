@@ -10,7 +10,7 @@
 in order; only the stream remembers them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from querist.assist.model import RULES, Model
 from querist.assist.pool import best
-from querist.assist.specification import Specification
+from querist.assist.specification import RANDOM, Specification
 from querist.assist.turns import Turn
 from querist.types import Bools
 
@@ -49,11 +49,13 @@ class Chooser(Protocol):
         """Its outcome is there."""
 
 
-def chooser_of(specification: Specification, model: Model, order: Sequence[int]) -> Chooser:
-    """A fresh chooser; `order` holds the nodes that it may ask about, at random."""
-    if specification.choose == "stream":
-        return Stream(specification, model, order)
-    return Chance(order) if specification.choose == "random" else Pool(specification.rule)
+def chooser_of(
+    specification: Specification, model: Model, order: Sequence[int], known: Mapping[int, int]
+) -> Chooser:
+    """A fresh chooser; `order` holds the nodes that it may ask about, at random, `known` codes by row."""
+    if specification.choose in RULES:
+        return Pool(specification.choose)
+    return Chance(order) if specification.choose == RANDOM else Stream(specification, model, order, known)
 
 
 WORTH = {
@@ -106,36 +108,41 @@ class Chance:
 
 
 class Stream:
-    """Selective sampling over a random order."""
+    """Selective sampling over a random order; known labels are rounds of their own before it."""
 
     foresees = False
 
-    def __init__(self, specification: Specification, model: Model, order: Sequence[int]) -> None:
+    def __init__(
+        self, specification: Specification, model: Model, order: Sequence[int], known: Mapping[int, int]
+    ) -> None:
         from querist.embedding import Embedding
         from querist.online.catalogue import ALGORITHMS
 
-        self.order = order
-        self.learner = ALGORITHMS[specification.algorithm](
+        self.order, self.played = order, 0
+        self.learner = ALGORITHMS[specification.choose](
             Embedding(model.rows, model.components), len(specification.classes), seed=specification.seed
         )
+        for row, code in known.items():
+            self._close(row, ask=True)
+            self.learner.learn(row, code)
 
     def pick(self, model: Model, free: Bools) -> Pick | None:
         """Play rounds until one asks."""
-        while self.learner.round < len(self.order):
-            row = self.order[self.learner.round]
+        while self.played < len(self.order):
+            row = self.order[self.played]
             decision = self.learner.decide(row)
             if decision.ask and free[row]:
-                return Pick(row, decision.reason, decision.variance, decision.round)
-            self._close(row, ask=False)
+                return Pick(row, decision.reason, decision.variance, self.played + 1)
+            self._play(ask=False)
         return None
 
     def asked(self, turn: Turn) -> None:
         """Play the rounds before the question as they went, and its own."""
         if turn.audit:
             return
-        while self.learner.round < turn.about["round"] - 1:
-            self._close(self.order[self.learner.round], ask=False)
-        self._close(turn.row, ask=True)
+        while self.played < turn.about["round"] - 1:
+            self._play(ask=False)
+        self._play(ask=True)
 
     def closed(self, turn: Turn) -> None:
         """Learn the answer; one that was not given teaches nothing."""
@@ -144,6 +151,10 @@ class Stream:
         from querist.online.door import Answer
 
         self.learner.learn(turn.row, turn.code if turn.outcome == "answer" else Answer.UNSURE)
+
+    def _play(self, ask: bool) -> None:
+        self._close(self.order[self.played], ask)
+        self.played += 1
 
     def _close(self, row: int, ask: bool) -> None:
         """End a round as it went, whatever the learner would decide on rows that have changed since."""

@@ -1,13 +1,17 @@
-"""What a column of a table of nodes becomes: counts of words, categories, ranges or standardised numbers."""
+"""What a column of a table of nodes becomes: counts of words, categories, ranges or standardised numbers.
 
-from collections.abc import Sequence
+`Made.again` makes the same of further values: nodes that come later get the words, categories, ranges and
+scales of the first table, so that their columns mean the same.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.assist.words import counted
+from querist.assist.words import count_of, counted
 from querist.types import Floats, Sparse
 
 RANGES = 8
@@ -20,10 +24,12 @@ FEW = 20
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers, NaN where empty; `note` says what was odd about it."""
+    """Numbers, NaN where empty, that `read` found in the table's column `source`; `note` says what is odd."""
 
     column: str
     values: Floats
+    source: str
+    read: Callable[[Any], Floats]
     note: str = ""
 
     @property
@@ -36,55 +42,78 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Made:
-    """Attributes made of one column."""
+    """Attributes made of the table's column `source`, and of further values of it by `again`."""
 
     column: str
     matrix: Sparse
     names: Sequence[str]
     note: str
+    source: str
+    again: Callable[[Any], Sparse]
 
 
-def categories(column: str, texts: Any, filled: int) -> Sequence[Made] | str:
-    """A 0/1 column for each value that occurs twice or more; or why there are none."""
-    blocks = [(texts.drop_null(), np.flatnonzero(np.asarray(texts.is_valid())))]
-    matrix, values = counted(blocks, len(texts), least=2, most=len(texts), largest=MOST_WORDS)
+def categories(column: str, texts: Any, filled: int, read: Callable[[Any], Any]) -> Sequence[Made] | str:
+    """A 0/1 column for each value that occurs twice or more; or why there are none. `read` makes texts."""
+
+    def blocks(texts: Any) -> Any:
+        return [(texts.drop_null(), np.flatnonzero(np.asarray(texts.is_valid())))]
+
+    matrix, values = counted(blocks(texts), len(texts), least=2, most=len(texts), largest=MOST_WORDS)
     if matrix.sum() < 0.1 * filled:
         return "nearly every value is different"
+    names, note = [f"{column}={v}" for v in values], f"{len(values):,} categories, 0 or 1 each"
     return [
-        Made(column, matrix, [f"{column}={v}" for v in values], f"{len(values):,} categories, 0 or 1 each")
+        Made(column, matrix, names, note, column, lambda new: count_of(blocks(read(new)), len(new), values))
     ]
 
 
-def counted_words(column: str, blocks: Any, n: int) -> Made:
-    """Counts of the words in (words, rows) blocks."""
+def counted_words(column: str, values: Any, blocks: Callable[[Any], Any]) -> Made:
+    """Counts of the words that `blocks` finds in a column."""
+    n = len(values)
     most = LARGEST_SHARE * n if n >= FEW else n
-    matrix, words = counted(blocks, n, least=2, most=most, largest=MOST_WORDS)
+    matrix, words = counted(blocks(values), n, least=2, most=most, largest=MOST_WORDS)
     note = f"text, as counts of {len(words):,} words that 2 nodes or more have and not most"
-    return Made(column, matrix, [f"{column}:{word}" for word in words], note)
+    names = [f"{column}:{word}" for word in words]
+    return Made(column, matrix, names, note, column, lambda new: count_of(blocks(new), len(new), words))
 
 
 def as_counts(part: Numbers) -> Made:
     """A column of numbers beside counts: as it is where it holds counts, else in ranges."""
+
+    def kept(values: Floats) -> Sparse:
+        return sp.csr_array(np.nan_to_num(values)[:, None])
+
     if part.counts:
-        kept = sp.csr_array(np.nan_to_num(part.values)[:, None])
-        return Made(part.column, kept, [part.column], "counts, as they are")
-    matrix = in_ranges(part.values)
-    names = [f"{part.column}~{k}" for k in range(matrix.shape[1])]
-    return Made(
-        part.column, matrix, names, f"numbers, in {RANGES} overlapping ranges, to stand beside counts"
-    )
+        return _made(part, kept, [part.column], "counts, as they are")
+    knots = quantiles(part.values)
+    names = [f"{part.column}~{k}" for k in range(knots.size)]
+    note = f"numbers, in {RANGES} overlapping ranges, to stand beside counts"
+    return _made(part, lambda values: in_ranges(values, knots), names, note)
 
 
-def in_ranges(values: Floats, ranges: int = RANGES) -> Sparse:
-    """(n, ranges) weights of a linear interpolation between the quantiles of the values; a NaN has none.
+def _made(part: Numbers, of: Callable[[Floats], Sparse], names: Sequence[str], note: str) -> Made:
+    return Made(part.column, of(part.values), names, note, part.source, lambda new: of(part.read(new)))
 
-    >>> in_ranges(np.array([0.0, 1.0, 2.0, 4.0, np.nan]), 3).toarray().round(2).tolist()
-    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+
+def quantiles(values: Floats, ranges: int = RANGES) -> Floats:
+    """Different quantiles of the values, `ranges` or fewer, growing; NaNs do not count."""
+    known = values[~np.isnan(values)]
+    return np.unique(np.quantile(known, np.linspace(0, 1, ranges), method="nearest"))
+
+
+def in_ranges(values: Floats, knots: Floats) -> Sparse:
+    """(n, knots) weights of a linear interpolation between the knots; a NaN has none, and what lies beyond
+    the last knot is on it.
+
+    >>> values = np.array([0.0, 1.0, 2.0, 4.0, np.nan, 9.0])
+    >>> in_ranges(values, quantiles(values[:5], 3)).toarray().round(2).tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     known = np.flatnonzero(~np.isnan(values))
-    knots = np.unique(np.quantile(values[known], np.linspace(0, 1, ranges), method="nearest"))
-    below = np.clip(np.searchsorted(knots, values[known], side="right") - 1, 0, knots.size - 2)
-    share = (values[known] - knots[below]) / (knots[below + 1] - knots[below])
+    inside = np.clip(values[known], knots[0], knots[-1])
+    below = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, knots.size - 2)
+    # In halves: the distance between two huge numbers of either sign is no number.
+    share = (inside / 2 - knots[below] / 2) / (knots[below + 1] / 2 - knots[below] / 2)
     entries = np.concatenate([1 - share, share]), (np.tile(known, 2), np.concatenate([below, below + 1]))
     matrix = sp.csr_array(entries, shape=(values.size, knots.size))
     matrix.eliminate_zeros()
@@ -93,12 +122,15 @@ def in_ranges(values: Floats, ranges: int = RANGES) -> Sparse:
 
 def standardised(part: Numbers) -> Made:
     """Mean 0 and spread 1; the mean where there is no number."""
-    known = ~np.isnan(part.values)
-    filled = part.values[known]
-    values = np.zeros(part.values.size)
-    values[known] = (filled - filled.mean()) / filled.std()
-    note = "numbers, standardised (mean 0, spread 1)"
-    return Made(part.column, sp.csr_array(values[:, None]), [part.column], note)
+    filled = part.values[~np.isnan(part.values)]
+    # By the largest first: squares of huge numbers are no numbers, and those of tiny ones are 0.
+    largest = np.abs(filled).max()
+    mean, spread = (filled / largest).mean(), (filled / largest).std()
+
+    def scaled(values: Floats) -> Sparse:
+        return sp.csr_array(np.nan_to_num((values / largest - mean) / spread)[:, None])
+
+    return _made(part, scaled, [part.column], "numbers, standardised (mean 0, spread 1)")
 
 
 def said(made: Sequence[Made], shown: int = 6) -> list[str]:

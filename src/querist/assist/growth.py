@@ -16,7 +16,7 @@ anew; for those the drift is the share of the weight that is new.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,34 +36,45 @@ LIMIT = 0.03
 """Drift up to which extended rows are kept."""
 
 
-def join(graph: Graph, edges: Any, nodes: Mapping[Hashable, Any] | Iterable[Hashable] | None = None) -> Graph:
-    """The graph with these edges too.
+@dataclass(frozen=True)
+class NewNodes:
+    """Ids, and perhaps (n, m) attributes, of nodes that arrive."""
+
+    ids: Sequence[Hashable]
+    attributes: Sparse | None = None
+
+
+Nodes = NewNodes | Mapping[Hashable, Any] | Iterable[Hashable]
+
+
+def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
+    """The graph with these edges and nodes too.
 
     Parameters
     ----------
     graph : as it was; its labels and attributes stay
     edges : whatever `as_graph` takes. Ids that the graph knows are its nodes (7 in a file is also "7"),
-        others are new. A matrix or edge array names nodes by row number
-    nodes : new nodes, whether they have an edge or not; a dict gives their attributes, a row each. A new
-        node without any has zeros
+        others are new. A matrix or edge array names nodes by row number. None for no edges
+    nodes : new nodes, whether they have an edge or not; a dict gives their attributes, a row each, and so
+        does `NewNodes`. A new node without any has zeros; one that the graph knows stays as it is
 
     >>> small = as_graph([("a", "b"), ("b", "c")])
     >>> larger = join(small, [("c", "e"), ("e", "d")])
     >>> larger.nodes, larger.n_edges
     (('a', 'b', 'c', 'd', 'e'), 4)
     """
-    more = as_graph(edges)
-    old, new = graph.nodes, more.nodes
+    more = None if edges is None else as_graph(edges)
+    old, new = graph.nodes, () if more is None else more.nodes
     assert old is not None
     assert new is not None
     known = as_known(new, graph)
-    rows_given: Mapping[Hashable, Any] = nodes if isinstance(nodes, Mapping) else {}
-    named = list(nodes) if nodes is not None else []
-    fresh = class_order(v for v in (*known, *named) if v not in graph.row_of)
+    came = _as_new(nodes, graph)
+    fresh = class_order(v for v in (*known, *came.ids) if v not in graph.row_of)
     ids = (*old, *fresh)
     row = {**graph.row_of, **{v: len(old) + k for k, v in enumerate(fresh)}}
     place = np.fromiter((row[v] for v in known), np.int64, len(known))
-    before, after = sp.triu(graph.adjacency, format="coo"), sp.triu(more.adjacency, format="coo")
+    between = sp.csr_array((0, 0)) if more is None else more.adjacency
+    before, after = sp.triu(graph.adjacency, format="coo"), sp.triu(between, format="coo")
     adjacency, repairs = merge(
         Found(
             np.concatenate([before.row, place[after.row]]).astype(np.int64),
@@ -82,7 +93,7 @@ def join(graph: Graph, edges: Any, nodes: Mapping[Hashable, Any] | Iterable[Hash
         graph,
         adjacency=adjacency,
         nodes=ids,
-        attributes=_grown_attributes(graph.attributes, fresh, rows_given),
+        attributes=_grown_attributes(graph.attributes, fresh, came),
         codes=None if graph.codes is None else _padded(graph.codes, len(fresh)),
         label_matrix=None if graph.label_matrix is None else _below(graph.label_matrix, len(fresh)),
         notes=(*graph.notes, said, *again),
@@ -108,24 +119,37 @@ def _below(matrix: Sparse, count: int) -> Sparse:
     return sp.csr_array(sp.vstack([matrix, sp.csr_array((count, matrix.shape[1]))], format="csr"))
 
 
-def _grown_attributes(
-    attributes: Sparse | None, fresh: Sequence[Hashable], given: Mapping[Hashable, Any]
-) -> Sparse | None:
-    if attributes is None:
-        if given:
-            raise InputError("attributes for new nodes, but the graph has none; leave them out")
-        return None
-    width = attributes.shape[1]
-    rows = np.zeros((len(fresh), width)) if given else None
-    if rows is None:
-        return _below(attributes, len(fresh))
-    for k, node in enumerate(fresh):
-        if node in given:
-            values = np.asarray(given[node], dtype=np.float64).ravel()
-            if values.size != width:
-                raise InputError(f"node {node!r}: {values.size} attributes where the graph has {width}")
-            rows[k] = values
-    return sp.csr_array(sp.vstack([attributes, sp.csr_array(rows)], format="csr"))
+def _as_new(nodes: Nodes | None, graph: Graph) -> NewNodes:
+    """New nodes in any form, by ids as the graph would have them."""
+    if nodes is None:
+        return NewNodes(())
+    if isinstance(nodes, NewNodes):
+        return NewNodes(as_known(nodes.ids, graph), nodes.attributes)
+    if not isinstance(nodes, Mapping):
+        return NewNodes(as_known(list(nodes), graph))
+    if not nodes:
+        return NewNodes(())
+    if graph.attributes is None:
+        raise InputError("attributes for new nodes, but the graph has none; leave them out")
+    width = graph.attributes.shape[1]
+    rows = np.zeros((len(nodes), width))
+    for k, (node, given) in enumerate(nodes.items()):
+        values = np.asarray(given, dtype=np.float64).ravel()
+        if values.size != width:
+            raise InputError(f"node {node!r}: {values.size} attributes where the graph has {width}")
+        rows[k] = values
+    return NewNodes(as_known(list(nodes), graph), sp.csr_array(rows))
+
+
+def _grown_attributes(attributes: Sparse | None, fresh: Sequence[Hashable], came: NewNodes) -> Sparse | None:
+    if attributes is None or came.attributes is None:
+        return None if attributes is None else _below(attributes, len(fresh))
+    at = {node: k for k, node in enumerate(came.ids)}
+    there = [(k, at[node]) for k, node in enumerate(fresh) if node in at]
+    where, which = ([pair[end] for pair in there] for end in (0, 1))
+    shape = len(fresh), len(came.ids)
+    rows = sp.csr_array((np.ones(len(there)), (where, which)), shape=shape) @ came.attributes
+    return sp.csr_array(sp.vstack([attributes, rows], format="csr"))
 
 
 # -- an embedding that keeps up ---------------------------------------------------------------------------

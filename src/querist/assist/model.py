@@ -16,7 +16,7 @@ Probabilities are `softmax(f / temperature)`. The constants below were chosen on
 and without attributes on the political blogs and LastFM Asia.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -74,6 +74,12 @@ class Ridge:
         g = self.P @ rows[row]
         c, q = rows @ g, 1 + self.r[row]
         return c / q, Ridge(self.P - np.outer(g, g) / q, np.maximum(self.r - c**2 / q, 0.0))
+
+    def learn_all(self, rows: Floats, X: Floats) -> "Ridge":
+        """The state with answers at all rows of X: `P = (P^-1 + X'X)^-1`."""
+        P = np.linalg.inv(np.linalg.inv(self.P) + X.T @ X)
+        P = (P + P.T) / 2
+        return Ridge(P, np.maximum(np.einsum("ij,ij->i", rows @ P, rows), 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +139,25 @@ class Model:
             scores=self.scores + np.outer(share, missed),
             touched=touched,
             learned=self.learned + 1,
+        )
+
+    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Model":
+        """The state with many answers more, at the price of a few: with X their rows and Y their targets,
+
+        A' = A + X'X,   P' = A'^-1,   f' = f + M P' X'(Y - f_X),   r'_i = m_i'P' m_i.
+        """
+        X, missed = self.rows[rows], -self.scores[rows]
+        missed[np.arange(len(rows)), codes] += 1
+        touched = self.touched.copy()
+        touched[self.components[rows]] = True
+        predicting = self.predicting.learn_all(self.rows, X)
+        return replace(
+            self,
+            predicting=predicting,
+            choosing=self.choosing.learn_all(self.rows, X),
+            scores=self.scores + self.rows @ (predicting.P @ (X.T @ missed)),
+            touched=touched,
+            learned=self.learned + len(rows),
         )
 
     @property

@@ -12,10 +12,10 @@ What a column holds is read off its values:
   left out.
 
 An empty field is no word, no category, and the mean of its numbers. `Attributes.notes` says in words what was
-done with every column.
+done with every column; `Attributes.of` makes the same of nodes that come later.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ from querist.types import Floats, Sparse
 
 MOSTLY = 0.9
 """With this share of numbers a column of text is a column of numbers, with gaps."""
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,18 @@ class Attributes:
     matrix: Sparse
     names: tuple[str, ...]
     notes: tuple[str, ...]
+    made: tuple[Made, ...] = ()
+
+    def of(self, table: Any) -> Sparse:
+        """(rows, m) the same attributes of another table; a column that it lacks is empty."""
+        n, there = table.num_rows, table.column_names
+        parts: list[Any] = [
+            part.again(_whole(table[part.source]))
+            if part.source in there
+            else sp.csr_array((n, len(part.names)))
+            for part in self.made
+        ]
+        return sp.csr_array(sp.hstack(parts, format="csr"))
 
 
 Part = Numbers | Made
@@ -73,7 +86,9 @@ def attributes_of(file: TableFile, aside: Sequence[str] = ()) -> Attributes | No
     if not made:
         return None
     matrix = sp.csr_array(sp.hstack([part.matrix for part in made], format="csr"))
-    return Attributes(matrix, tuple(name for part in made for name in part.names), (*said(made), *notes))
+    return Attributes(
+        matrix, tuple(name for part in made for name in part.names), (*said(made), *notes), tuple(made)
+    )
 
 
 # -- what a column holds ----------------------------------------------------------------------------------
@@ -99,14 +114,22 @@ def _read(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
         return "it is empty"
     if kinds.is_large_string(kind):
         return _text(column, values, file)
-    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
+    if _is_list(kind):
         inner = kind.value_type
         if kinds.is_string(inner) or kinds.is_large_string(inner):
-            return [counted_words(column, items_of(values), len(values))]
+            return [counted_words(column, values, items_of)]
         if kinds.is_integer(inner) or kinds.is_floating(inner):
             return _vectors(column, values, file)
     numbers = _as_numbers(values)
-    return f"{kind} is neither numbers nor text" if numbers is None else _numbers(column, numbers)
+    if numbers is None:
+        return f"{kind} is neither numbers nor text"
+    return _numbers(column, numbers, column, _read_numbers)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
 
 
 def _as_numbers(values: Any) -> Floats | None:
@@ -128,14 +151,38 @@ def _as_numbers(values: Any) -> Floats | None:
     return np.asarray(values.cast(pa.float64(), safe=False).fill_null(np.nan), dtype=np.float64)
 
 
-def _numbers(column: str, values: Floats, note: str = "") -> Sequence[Numbers] | str:
+def _read_numbers(values: Any) -> Floats:
+    """The numbers in a column of any kind, NaN where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = _as_numbers(values)
+    if found is None:
+        texts = _trimmed(values)
+        plain = pc.match_substring_regex(texts, NUMBER).fill_null(False)
+        found = np.asarray(pc.if_else(plain, texts, None).cast(pa.float64()).fill_null(np.nan))
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _trimmed(values: Any) -> Any:
+    """Texts without spaces around them, null where nothing is left."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+    return pc.if_else(pc.equal(texts, ""), None, texts)
+
+
+def _numbers(
+    column: str, values: Floats, source: str, read: Callable[[Any], Floats], note: str = ""
+) -> Sequence[Numbers] | str:
     values = np.where(np.isfinite(values), values, np.nan)
     filled = values[~np.isnan(values)]
     if not filled.size or (filled == filled[0]).all():
         return "it is the same everywhere"
     empty = values.size - filled.size
     gaps = f"no number in {empty:,} of {values.size:,} rows, there taken as the mean" if empty else ""
-    return [Numbers(column, values, "; ".join(filter(None, [note, gaps])))]
+    return [Numbers(column, values, source, read, "; ".join(filter(None, [note, gaps])))]
 
 
 def _vectors(column: str, lists: Any, file: TableFile) -> Sequence[Numbers]:
@@ -152,7 +199,17 @@ def _vectors(column: str, lists: Any, file: TableFile) -> Sequence[Numbers]:
         )
     values = np.full((len(lists), width), np.nan)
     values[lengths == width] = np.asarray(pc.list_flatten(lists), dtype=np.float64).reshape(-1, width)
-    parts = [_numbers(f"{column}[{k}]", values[:, k]) for k in range(width)]
+
+    def entry(k: int) -> Callable[[Any], Floats]:
+        def read(new: Any) -> Floats:
+            long = np.asarray(pc.list_value_length(new).fill_null(-1)) > k
+            found = np.full(len(new), np.nan)
+            found[long] = _read_numbers(pc.list_element(new.filter(long), k))
+            return found
+
+        return read
+
+    parts = [_numbers(f"{column}[{k}]", values[:, k], column, entry(k)) for k in range(width)]
     return [part for found in parts if not isinstance(found, str) for part in found]
 
 
@@ -160,8 +217,7 @@ def _text(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
     """Numbers in disguise, words or categories."""
     import pyarrow.compute as pc
 
-    texts = pc.utf8_trim_whitespace(values)
-    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    texts = _trimmed(values)
     filled = len(texts) - texts.null_count
     if not filled:
         return "it is empty"
@@ -169,13 +225,13 @@ def _text(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
     if distinct == 1 and filled == len(texts):
         return "it is the same everywhere"
     if distinct > FEW and (numbers := _disguised(texts, filled, file)) is not None:
-        return _numbers(column, *numbers)
+        return _numbers(column, numbers[0], column, _read_numbers, numbers[1])
     # Commas and bars part words too, so words are counted, not spaces.
     words = pc.mean(pc.count_substring_regex(texts.drop_null().slice(0, 10_000), r"[\p{L}\p{N}]{2,}")).as_py()
     few = distinct <= max(FEW, 0.1 * filled)
     if words >= 6 or (words >= 1.5 and not few):
-        return [counted_words(column, words_of(texts), len(texts))]
-    return categories(column, texts, filled)
+        return [counted_words(column, texts, lambda new: words_of(_trimmed(new)))]
+    return categories(column, texts, filled, _trimmed)
 
 
 def _disguised(texts: Any, filled: int, file: TableFile) -> tuple[Floats, str] | None:
@@ -183,8 +239,7 @@ def _disguised(texts: Any, filled: int, file: TableFile) -> tuple[Floats, str] |
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    pattern = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-    plain = pc.match_substring_regex(texts, pattern).fill_null(False)
+    plain = pc.match_substring_regex(texts, NUMBER).fill_null(False)
     odd = filled - pc.sum(plain).as_py()
     if odd > (1 - MOSTLY) * filled:
         return None

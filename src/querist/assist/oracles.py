@@ -1,8 +1,10 @@
 """Who answers: a function, known labels, a file of them, or another program."""
 
+import os
 import shlex
+import signal
 import subprocess
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ Oracle = Callable[[Any], Any]
 """Called with the id of a node; gives a class, or None when it does not know."""
 
 TIMEOUT = 60.0
+LONGEST = 80
+"""Letters shown of an answer that makes no sense."""
 
 
 def as_oracle(
@@ -28,14 +32,24 @@ def as_oracle(
     if oracle is None or callable(oracle):
         return oracle, classes
     assert graph.nodes is not None
-    known = tabulate(oracle, graph.nodes, classes)
-    if known.multilabel:
+    codes, names = codes_of(oracle, graph.nodes, classes)
+    return {graph.nodes[row]: names[code] for row, code in codes.items()}.get, names
+
+
+def codes_of(
+    labels: Any, nodes: Sequence[Hashable], classes: Sequence[Hashable] | None
+) -> tuple[dict[int, int], Sequence[Hashable]]:
+    """Class codes by row of labels in any form, one a node, and the classes.
+
+    >>> codes_of({"cy": "dog"}, ["ann", "bob", "cy"], ["cat", "dog"])
+    ({2: 1}, ('cat', 'dog'))
+    """
+    found = tabulate(labels, nodes, classes)
+    if found.multilabel:
         raise InputError("the labels are sets or a matrix: several classes a node; ask() needs one a node")
-    codes = np.where(known.labelled, known.indicator.argmax(axis=1), -1)
-    found: Mapping[Hashable, Any] = {
-        node: known.classes[code] for node, code in zip(graph.nodes, codes.tolist(), strict=True) if code >= 0
-    }
-    return found.get, known.classes
+    rows = np.flatnonzero(found.labelled)
+    codes = found.indicator[rows].argmax(axis=1)
+    return dict(zip(rows.tolist(), codes.tolist(), strict=True)), found.classes
 
 
 def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> int | None:
@@ -51,46 +65,74 @@ def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> 
     for code, name in enumerate(classes):
         if value == name or (isinstance(value, str) and value == str(name)):
             return code
+    shown = repr(value)
+    shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
     raise InputError(
-        f"node {node!r} is answered with {value!r}, which is none of the classes "
-        f"{', '.join(map(str, classes))}; answer with one of them, or nothing when unsure"
+        f"node {node!r} is answered with {shown}, which is none of the classes "
+        f"{', '.join(map(str, classes))}; answer with one of them, or nothing when unsure. The question "
+        "stays open"
     )
 
 
 def command_oracle(command: str, timeout: float = TIMEOUT) -> Oracle:
     """A program that gets the id of a node as its last argument and prints a class, or nothing.
 
-    When it fails or takes too long, the question stays open.
+    When it fails or takes too long, the question stays open; then it is ended with all that it started.
 
     >>> command_oracle("echo")("ann")
     'ann'
     """
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"the command that answers, {command!r}: {error}; close the quotation") from None
     if not words:
         raise InputError("the command that answers is empty; name a program")
 
     def answer(node: Any) -> str | None:
         what = f"{command} {node}"
         try:
-            done = subprocess.run(
-                [*words, str(node)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-                check=False,
-            )
+            status, said, complaint = _run([*words, str(node)], timeout)
         except subprocess.TimeoutExpired:
             raise InputError(f"{what}: no answer after {timeout:g} s; {STAYS}") from None
-        except OSError as error:
-            raise InputError(f"{what}: cannot be run ({error.strerror}); {STAYS}") from None
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            why = f": {said[-1]}" if said else ""
-            raise InputError(f"{what}: failed with exit status {done.returncode}{why}; {STAYS}")
-        return done.stdout.strip() or None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{what}: cannot be run ({why}); {STAYS}") from None
+        if status != 0:
+            last = (complaint or said).strip().splitlines()
+            raise InputError(
+                f"{what}: failed with exit status {status}{f': {last[-1]}' if last else ''}; {STAYS}"
+            )
+        return said.strip() or None
 
     return answer
+
+
+def _run(words: Sequence[str], timeout: float) -> tuple[int, str, str]:
+    """Exit status and what a program printed, to both outputs."""
+    with subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,  # so that it can be ended with its children, which may hold the pipes open
+    ) as process:
+        try:
+            said, complaint = process.communicate(timeout=timeout)
+        except BaseException:
+            _end(process)
+            raise
+        return process.returncode, said, complaint
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, OSError):  # no groups here, or it has just ended
+        process.kill()
 
 
 STAYS = "the question stays open. Mend the command and run the same again"

@@ -1,29 +1,38 @@
 """One row a node: `node, label, probability, runner_up, reached, influences`, as CSV or parquet.
 
 Several labels, and the influences, are lists in parquet; in text they stand in one field with `;` between
-them. A node that no label reaches has no label and no probability.
+them, or `|` where a name holds a `;`. A node that no label reaches has no label and no probability.
 """
 
 import gzip
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from querist.assist.influence import Influences, Progress, influences
+from querist.atomic import replacing
 from querist.errors import InputError
 from querist.types import Codes
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
-BETWEEN = ";"
+BETWEEN = (";", "|", " ; ", " | ", "\x1f")
 
 
-def check_place(path: str | os.PathLike[str]) -> Path:
-    """The path of an output file, refused before the work if nothing could be written there."""
+def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Path:
+    """The path of an output file, refused before the work if nothing could be written there.
+
+    `inputs` are files that are read, or None: a result must not take the place of one.
+    """
     place = Path(path).expanduser()
     if not place.name.lower().endswith(ENDINGS):
         raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(ENDINGS)}")
+    for given in inputs:
+        if given is not None and Path(given).expanduser().resolve() == place.resolve():
+            raise InputError(f"{path} is read, and would be lost; write to another file")
     return check_folder(place)
 
 
@@ -57,8 +66,10 @@ def columns_of(labelling: Any, found: Influences, *, text: bool) -> Any:
     several = labelling.multi_label
     labels = (_sets if several else _array)(table["label"])
     if text:
-        who = pc.binary_join(who, BETWEEN)
-        labels = pc.binary_join(labels.cast(pa.list_(pa.string())), BETWEEN) if several else labels
+        who = pc.binary_join(who, mark_between(names))
+        if several:
+            sets = labels.cast(pa.list_(pa.string()))
+            labels = pc.binary_join(sets, mark_between(sets.flatten()))
     # Six decimals: calibration is not better than that, and files stay small.
     probability = pa.array(np.round(np.asarray(table["probability"], dtype=np.float64), 6))
     columns = {
@@ -72,35 +83,57 @@ def columns_of(labelling: Any, found: Influences, *, text: bool) -> Any:
     return pa.table(columns)
 
 
+def mark_between(names: Any) -> str:
+    """What stands between several names in one field: `;`, or the first other mark that no name holds.
+
+    >>> import pyarrow as pa
+    >>> mark_between(pa.array(["ann", "bob"])), mark_between(pa.array(["a;b", "c"]))
+    (';', '|')
+    """
+    import pyarrow.compute as pc
+
+    return next(
+        (mark for mark in BETWEEN if not pc.any(pc.match_substring(names, mark)).as_py()), BETWEEN[-1]
+    )
+
+
+@contextmanager
+def written(place: Path) -> Iterator[IO[bytes]]:
+    """A file that takes its place when it is whole; what the disk refuses is said with the file's name."""
+    try:
+        with replacing(place) as file:
+            yield file
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror or str(error), str(place)) from error
+
+
 def save(table: Any, place: Path) -> None:
-    """Write a table in the format that the path names, beside it first and then in its place."""
+    """Write a table in the format that the path names."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     name = place.name.lower()
-    draft = place.with_name(f".{place.name}.part")
-    try:
+    with written(place) as file:
         if name.endswith(".parquet"):
-            pq.write_table(table, draft)
-        else:
-            try:
-                _save_text(table, draft, name, "none")
-            except pa.ArrowInvalid:  # a field holds the delimiter, a quotation mark or a line break
-                _save_text(table, draft, name, "needed")
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)
+            pq.write_table(table, file)
+            return
+        try:
+            _save_text(table, file, name, "none")
+        except pa.ArrowInvalid:  # a field holds the delimiter, a quotation mark or a line break
+            file.seek(0)
+            file.truncate()
+            _save_text(table, file, name, "needed")
 
 
-def _save_text(table: Any, draft: Path, name: str, quoting: str) -> None:
+def _save_text(table: Any, file: IO[bytes], name: str, quoting: str) -> None:
     import pyarrow.csv as arrow_csv
 
-    opened: Any = gzip.open if name.endswith(".gz") else open
     delimiter = "\t" if ".tsv" in name else ","
     options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
-    with opened(draft, "wb") as file:
-        file.write((delimiter.join(table.column_names) + "\n").encode())
-        arrow_csv.write_csv(table, file, options)
+    head = (delimiter.join(table.column_names) + "\n").encode()
+    with gzip.GzipFile(fileobj=file, mode="wb") if name.endswith(".gz") else nullcontext(file) as text:
+        text.write(head)
+        arrow_csv.write_csv(table, text, options)
 
 
 def _array(values: Any) -> Any:

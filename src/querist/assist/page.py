@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from querist.assist.charts import balance, colour_class, colours, histogram, reliability
+from querist.assist.charts import balance, colour_class, colours, histogram, reliability, worded
 from querist.assist.drawing import draw
 from querist.assist.influence import Influences, Progress
-from querist.assist.output import check_folder
+from querist.assist.output import check_folder, written
 from querist.assist.suggest import worth_labelling
 from querist.errors import InputError
 from querist.graph.entries import some
@@ -40,12 +40,10 @@ def write_report(
     progress: Progress | None = None,
 ) -> Path:
     """Write the page, all or nothing; `notes` say what was read, `command` how to do it again."""
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        draft.write_text(report(labelling, found, notes, command, progress), encoding="utf-8")
-        return draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    text = report(labelling, found, notes, command, progress)
+    with written(path) as file:
+        file.write(text.encode())
+    return path
 
 
 def report(
@@ -62,8 +60,8 @@ def report(
     ranks = np.empty(sizes.size, dtype=np.int64)
     ranks[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size)
     lede = (
-        f"{n:,} nodes and {labelling.graph.n_edges:,} edges. {given:,} labels were given; the others were "
-        f"found with {labelling.choice.method}."
+        f"{some(n, 'node')} and {some(labelling.graph.n_edges, 'edge')}. {some(given, 'label')} were given; "
+        f"the others were found with {_article(labelling.choice.method)}."
     )
     show(0.1, "drawing the graph")
     drawn = _graph(labelling, ranks, sizes)
@@ -230,12 +228,13 @@ def _next(labelling: Any, found: Influences | None) -> Html:
             )
         )
     head = ("node", "guess", "probability", "runner-up", "labelled nodes that weighed most")
-    caption = (
+    order = prose(
         "In this order: each is in doubt, and an answer would settle most of the doubt around it, those "
         "above being answered already."
     )
     how = [] if found is None else [prose(f"Who weighed most: {found.how}.")]
-    return section("Worth labelling next", *how, table(head, rows, caption))
+    shown = worded(table(head, rows, "Nodes that were not labelled."), 2, 4, 5)
+    return section("Worth labelling next", order, *how, shown)
 
 
 def _chosen(labelling: Any) -> Html:
@@ -252,8 +251,14 @@ def _chosen(labelling: Any) -> Html:
     ]
     head = ("method", "what it is", "right when held out", "log-loss", "weight")
     return section(
-        "How it was chosen", _listed(choice.why), table(head, rows, "Each was tried on held-out labels.")
+        "How it was chosen",
+        _listed(choice.why),
+        worded(table(head, rows, "Each was tried on held-out labels."), 2),
     )
+
+
+def _article(method: str) -> str:
+    return f"a {method}" if method.startswith("combination") else method
 
 
 def _listed(sentences: Sequence[str]) -> Html:

@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.assist.audit import Audit
+from querist.assist.specification import RANDOM
 from querist.graph.entries import some
 
 if TYPE_CHECKING:
     from querist.assist.campaign import Asking
 
+BIASED = (
+    "The questions were chosen where the learner was unsure, a biased sample: the expected accuracy is that "
+    "of such nodes, not of all. An audit measures it."
+)
+
 
 def audited(asking: "Asking") -> Audit | None:
     """How right predictions are on the audit; None where there is none.
 
-    They are made from the other answers only, so they have not seen what they are judged by.
+    They are made from the other answers and known labels only, so they have not seen what they are judged by.
     """
     if not asking.specification.audit:
         return None
     sample, chosen = asking.state.answers(audit=True), asking.state.answers(audit=False)
-    if not sample or not chosen:
+    if not sample or not (chosen or asking.state.known):
         return Audit(0, 0)
     predicted = asking.labelled(chosen).labels
     right = sum(predicted[row] == asking.classes[code] for row, code in sample.items())
@@ -44,7 +50,7 @@ def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Hashabl
     assert graph.nodes is not None
     part = slice(S.indptr[row], S.indptr[row + 1])
     near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")].tolist()
-    answered = asking.state.answers()
+    answered = {**asking.state.known, **asking.state.answers()}
     guesses = np.where(model.reached[near], model.scores[near].argmax(axis=1), -1).tolist()
     codes = [answered.get(other, guess) for other, guess in zip(near, guesses, strict=True)]
     return [
@@ -61,6 +67,7 @@ def summary(asking: "Asking") -> dict[str, Any]:
         "nodes": asking.graph.n_nodes,
         "classes": list(asking.classes),
         "choose": asking.specification.choose,
+        "known": len(asking.state.known),
         "asked": asking.asked,
         "answers": len(asking.state.answers()),
         "unsure": sum(turn.outcome == "unsure" for turn in turns),
@@ -86,8 +93,10 @@ def summary(asking: "Asking") -> dict[str, Any]:
 def in_words(asking: "Asking") -> str:
     """One line."""
     audit = audited(asking)
+    known = len(asking.state.known)
     parts = [
         f"{some(len(asking.state.answers()), 'answer')} about {some(asking.graph.n_nodes, 'node')}",
+        *([f"{some(known, 'label')} known before"] if known else []),
         f"{len(asking.classes)} classes, chosen by {asking.specification.choose}",
         *([] if asking.stopped is None else [asking.stopped]),
         *([] if audit is None else [f"accuracy {audit}"]),
@@ -97,11 +106,13 @@ def in_words(asking: "Asking") -> str:
 
 def as_html(asking: "Asking") -> str:
     """For a notebook: the line, the open question, and the labels so far."""
-    parts = [f"<p>{html.escape(in_words(asking)[1:-1])}</p>"]
+    parts = [f"<p>{html.escape(in_words(asking)[1:-1].removeprefix('Asking '))}</p>"]
     if asking.state.open is not None:
         question = asking.shown(asking.state.open)
         node, reason = html.escape(str(question.node)), html.escape(question.reason)
         parts.append(f"<p>Open: node <b>{node}</b>; {reason}</p>")
-    if asking.state.answers():
+    if asking.state.answers() or asking.state.known:
         parts.append(asking.labelling._repr_html_())
+    if asking.state.answers() and asking.specification.choose != RANDOM:
+        parts.append(f"<p>{BIASED}</p>")
     return "".join(parts)

@@ -17,7 +17,9 @@ from querist.graph import Graph
 from querist.labels import plain
 from querist.types import Sparse
 
-CHOOSE = ("pool", "stream", "random")
+RANDOM = "random"
+DEFAULTS = {"pool": "ambiguity", "stream": "msg"}
+"""What a way to choose means where its rule or algorithm is not named."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,7 @@ class Specification:
     ----------
     graph : digest of nodes, edges and attributes; nodes, edges : how many, for messages
     classes : what an answer may be, in the order of their codes
-    choose : "pool", "stream" or "random"
-    rule : of the pool, one of `model.RULES`; algorithm : of the stream, one of `querist.ALGORITHMS`
+    choose : a rule of the pool (`model.RULES`), an algorithm of the stream (`querist.ALGORITHMS`) or "random"
     seed : of everything random; audit : how many questions are a random sample
     """
 
@@ -37,22 +38,11 @@ class Specification:
     nodes: int
     edges: int
     classes: tuple[Any, ...]
-    choose: str = "pool"
-    rule: str = "ambiguity"
-    algorithm: str = "msg"
+    choose: str = "ambiguity"
     seed: int = 0
     audit: int = 0
 
     def __post_init__(self) -> None:
-        if self.choose not in CHOOSE:
-            raise UnknownNameError.of("way to choose", self.choose, CHOOSE)
-        if self.rule not in RULES:
-            raise UnknownNameError.of("rule", self.rule, RULES)
-        if self.choose == "stream":
-            from querist.online.catalogue import ALGORITHMS
-
-            if self.algorithm not in ALGORITHMS:
-                raise UnknownNameError.of("algorithm", self.algorithm, ALGORITHMS)
         if not 0 <= self.audit <= self.nodes:
             raise InputError(f"audit {self.audit}; it must lie between 0 and the {self.nodes:,} nodes")
 
@@ -65,6 +55,10 @@ class Specification:
         """From the journal."""
         known = {field.name for field in fields(Specification)}
         given = {name: value for name, value in body.items() if name in known}
+        # The first journals kept the rule and the algorithm beside the way.
+        given["choose"] = {"pool": body.get("rule"), "stream": body.get("algorithm")}.get(
+            given["choose"], given["choose"]
+        )
         return Specification(**{**given, "classes": tuple(given["classes"])})
 
     def check_same(self, kept: "Specification", where: str) -> None:
@@ -82,6 +76,21 @@ class Specification:
                     f"{where}: it was begun with {field.name} {_words(then)}, now it is {_words(now)}; give "
                     "the same, or another journal"
                 )
+
+
+def way_to_choose(name: str) -> str:
+    """The rule, the algorithm or "random" behind a name.
+
+    >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
+    ('ambiguity', 'sigma', 'msg', 'random')
+    """
+    found = DEFAULTS.get(name, name)
+    if found not in RULES and found != RANDOM:
+        from querist.online.catalogue import ALGORITHMS
+
+        if found not in ALGORITHMS:
+            raise UnknownNameError.of("way to choose", name, (*DEFAULTS, RANDOM, *RULES, *ALGORITHMS))
+    return found
 
 
 def checked_classes(classes: Any) -> tuple[Hashable, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.assist.arrivals import Arrival, joined
+from querist.assist.arrivals import KIND, Arrival, joined
 from querist.assist.choosers import Chooser, Pick, chooser_of
 from querist.assist.growth import keep_up
 from querist.assist.model import Model
@@ -27,16 +27,19 @@ REMEMBERED = 32
 class State:
     """What is known after some events.
 
-    The nodes are put into a random order once. Its first `audit` nodes are the audit; the others, and nodes
-    that arrive later, are those that a chooser may ask about.
+    The nodes are put into a random order once. Its first `audit` nodes without a known label are the audit;
+    the others, and nodes that arrive later, are those that a chooser may ask about. `known` are labels that
+    nobody was asked for, class codes by row: they are learned before all answers.
     """
 
     def __init__(self, specification: Specification, graph: Graph, rows: Embedding) -> None:
         self.specification, self.graph, self.rows = specification, graph, rows
-        order = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
-        self.audit_rows: list[int] = order[: specification.audit]
-        self.order: list[int] = order[specification.audit :]
+        self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
+        self.known: dict[int, int] = {}
         self.turns: list[Turn] = []
+        self.audit_rows: list[int]
+        self.order: list[int]
+        self._deal()
         self.model: Model
         self.chooser: Chooser
         self._past: deque[Model] = deque(maxlen=REMEMBERED)
@@ -46,8 +49,11 @@ class State:
 
     def apply(self, event: Event, after: Model | None = None) -> None:
         """One event more. `after` is the model that an answer gives, where it was worked out before."""
-        if event.kind == "growth":
+        if event.kind == KIND:
             self._grow(Arrival.of(event.body))
+            return
+        if event.kind == "known":
+            self._know(dict(zip(event.body["rows"], event.body["codes"], strict=True)))
             return
         apply(self.turns, event)
         if event.kind == "question":
@@ -71,7 +77,9 @@ class State:
     def _learn_anew(self) -> None:
         self._past.clear()
         self.model = Model.start(self.rows, len(self.specification.classes))
-        self.chooser = chooser_of(self.specification, self.model, self.order)
+        if self.known:
+            self.model = self.model.learn_all(list(self.known), list(self.known.values()))
+        self.chooser = chooser_of(self.specification, self.model, self.order, self.known)
         for turn in self.turns:
             self.chooser.asked(turn)
             if turn.outcome is not None:
@@ -82,8 +90,26 @@ class State:
         self.graph = joined(self.graph, came)
         self.rows = keep_up(self.rows, self.graph, weighting="tfidf")
         draw = np.random.default_rng([self.specification.seed, before])
-        self.order = [*self.order, *(before + draw.permutation(len(came.nodes))).tolist()]
+        fresh = (before + draw.permutation(len(came.nodes))).tolist()
+        self._drawn, self.order = [*self._drawn, *fresh], [*self.order, *fresh]
         self._learn_anew()
+
+    def _know(self, labels: dict[int, int]) -> None:
+        """Labels that are known without asking; an open question about one of them is withdrawn."""
+        self.known |= labels
+        if self.open is not None and self.open.row in self.known:
+            self.turns.pop()
+        if self.turns:
+            put = {turn.row for turn in self.turns}
+            self.audit_rows = [row for row in self.audit_rows if row in put or row not in self.known]
+        else:
+            self._deal()
+        self._learn_anew()
+
+    def _deal(self) -> None:
+        """Part the nodes into the audit and those to choose from."""
+        unknown, size = [row for row in self._drawn if row not in self.known], self.specification.audit
+        self.audit_rows, self.order = unknown[:size], unknown[size:]
 
     # -- what is known -------------------------------------------------------------
 
@@ -108,6 +134,7 @@ class State:
         """(n,) the nodes that a chooser may ask about now."""
         free = np.ones(self.graph.n_nodes, dtype=np.bool_)
         free[self.audit_rows] = False
+        free[list(self.known)] = False
         free[[turn.row for turn in self.turns]] = False
         return free
 

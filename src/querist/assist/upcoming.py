@@ -7,6 +7,7 @@ import numpy as np
 from querist.assist.audit import due
 from querist.assist.choosers import Pick
 from querist.assist.state import State
+from querist.graph.entries import some
 
 WINDOW = 10
 """Questions over which the expected gain is averaged before it can end a campaign."""
@@ -29,7 +30,7 @@ def upcoming(state: State, budget: int, stop: float | None, found: tuple[Pick | 
     What is left of the audit is asked before a campaign ends, unless the budget is spent.
     """
     if state.asked >= budget:
-        return Upcoming(None, ended=f"the budget of {budget} answers is spent")
+        return Upcoming(None, ended=f"the budget of {some(budget, 'answer')} is spent")
     left, size = state.unaudited, state.specification.audit
     enough = gained_little(state, stop)
     pick = None

@@ -1,6 +1,6 @@
 """Texts to counts of words, by Arrow's compiled kernels: a million texts are no Python loop."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,32 @@ def counted(
     >>> words, matrix.toarray().tolist()
     (['tea', 'two'], [[1.0, 1.0], [2.0, 1.0], [0.0, 0.0]])
     """
+    matrix, names = _table(blocks, n)
+    occurs = np.bincount(matrix.indices, minlength=len(names))
+    kept = np.flatnonzero((occurs >= least) & (occurs <= most))
+    if largest is not None and kept.size > largest:
+        kept = kept[np.argsort(-occurs[kept], kind="stable")[:largest]]
+    kept = np.array(sorted(kept.tolist(), key=names.__getitem__), dtype=np.int64)
+    return sp.csr_array(matrix[:, kept]), [names[k] for k in kept]
+
+
+def count_of(blocks: Any, n: int, words: Sequence[str]) -> Sparse:
+    """(n, w) how often each of these words occurs in each row; others are not counted.
+
+    >>> import pyarrow as pa
+    >>> count_of(words_of(pa.array(["more tea", "two by two"])), 2, ["tea", "two"]).toarray().tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
+    """
+    matrix, names = _table(blocks, n)
+    place = {word: k for k, word in enumerate(words)}
+    here = [k for k, word in enumerate(names) if word in place]
+    there = [place[names[k]] for k in here]
+    move = sp.csr_array((np.ones(len(here)), (here, there)), shape=(len(names), len(words)))
+    return sp.csr_array(matrix @ move)
+
+
+def _table(blocks: Any, n: int) -> tuple[Sparse, list[str]]:
+    """(n, w) how often each word occurs in each row, and the words as they come."""
     import pyarrow as pa
 
     pairs = [(items.cast(pa.string()).dictionary_encode(), rows) for items, rows in blocks]
@@ -59,10 +85,4 @@ def counted(
     names = words.chunk(0).dictionary.to_pylist()
     codes = np.concatenate([np.asarray(chunk.indices, dtype=np.int64) for chunk in words.chunks])
     rows = np.concatenate([rows for _, rows in pairs])
-    matrix = sp.csr_array((np.ones(codes.size), (rows, codes)), shape=(n, len(names)))
-    occurs = np.bincount(matrix.indices, minlength=len(names))
-    kept = np.flatnonzero((occurs >= least) & (occurs <= most))
-    if largest is not None and kept.size > largest:
-        kept = kept[np.argsort(-occurs[kept], kind="stable")[:largest]]
-    kept = np.array(sorted(kept.tolist(), key=names.__getitem__), dtype=np.int64)
-    return sp.csr_array(matrix[:, kept]), [names[k] for k in kept]
+    return sp.csr_array((np.ones(codes.size), (rows, codes)), shape=(n, len(names))), names

@@ -1,8 +1,8 @@
 """`querist ask`: questions about your graph, for a person or a program, and a label for every node."""
 
-from enum import StrEnum
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -11,41 +11,29 @@ from querist.cli.screen import print_json, print_line, progress
 
 if TYPE_CHECKING:
     from querist.assist.asking import Asking, Question
-    from querist.graph import Graph
+    from querist.assist.reading import Source
     from querist.journal import Journal
-
-
-class Choose(StrEnum):
-    """Where the next question comes from."""
-
-    POOL = "pool"
-    STREAM = "stream"
-    RANDOM = "random"
-
-
-class Rule(StrEnum):
-    """What makes a node of the pool valuable."""
-
-    AMBIGUITY = "ambiguity"
-    VARIANCE = "variance"
-    SIGMA = "sigma"
-    MARGIN = "margin"
-
 
 Edges = Annotated[
     str, typer.Argument(metavar="EDGES", help="CSV, TSV, parquet, npz or GraphML file of edges; - reads CSV.")
 ]
-Classes = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,C", help="What an answer may be; --oracle and a journal know it."),
-]
-Budget = Annotated[int, typer.Option(min=0, help="The most answers.")]
 NodeTable = Annotated[
     Path | None, typer.Option(metavar="NODES", help="Table of the nodes: shown, and used as attributes.")
 ]
-JournalFile = Annotated[
+Known = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Keeps every answer; the same command goes on from it after a break."),
+    typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked, not counted."),
+]
+Extend = Annotated[
+    list[str] | None, typer.Option(metavar="EDGES2", help="More edges that arrived since; may be repeated.")
+]
+ExtendNodes = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="NODES2", help="More nodes, with the columns of NODES; may be repeated."),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,C", help="What an answer may be; --oracle and a journal know it."),
 ]
 LabelFile = Annotated[
     Path | None, typer.Option(metavar="LABELS", help="File of nodes and labels that answers instead of you.")
@@ -54,14 +42,7 @@ Command = Annotated[
     str | None,
     typer.Option(metavar="CMD", help="Program that answers: it gets the node id and prints a class."),
 ]
-Ways = Annotated[
-    Choose | None,
-    typer.Option(help="The most valuable node (the default), one of a stream, or a random one."),
-]
-Rules = Annotated[Rule | None, typer.Option(help="What the pool calls valuable; ambiguity by default.")]
-Algorithm = Annotated[
-    str | None, typer.Option(metavar="NAME", help="That decides in the stream; msg by default.")
-]
+Budget = Annotated[int, typer.Option(min=0, help="The most answers.")]
 Stop = Annotated[
     float | None,
     typer.Option(min=0.0, help="End when an answer is expected to gain less accuracy: 0.001 is 0.1 points."),
@@ -70,34 +51,49 @@ AuditSize = Annotated[
     int | None,
     typer.Option(min=0, help="So many of the questions are random: they measure the accuracy without bias."),
 ]
-Extend = Annotated[
-    list[str] | None, typer.Option(metavar="EDGES2", help="More edges that arrived since; may be repeated.")
+Ways = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WAY",
+        help="pool: the most valuable node (the default), or by a rule: ambiguity, variance, sigma, margin; "
+        "stream: one after another, or by an algorithm (querist algorithms); random.",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of everything random; 0 by default.")]
+JournalFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keeps every answer; the same command goes on from it after a break. Without it, yours are kept "
+        "beside EDGES.",
+    ),
+]
 Method = Annotated[
     str, typer.Option(metavar="NAME", help="That makes the labels at the end, as in querist label.")
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="OUT", help="Where the labels go: a .csv or .parquet file."),
+    typer.Option(
+        "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside EDGES by default."
+    ),
 ]
 
 
 def ask(
     edges: Edges,
-    classes: Classes = None,
-    budget: Budget = 100,
     nodes: NodeTable = None,
-    journal: JournalFile = None,
+    labels: Known = None,
+    extend: Extend = None,
+    extend_nodes: ExtendNodes = None,
+    classes: Classes = None,
     oracle: LabelFile = None,
     oracle_command: Command = None,
-    choose: Ways = None,
-    rule: Rules = None,
-    algorithm: Algorithm = None,
+    budget: Budget = 100,
     stop: Stop = None,
     audit: AuditSize = None,
-    extend: Extend = None,
+    choose: Ways = None,
     seed: Seed = None,
+    journal: JournalFile = None,
     method: Method = "auto",
     out: Out = None,
     as_json: options.Json = False,
@@ -111,167 +107,139 @@ def ask(
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
     these labels are, because it asks where it is unsure: --audit measures that with random questions.
     """
-    from querist.assist.oracles import as_oracle, command_oracle
+    from querist.assist.oracles import command_oracle
     from querist.assist.output import check_place
-    from querist.assist.seeds import read_seeds
     from querist.errors import InputError
     from querist.journal import Journal
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
-    place = None if out is None else check_place(out)
-    named: Any = None if classes is None else [name.strip() for name in classes.split(",") if name.strip()]
+    person = oracle is None and oracle_command is None
+    kept = journal if journal is not None or not person else _beside(edges, ".journal")
+    place = check_place(
+        out if out is not None else _beside(edges, ".labelled.csv"),
+        (edges, nodes, labels, *(extend or ()), *(extend_nodes or ()), oracle, kept),
+    )
+    files = _Files(edges, nodes, labels, oracle, extend or [], extend_nodes or [])
     answers: Any = None if oracle_command is None else command_oracle(oracle_command)
-    where = _journal_place(journal, edges, person=oracle is None and answers is None)
-    with Journal(where) as book:
+    with Journal(kept) as book:
         with progress() as show:
             show("reading", 0.0, edges)
-            graph, columns = _read(edges, nodes)
-            if oracle is not None:
-                # The file knows the classes; --classes may only say their order.
-                seeds = read_seeds(oracle, graph)
-                answers, named = as_oracle(dict(seeds.labels), graph, _typed(named, seeds.classes))
-            chosen = {"choose": choose, "rule": rule, "algorithm": algorithm, "audit": audit, "seed": seed}
-            asking = _begin(graph, book, named, chosen, budget, stop, oracle is None, show)
+            chosen = {"choose": choose, "audit": audit, "seed": seed}
+            source, asking, known = _begin(files, book, classes, chosen, budget, stop, show)
             asking.method = method
-            for more in extend or []:
-                asking.extend(more)
         try:
-            if answers is None:
-                _converse(asking, columns)
+            if person:
+                _converse(asking, source.table, edges)
             else:
-                asking.run(answers, None if as_json else _told)
+                asking.run(known if answers is None else answers, None if as_json else _told)
         finally:
             asking.forget()
         _finish(asking, place, as_json)
 
 
+class _Files(NamedTuple):
+    """What is read: the campaign begins with `edges` and `nodes`, the others join it."""
+
+    edges: str
+    nodes: Path | None
+    labels: Path | None
+    oracle: Path | None
+    more: list[str]
+    more_nodes: list[Path]
+
+
+def _beside(edges: str, ending: str) -> Path:
+    """A file beside the edges, called like them; in the current folder where they have no name."""
+    if edges == "-":
+        return Path(f"querist{ending}")
+    path = Path(edges).expanduser()
+    return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0] or path.name}{ending}")
+
+
 def _begin(
-    graph: "Graph",
+    files: _Files,
     book: "Journal",
-    classes: Any,
+    classes: str | None,
     chosen: dict[str, Any],
     budget: int,
     stop: float | None,
-    slow: bool,
     show: Any,
-) -> "Asking":
-    """The campaign, new or gone on with; what is not said on the command line is as the journal has it."""
-    from querist.assist.asking import ask as begin
+) -> "tuple[Source, Asking, Any]":
+    """The campaign, new or gone on with, and what the oracle's file knows.
 
-    kept = book.events()
-    before = kept[0].body if kept else {}
+    What is not said on the command line is as the journal has it.
+    """
+    from querist.assist.arrivals import grown
+    from querist.assist.asking import ask as begin
+    from querist.assist.growth import join
+    from querist.assist.reading import arrived, read_source
+    from querist.assist.seeds import read_seeds
+    from querist.errors import InputError
+
+    source = read_source(files.edges, files.nodes)
+    coming = list(arrived(source, files.more, files.more_nodes))
+    events = book.events()
+    larger = grown(source.graph, events)
+    for edges, nodes in coming:
+        larger = join(larger, edges, nodes)
+    known = None if files.oracle is None else read_seeds(files.oracle, larger, strangers=True)
+    labels = None if files.labels is None else read_seeds(files.labels, larger, least=1)
+    before = events[0].body if events else {}
+    named = _classes(classes, [seeds.classes for seeds in (known, labels) if seeds is not None], before)
+    if named is None:
+        raise InputError("no classes: say what an answer may be, as in --classes cat,dog")
     given = {name: value if value is not None else before.get(name) for name, value in chosen.items()}
-    return begin(
-        graph,
+    if before and chosen["choose"] is None:
+        from querist.assist.specification import Specification
+
+        given["choose"] = Specification.of(before).choose
+    asking = begin(
+        source.graph,
         None,
         budget,
-        classes=classes,
+        classes=named,
         stop=stop,
         journal=book,
-        prefetch=slow,
+        prefetch=files.oracle is None,
         progress=lambda done, text: show("embedding", done, text),
-        **{name: getattr(value, "value", value) for name, value in given.items() if value is not None},
+        **{name: value for name, value in given.items() if value is not None},
     )
+    for edges, nodes in coming:
+        asking.extend(edges, nodes)
+    if labels is not None:
+        asking.tell(dict(labels.labels))
+    return source, asking, None if known is None else dict(known.labels).get
 
 
-def _read(edges: str, nodes: Path | None) -> tuple["Graph", Any]:
-    """The graph with its attributes, and the table of nodes to show, whose rows are the first nodes."""
-    from querist.assist.reading import read_source, with_attributes
-    from querist.graph import as_graph
-    from querist.graph.files import GRAPHML, node_file
+def _classes(classes: str | None, found: list[Any], before: dict[str, Any] | Any) -> Any:
+    """In the order of the command line, else as the journal or the files have them; None where nobody says.
 
-    if nodes is None and not edges.lower().endswith(GRAPHML):
-        return read_source(edges).graph, None
-    file = node_file(Path(edges if nodes is None else nodes).expanduser())
-    source = as_graph(edges if edges == "-" else Path(edges).expanduser(), nodes=file)
-    return with_attributes(source, file).graph, file.table
+    Text on the command line may be a number in a file or a journal.
+    """
+    from querist.labels import class_order
 
+    if classes is None:
+        return before.get("classes") or (class_order(name for own in found for name in own) or None)
+    known = {str(name): name for own in (*found, before.get("classes", ())) for name in own}
+    numbers = bool(known) and all(isinstance(name, int) for name in known.values())
 
-def _typed(named: list[str] | None, known: tuple[Any, ...]) -> Any:
-    """Classes in the order of the command line, as the file has them: text there may be a number here."""
-    if named is None:
-        return known
-    by_text = {str(name): name for name in known}
-    return [by_text.get(name, name) for name in named]
+    def typed(name: str) -> Any:
+        return known.get(name, int(name) if numbers and re.fullmatch(r"-?(0|[1-9]\d*)", name) else name)
+
+    return [typed(name) for part in classes.split(",") if (name := part.strip())]
 
 
-def _journal_place(journal: Path | None, edges: str, person: bool) -> Path | None:
-    """The journal of a person is kept even when none is named: beside the edges."""
-    if journal is not None or not person or edges == "-":
-        return journal
-    return Path(edges).expanduser().with_suffix(".journal")
+def _converse(asking: "Asking", table: Any, edges: str) -> None:
+    from querist.cli.conversation import converse
+    from querist.cli.keyboard import Keyboard
 
-
-# -- a person answers ------------------------------------------------------------------
-
-
-def _converse(asking: "Asking", columns: Any) -> None:
-    from querist.cli.keyboard import Keyboard, legend
-
-    names = [str(name) for name in asking.classes]
-    keyboard = Keyboard(names)
-    where = asking.journal.path
-    if asking.resumed:
-        print_line(f"Going on after {asking.asked} questions, from {where}.")
-    elif where is not None:
-        print_line(f"Answers are kept in {where}; the same command goes on from there.")
-    while (question := asking.question) is not None:
-        print_line(_described(asking, question, columns))
-        print_line(legend(names))
-        print("> ", end="", flush=True)
-        what, code = keyboard.read()
-        if what == "leave":
-            print_line("left")
-            asking.leave("left by the person")
-            return
-        print_line(_taken(asking, what, code))
-
-
-def _taken(asking: "Asking", what: str, code: int) -> str:
-    """Do what the key says; what to say of it."""
-    if what == "answer":
-        asking.answer(asking.classes[code])
-        return f"{asking.classes[code]}: kept\n"
-    if what == "undo":
-        return "taken back\n" if asking.undo() else "there is no answer to take back\n"
-    (asking.skip if what == "skip" else asking.unsure)()
-    return f"{what}: kept\n"
-
-
-NEIGHBOURS = 8
-"""Shown of a node; the rest is counted."""
-LONGEST = 200
-"""Letters shown of one column."""
-
-
-def _described(asking: "Asking", question: "Question", columns: Any) -> str:
-    lines = [f"Question {question.number} of {asking.budget}: node {question.node}"]
-    if columns is not None and question.row < columns.num_rows:
-        for name in columns.column_names[1:]:
-            value = " ".join(str(columns[name][question.row].as_py()).split())
-            lines.append(
-                f"  {name}: {value[:LONGEST]}{' ...' if len(value) > LONGEST else ''}",
-            )
-    near = asking.neighbours(question.node)
-    shown = [
-        f"{node} ({'no guess' if name is None else name if known else f'{name}?'})"
-        for node, name, known in near[:NEIGHBOURS]
-    ]
-    more = f" and {len(near) - NEIGHBOURS} more" if len(near) > NEIGHBOURS else ""
-    lines.append(f"  neighbours: {', '.join(shown) or 'none'}{more}")
-    lines.append(f"  guess: {_guess(question)}")
-    lines.append(f"  why: {question.reason}")
-    return "\n".join(lines)
-
-
-def _guess(question: "Question") -> str:
-    if question.guess is None or question.probability is None:
-        return "none yet"
-    second = ""
-    if question.second is not None and question.second_probability is not None:
-        second = f", then {question.second} {question.second_probability:.0%}"
-    return f"{question.guess} {question.probability:.0%}{second}"
+    keyboard = Keyboard([str(name) for name in asking.classes], taken=edges == "-")
+    try:
+        converse(asking, table, keyboard)
+    except KeyboardInterrupt:
+        print_line(f"\nEvery answer is kept in {asking.journal.path}; the same command goes on from there.")
+        raise
 
 
 def _told(question: "Question", given: Any) -> None:
@@ -283,32 +251,30 @@ def _told(question: "Question", given: Any) -> None:
 # -- the end ----------------------------------------------------------------------------
 
 
-def _finish(asking: "Asking", place: Path | None, as_json: bool) -> None:
+def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
     from querist.graph.entries import some
 
-    found = asking.summary()
-    found["journal"] = None if asking.journal.path is None else str(asking.journal.path)
-    found["out"] = None
-    if place is not None and asking.answers:
-        with progress() as show:
-            show("labelling", 0.0, "from all answers")
+    with progress() as show:
+        asking.progress = lambda done, text: show("labelling", done, text)
+        found = asking.summary()
+        found["journal"] = None if asking.journal.path is None else str(asking.journal.path)
+        found["out"] = str(place) if asking.answers or asking.known else None
+        if found["out"] is not None:
             asking.write(place)
-        found["out"] = str(place)
     if as_json:
         print_json(found)
         return
     print_line(f"{some(found['answers'], 'answer')}; {asking.stopped}.")
-    audit = asking.audit
-    if audit is not None:
-        print_line(f"Accuracy of the labels, by the audit: {audit}.")
+    if asking.audit is not None:
+        print_line(f"Accuracy of the labels, by the audit: {asking.audit}.")
     right, of = found["guessed_right"]["right"], found["guessed_right"]["of"]
     if of:
         print_line(
             f"{right} of {of} chosen questions were guessed right; it asks where it is unsure, so this is a "
             "biased sample and says little about the accuracy."
         )
-    if place is not None:
-        print_line(f"{place}: a label for each of {found['nodes']:,} nodes." if found["out"] else NOTHING)
-
-
-NOTHING = "No answer yet, so no label was written."
+    print_line(
+        "No answer yet, so no label was written."
+        if found["out"] is None
+        else f"{place}: a label for each of {found['nodes']:,} nodes."
+    )

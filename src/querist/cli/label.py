@@ -3,12 +3,12 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from querist.cli import options
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import Meter, print_json, print_line, print_table, progress
 from querist.cli.stages import Stages
 
 if TYPE_CHECKING:
@@ -48,9 +48,13 @@ Extend = Annotated[
     list[str] | None,
     typer.Option(metavar="EDGES2", help="Further edges to join, perhaps to new nodes; may be given again."),
 ]
+ExtendNodes = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="NODES2", help="Further nodes, with the columns of NODES; may be given again."),
+]
 
-WORTH = {"reading": 1.0, "labelling": 8.0, "influences": 2.0, "writing": 0.4, "report": 0.8}
-"""About how long the stages take, compared with each other."""
+WORTH = {"reading": 0.4, "labelling": 10.0, "influences": 0.7, "writing": 0.1, "report": 0.2}
+"""About how long the stages take, compared with each other, on a large graph."""
 BYTES_A_SECOND, ROWS_A_SECOND = 8e6, 3e5
 
 
@@ -63,6 +67,7 @@ def label(
     multi_label: Several = False,
     report: Report = None,
     extend: Extend = None,
+    extend_nodes: ExtendNodes = None,
     label_column: Column = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -73,17 +78,70 @@ def label(
     that weighed most). Probabilities are calibrated on labels that were held out, and the accuracy to expect
     is estimated from them. A node that no label reaches is left without a label.
     """
+    files = _Files(edges, nodes, labels, extend or [], extend_nodes or [])
+    with progress() as meter:
+        meter("label", 0.0, "beginning")  # what is loaded first takes a moment
+        done = _label(meter, files, out, report, method, multi_label, label_column, seed)
+    if as_json:
+        print_json({**_numbers(done), "out": str(done.place), "report": done.page and str(done.page)})
+        return
+    _print(done)
+    print_line(f"{done.place}: {done.found.graph.n_nodes:,} rows")
+    if done.page is not None:
+        print_line(f"{done.page}: the report")
+
+
+class _Files(NamedTuple):
+    """What is read."""
+
+    edges: str
+    nodes: Path | None
+    labels: Path | None
+    more: list[str]
+    more_nodes: list[Path]
+
+    @property
+    def bytes(self) -> float:
+        """How large the graph is; packed text as if it were not."""
+        named = (self.edges, self.nodes, *self.more, *self.more_nodes)
+        paths = [Path(file).expanduser() for file in named if file is not None]
+        return sum((4.0 if p.suffix == ".gz" else 1.0) * p.stat().st_size for p in paths if p.is_file())
+
+
+class _Done(NamedTuple):
+    """What came of it."""
+
+    found: "Labelling"
+    who: "Influences"
+    source: "Source"
+    known: "Seeds"
+    place: Path
+    page: Path | None
+
+
+def _label(
+    meter: Meter,
+    files: _Files,
+    out: Path,
+    report: Path | None,
+    method: str,
+    multi_label: bool,
+    column: str | None,
+    seed: int,
+) -> _Done:
     from querist.assist import label as label_graph
     from querist.assist.influence import influences
     from querist.assist.output import check_place, columns_of, save
     from querist.assist.page import check_report, write_report
+    from querist.operator.threads import one_blas_thread
 
-    place, page = check_place(out), None if report is None else check_report(report)
+    inputs = (files.edges, files.nodes, files.labels, *files.more, *files.more_nodes)
+    place, page = check_place(out, inputs), None if report is None else check_report(report)
     worth = {stage: share for stage, share in WORTH.items() if stage != "report" or page is not None}
-    with progress() as meter, Stages(meter, "label", worth).ticking() as show:
-        seconds = _size(edges, nodes, *(extend or ())) / BYTES_A_SECOND
-        show.lasting("reading", f"reading {edges}", seconds)
-        source, known = _read(edges, nodes, labels, extend or [], multi_label, label_column)
+    # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
+    with Stages(meter, "label", worth).ticking() as show, one_blas_thread():
+        show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
+        source, known = _read(files, multi_label, column)
         found = label_graph(
             source.graph,
             known.labels,
@@ -104,36 +162,26 @@ def label(
                 command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
                 progress=lambda fraction, text: show("report", fraction, text),
             )
-    if as_json:
-        print_json({**_numbers(found, who, source, known), "out": str(place), "report": page and str(page)})
-    else:
-        _print(found, who, source, known)
-        print_line(f"{place}: {found.graph.n_nodes:,} rows")
-        if page is not None:
-            print_line(f"{page}: the report")
+    return _Done(found, who, source, known, place, page)
 
 
-def _read(
-    edges: str,
-    nodes: Path | None,
-    labels: Path | None,
-    extend: list[str],
-    multi_label: bool,
-    column: str | None,
-) -> "tuple[Source, Seeds]":
+def _read(files: _Files, multi_label: bool, column: str | None) -> "tuple[Source, Seeds]":
     from dataclasses import replace
 
     from querist.assist.growth import join
-    from querist.assist.reading import read_source
+    from querist.assist.reading import arrived, check_weights, read_source
     from querist.assist.seeds import Seeds, read_seeds
     from querist.errors import InputError
     from querist.labels import class_order
 
-    source = read_source(edges, nodes)
-    for more in extend:
-        source = replace(source, graph=join(source.graph, Path(more).expanduser() if more != "-" else more))
-    if labels is not None:
-        return source, read_seeds(labels, source.graph, multi_label=multi_label, label=column)
+    source = read_source(files.edges, files.nodes)
+    graph = source.graph
+    for edges, nodes in arrived(source, files.more, files.more_nodes):
+        graph = join(graph, edges, nodes)
+    check_weights(graph)
+    source = replace(source, graph=graph)
+    if files.labels is not None:
+        return source, read_seeds(files.labels, graph, multi_label=multi_label, label=column)
     if not source.labels:
         raise InputError("no labels: give --labels a table with the columns node and label")
     sets = [own if isinstance(own, set) else {own} for own in source.labels.values()]
@@ -141,25 +189,19 @@ def _read(
     return source, Seeds(source.labels, classes, (f"{len(source.labels):,} labels of the nodes themselves",))
 
 
-def _size(*files: Any) -> float:
-    paths = [Path(str(file)).expanduser() for file in files if file is not None]
-    packed = {True: 4.0, False: 1.0}
-    return sum(packed[p.suffix == ".gz"] * p.stat().st_size for p in paths if p.is_file())
-
-
 # -- what was found -----------------------------------------------------------
 
 
-def _numbers(found: "Labelling", who: "Influences", source: "Source", known: "Seeds") -> dict[str, Any]:
+def _numbers(done: _Done) -> dict[str, Any]:
     from querist.assist.page import class_sizes
 
-    graph, estimate = found.graph, found.estimate
+    found, graph, estimate = done.found, done.found.graph, done.found.estimate
     return {
         "graph": graph.name,
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
-        "notes": [*graph.notes, *source.notes, *known.notes],
+        "notes": [*graph.notes, *done.source.notes, *done.known.notes],
         "labelled": int(found.labelled.sum()),
         "reached": int(found.reached.sum()),
         "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
@@ -176,21 +218,23 @@ def _numbers(found: "Labelling", who: "Influences", source: "Source", known: "Se
             "high": float(estimate.high),
             "how": estimate.how,
         },
-        "influences": who.how,
+        "influences": done.who.how,
     }
 
 
-def _print(found: "Labelling", who: "Influences", source: "Source", known: "Seeds") -> None:
+def _print(done: _Done) -> None:
     from querist.assist.page import class_sizes
+    from querist.graph.entries import some
 
-    print_line(source.graph.describe())
-    for note in (*source.notes, *known.notes):
+    found = done.found
+    print_line(done.source.graph.describe())
+    for note in (*done.source.notes, *done.known.notes):
         print_line(f"  {note}")
     print_line("")
     for sentence in found.choice.why:
         print_line(sentence)
     print_line(f"Expected accuracy {found.estimate}: {found.estimate.how}")
-    print_line(f"Influences: {who.how}\n")
+    print_line(f"Influences: {done.who.how}\n")
     sizes, seeds = class_sizes(found), found.seeds
     given = seeds.sum(axis=0) if found.multi_label else [int((seeds == k).sum()) for k in range(sizes.size)]
     order = sorted(range(sizes.size), key=lambda k: -sizes[k])
@@ -200,4 +244,4 @@ def _print(found: "Labelling", who: "Influences", source: "Source", known: "Seed
         print_line(f"and {sizes.size - 20} smaller classes")
     lost = int((~found.reached).sum())
     if lost:
-        print_line(f"{lost:,} nodes are not reached by any label and have none")
+        print_line(f"{some(lost, 'node')} that no label reaches, and so without a label")

@@ -8,17 +8,18 @@ import pytest
 from querist import ALGORITHMS, as_graph
 from querist.assist.asking import ask
 from querist.assist.audit import Audit, due
+from querist.assist.specification import Specification
 from querist.embedding import Embedding
 from querist.errors import InputError
 from querist.journal import Journal, JournalError
 
 CHOICES = [
     {"choose": "pool"},
-    {"choose": "pool", "rule": "variance"},
-    {"choose": "pool", "rule": "sigma"},
-    {"choose": "pool", "rule": "margin"},
+    {"choose": "variance"},
+    {"choose": "sigma"},
+    {"choose": "margin"},
     {"choose": "stream"},
-    {"choose": "stream", "algorithm": "bbq"},
+    {"choose": "bbq"},
     {"choose": "random"},
 ]
 
@@ -46,6 +47,10 @@ def asked(asking):
 
 def same_state(one, other):
     assert one.question == other.question
+    same_model(one, other)
+
+
+def same_model(one, other):
     a, b = one.state, other.state
     assert a.turns == b.turns
     for name in ("rows", "scores", "touched"):
@@ -170,7 +175,7 @@ def test_what_is_worked_out_ahead_changes_nothing_but_the_waiting():
 def test_the_stream_is_the_papers_selective_sampling():
     """The nodes it asks about are those that the learner asks about in a run of its own over that order."""
     graph, labels = planted()
-    result = ask(graph, labels, 1000, choose="stream", algorithm="msg", seed=5)
+    result = ask(graph, labels, 1000, choose="msg", seed=5)
     state = result.state
     learner = ALGORITHMS["msg"](Embedding(state.model.rows, state.model.components), 3, seed=5)
     codes = np.array([int(labels[node][-1]) for node in graph.nodes])
@@ -182,13 +187,13 @@ def test_the_stream_is_the_papers_selective_sampling():
 
 def test_rounds_of_the_stream_that_did_not_ask_are_played_again(tmp_path):
     graph, labels = planted(150)
-    whole = ask(graph, labels, 16, choose="stream", algorithm="bbq")
-    ask(graph, labels, 11, choose="stream", algorithm="bbq", journal=tmp_path / "j").close()
+    whole = ask(graph, labels, 16, choose="bbq")
+    ask(graph, labels, 11, choose="bbq", journal=tmp_path / "j").close()
     rounds = [turn.about["round"] for turn in whole.state.turns]
-    opened = ask(graph, None, 11, choose="stream", algorithm="bbq", journal=tmp_path / "j")
+    opened = ask(graph, None, 11, choose="bbq", journal=tmp_path / "j")
     assert opened.state.chooser.learner.round == rounds[10]
     opened.close()
-    rest = ask(graph, labels, 16, choose="stream", algorithm="bbq", journal=tmp_path / "j")
+    rest = ask(graph, labels, 16, choose="bbq", journal=tmp_path / "j")
     assert rounds[10] > 15, "some rounds did not ask"
     assert rest.state.turns == whole.state.turns
     assert rest.state.chooser.learner.round == whole.state.chooser.learner.round
@@ -235,7 +240,7 @@ def test_nothing_is_learned_or_shown_that_is_not_written(what):
     ("changed", "message"),
     [
         ({"classes": ["class 0", "class 1"]}, "begun with classes class 0, class 1, class 2, now it is"),
-        ({"choose": "random"}, "begun with choose 'pool', now it is 'random'"),
+        ({"choose": "random"}, "begun with choose 'ambiguity', now it is 'random'"),
         ({"seed": 4}, "begun with seed 0"),
         ({"audit": 2}, "begun with audit 0"),
         ({"graph": planted(57)[0]}, "begun with another graph"),
@@ -411,6 +416,99 @@ def test_new_nodes_can_be_asked_about():
     assert asking.stopped == "no node is left to ask about"
 
 
+# -- labels that are known ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_known_labels_are_learned_first_never_asked_and_kept(tmp_path, chosen):
+    graph, labels = planted()
+    known = {node: labels[node] for node in list(labels)[:20]}
+    one = ask(graph, labels, 12, labels=known, audit=4, journal=tmp_path / "j", **chosen)
+    assert not set(asked(one)) & set(known), "nobody is asked what is known"
+    assert one.asked <= 12 and one.known == known
+    assert not set(one.state.audit_rows) & set(one.state.known)
+    half = ask(graph, None, 6, labels=known, classes=one.classes, audit=4, **chosen)
+    assert half.state.model.learned == 20, "before any question"
+    last = one.question
+    one.close()
+    two = ask(graph, None, 12, audit=4, journal=tmp_path / "j", **chosen)
+    assert two.known == known and two.question == last
+    same_model(one, two)
+    again = ask(graph, None, 12, labels=known, audit=4, journal=Journal(), classes=one.classes, **chosen)
+    assert len([e for e in again.tell(known).journal.events() if e.kind == "known"]) == 1
+
+
+def test_many_labels_at_once_are_those_one_by_one():
+    graph, labels = planted()
+    model = ask(graph, None, classes=sorted(set(labels.values()))).state.model
+    rng = np.random.default_rng(3)
+    rows, codes = rng.permutation(60)[:25].tolist(), rng.integers(3, size=25).tolist()
+    slow = model.learn(7, 1)
+    quick = slow.learn_all(rows, codes)
+    for row, code in zip(rows, codes, strict=True):
+        slow = slow.learn(row, code)
+    assert quick.learned == slow.learned
+    for one, other in ((quick.predicting, slow.predicting), (quick.choosing, slow.choosing)):
+        np.testing.assert_allclose(one.P, other.P, atol=1e-10)
+        np.testing.assert_allclose(one.r, other.r, atol=1e-10)
+    np.testing.assert_allclose(quick.scores, slow.scores, atol=1e-10)
+    np.testing.assert_array_equal(quick.touched, slow.touched)
+
+
+@pytest.mark.parametrize("choose", ["pool", "bbq"])
+def test_labels_that_become_known_on_the_way_withdraw_their_question(tmp_path, choose):
+    graph, labels = planted()
+    one = ask(graph, None, 9, classes=sorted(set(labels.values())), audit=9 - 6, choose=choose,
+              journal=tmp_path / "j")  # fmt: skip
+    for _ in range(4):
+        one.answer(labels[one.question.node])
+    node = one.question.node
+    answered = next(iter(one.answers))
+    one.tell({node: labels[node], answered: labels[answered]})
+    assert one.known == {node: labels[node]}
+    assert one.question.node != node
+    with pytest.raises(InputError, match="and the journal has it as"):
+        one.tell({answered: next(name for name in one.classes if name != labels[answered])})
+    last = one.question
+    one.close()
+    two = ask(graph, None, 9, audit=3, choose=choose, journal=tmp_path / "j")
+    assert two.question == last
+    same_model(one, two)
+
+
+def test_known_labels_in_any_form_also_after_the_graph_grew():
+    import pandas as pd
+
+    graph, labels = planted(12)
+    asking = ask(graph, None, classes=sorted(set(labels.values()))).extend([("x", "n1")])
+    asking.tell([labels["n0"], None, labels["n2"], *[None] * 9])
+    asking.tell(pd.Series({"x": "class 1", "n5": labels["n5"]}))
+    assert asking.known == {"n0": labels["n0"], "n2": labels["n2"], "n5": labels["n5"], "x": "class 1"}
+
+
+def test_an_audit_can_judge_known_labels_alone():
+    graph, labels = planted()
+    known = {node: labels[node] for node in list(labels)[:30]}
+    result = ask(graph, labels, 10, labels=known, audit=10)
+    assert result.audit.answered == 10 and not result.state.answers(audit=False)
+    with pytest.raises(InputError, match="leaves no question to learn from"):
+        ask(graph, labels, 10, audit=10)
+
+
+def test_a_first_journal_is_still_read():
+    body = {"graph": "d", "nodes": 3, "edges": 2, "classes": ["a", "b"], "choose": "stream",
+            "rule": "sigma", "algorithm": "bbq", "seed": 1, "audit": 0}  # fmt: skip
+    assert Specification.of(body).choose == "bbq"
+    assert Specification.of({**body, "choose": "pool"}).choose == "sigma"
+    assert Specification.of({**body, "choose": "random"}).choose == "random"
+
+
+def test_negative_weights_are_refused_before_anybody_answers():
+    signed = as_graph([("a", "b", 1.0), ("b", "c", -2.0), ("a", "c", 1.0)])
+    with pytest.raises(InputError, match=r"1 edge with a negative weight, the first -2 between 'b' and 'c'"):
+        ask(signed, classes=["x", "y"])
+
+
 # -- who answers ----------------------------------------------------------------------------
 
 
@@ -446,8 +544,8 @@ def test_a_node_that_the_known_labels_lack_is_unsure():
         (lambda g: ask(g, classes=["a", "a"]), "twice"),
         (lambda g: ask(g, classes=["a", ("b",)]), "strings and numbers"),
         (lambda g: ask(g, classes="ab", choose="pol"), "did you mean 'pool'"),
-        (lambda g: ask(g, classes="ab", rule="sigmoid"), "did you mean 'sigma'"),
-        (lambda g: ask(g, classes="ab", choose="stream", algorithm="msgg"), "did you mean 'msg'"),
+        (lambda g: ask(g, classes="ab", choose="sigmoid"), "did you mean 'sigma'"),
+        (lambda g: ask(g, classes="ab", choose="msgg"), "did you mean 'msg'"),
         (lambda g: ask(g, classes="ab", audit=99), "between 0 and the 12 nodes"),
         (lambda g: ask(g, classes="ab", budget=-1), "0 or more"),
         (lambda g: ask(g, [{"a"}] * 12), "several classes a node"),
@@ -470,6 +568,8 @@ def test_it_shows_itself():
     shown = asking._repr_html_()
     assert "<table>" in shown and "10 answers about 60 nodes" in shown
     assert "95 % interval" in shown and "budget of 10" in repr(asking)
+    assert "a biased sample" in shown
+    assert "a biased sample" not in ask(graph, labels, 5, choose="random")._repr_html_()
     near = asking.neighbours("n0")
     assert {node for node, _, _ in near} == {
         graph.nodes[j] for j in graph.adjacency[[0]].nonzero()[1].tolist()

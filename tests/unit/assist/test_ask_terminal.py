@@ -10,6 +10,7 @@ import pytest
 
 from querist.cli import main
 from querist.cli.keyboard import KEYS, RESERVED, keys_for, legend
+from querist.journal import Journal
 
 EDGES = [
     ("ann", "bob"),
@@ -67,7 +68,7 @@ def typed(*arguments, keys):
     return done.stdout
 
 
-KINDS = {"nodes", "classes", "choose", "asked", "answers", "unsure", "skipped", "budget", "stopped",
+KINDS = {"nodes", "classes", "choose", "asked", "answers", "unsure", "skipped", "budget", "stopped", "known",
          "guessed_right", "audit", "seconds_per_question", "journal", "out"}  # fmt: skip
 
 
@@ -88,13 +89,16 @@ def test_json_tells_programs_everything(querist, files):
     assert sum(rows[node]["label"] == LABELS[node] for node in rows) >= 5
 
 
-@pytest.mark.parametrize("way", ["pool", "stream", "random"])
-def test_each_way_to_choose_runs_and_is_remembered(querist, way):
+@pytest.mark.parametrize(
+    ("way", "means"),
+    [("pool", "ambiguity"), ("stream", "msg"), ("random", "random"), ("sigma", "sigma"), ("bbq", "bbq")],
+)
+def test_each_way_to_choose_runs_and_is_remembered(querist, way, means):
     common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j")
     assert "biased sample" in querist(*common, "--budget", "2", "--choose", way)
-    assert json.loads(querist(*common, "--budget", "3", "--json"))["choose"] == way
-    other = "random" if way == "pool" else "pool"
-    assert f"begun with choose '{way}', now it is '{other}'" in querist(*common, "--choose", other, code=2)
+    assert json.loads(querist(*common, "--budget", "3", "--json"))["choose"] == means
+    other = "variance" if way == "random" else "random"
+    assert f"begun with choose '{means}', now it is '{other}'" in querist(*common, "--choose", other, code=2)
 
 
 def test_edges_that_arrived_join_the_campaign(querist, files):
@@ -144,7 +148,13 @@ def test_a_program_that_takes_too_long_or_answers_nonsense():
         (["--oracle", "labels.csv", "-o", "out.docx"], "cannot tell the format"),
         (["--oracle", "labels.csv", "--classes", "music,sports"], "'sport'"),
         (["--oracle", "nothing.csv"], "nothing.csv"),
-        (["--oracle-command", "echo"], "classes are not given"),
+        (["--oracle-command", "echo"], "no classes: say what an answer may be, as in --classes cat,dog"),
+        (["--oracle-command", "echo 'a", "--classes", "a,b"], "No closing quotation"),
+        (["--oracle", "labels.csv", "-o", "labels.csv"], "labels.csv is read, and would be lost"),
+        (["--oracle", "labels.csv", "-o", "./edges.csv"], "edges.csv is read, and would be lost"),
+        (["--oracle", "labels.csv", "--choose", "sigam"], "did you mean 'sigma'"),
+        (["--oracle", "labels.csv", "--audit", "5", "--budget", "5"], "leaves no question to learn from"),
+        (["--oracle", "labels.csv", "--labels", "more.csv"], "more.csv, line 2: node 'gil' is not in the"),
         (["--oracle", "labels.csv", "--audit", "99"], "between 0 and the 6 nodes"),
         (["--oracle", "labels.csv", "--journal", "no/j"], "there is no folder"),
     ],
@@ -154,6 +164,75 @@ def test_what_cannot_be_is_said_in_one_line(querist, arguments, message):
     said = querist("ask", "edges.csv", *arguments, code=2)
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_a_program_that_prints_no_text_or_leaves_children_behind():
+    import time
+
+    from querist.assist.oracles import command_oracle
+    from querist.errors import InputError
+
+    assert command_oracle("printf '\\377\\376'")("ann").startswith("\ufffd")
+    started = time.monotonic()
+    with pytest.raises(InputError, match=r"no answer after 0\.3 s.*the question stays open"):
+        command_oracle("sh -c 'sleep 9; echo late'", timeout=0.3)("ann")
+    assert time.monotonic() - started < 5, "the sleeping child held the pipe open"
+
+
+def test_labels_go_beside_the_edges_where_no_place_is_named(querist, files):
+    querist("ask", "edges.csv", "--oracle", "labels.csv", "--budget", "3")
+    with (files / "edges.labelled.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 6
+
+
+def test_known_labels_are_learned_and_never_asked(querist, files):
+    (files / "known.csv").write_text("node,label\nann,music\nbob,music\n")
+    common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--journal", "j")
+    told = querist(*common, "--labels", "known.csv", "--budget", "9", "--classes", "music,sport")
+    assert not {"ann", "bob"} & {line.split()[1].rstrip(":") for line in told.splitlines()[:4]}
+    assert "4 answers; no node is left" in told
+    found = json.loads(querist(*common, "--budget", "9", "--json"))
+    assert (found["known"], found["answers"]) == (2, 4)
+    (files / "known.csv").write_text("node,label\nann,sport\nbob,music\n")
+    assert "known to be 'sport', and the journal has it as 'music'" in querist(
+        *common, "--labels", "known.csv", code=2
+    )
+
+
+def test_classes_are_numbers_where_the_known_labels_are(querist, files):
+    (files / "known.csv").write_text("node,label\nann,0\nbob,1\n")
+    found = json.loads(
+        querist("ask", "edges.csv", "--labels", "known.csv", "--classes", "0,1,2", "--oracle-command",
+                "sh -c 'echo 2'", "--budget", "2", "--json")
+    )  # fmt: skip
+    assert found["classes"] == [0, 1, 2] and found["answers"] == 2
+
+
+def test_nodes_with_attributes_arrive_and_the_oracle_knows_them(querist, files):
+    kinds = {"music": "loud", "sport": "quick"}
+    told = "".join(f"{node},{kinds[own]}\n" for node, own in LABELS.items())
+    (files / "nodes.csv").write_text(f"node,kind\n{told}")
+    (files / "nodes2.csv").write_text("kind,node\nquick,gil\nloud,hal\nloud,ann\n")
+    (files / "labels.csv").open("a").write("gil,sport\nhal,music\nzoe,music\n")
+    common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--journal", "j")
+    assert json.loads(querist(*common, "--budget", "2", "--json"))["nodes"] == 6
+    more = ("--extend", "more.csv", "--extend-nodes", "nodes2.csv")
+    told = querist(*common, "--budget", "8", *more, "-o", "out.csv")
+    assert "gil: sport" in told and "hal: music" in told and "8 answers" in told
+    again = json.loads(querist(*common, "--budget", "8", "--json"))
+    assert (again["nodes"], again["answers"]) == (8, 8)
+    journal = Journal(files / "j")
+    came = [event.body for event in journal.events() if event.kind == "growth"]
+    journal.close()
+    assert sum(len(body["nodes"]) for body in came) == 2
+    assert [entry for body in came for entry in body["attributes"]] == [[0, 1, 1.0], [1, 0, 1.0]]
+
+
+def test_a_resumed_campaign_knows_the_nodes_that_came_before(querist, files):
+    common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j", "--json")
+    (files / "labels.csv").open("a").write("gil,sport\n")
+    querist(*common, "--budget", "1", "--extend", "more.csv")
+    assert json.loads(querist(*common, "--budget", "9"))["answers"] == 7, "gil is asked about, and known"
 
 
 def test_lines_answer_where_there_is_no_terminal(files):
@@ -221,9 +300,66 @@ def test_one_key_answers_at_a_terminal(files):
     assert f"node {last}" in again, "the very question that was open"
 
 
+def at_terminal(pexpect, *arguments, **options):
+    return pexpect.spawn(
+        sys.executable,
+        ["-m", "querist", "ask", *arguments],
+        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"}, **options,
+    )  # fmt: skip
+
+
+def test_arrow_keys_are_no_answers(files):
+    pexpect = pytest.importorskip("pexpect")
+    many = ",".join(f"class{k}" for k in range(1, 15))  # the keys 1 to 9, then a to e
+    child = at_terminal(pexpect, "edges.csv", "--classes", many, "--budget", "3")
+    child.expect("Question 1 of 3")
+    child.expect("> ")
+    child.send("\x1b[A\x1bOB\x1b[1;5C")  # up, down, Ctrl-right: their letters are keys
+    child.send("b")
+    child.expect("class11: kept")
+    child.expect("Question 2 of 3")
+    child.expect("> ")
+    child.sendintr()
+    child.expect("Every answer is kept in edges.journal")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    with Journal(files / "edges.journal") as journal:
+        kinds = [event.kind for event in journal.events()]
+    assert kinds == ["campaign", "question", "answer", "question"]
+
+
+def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
+    pexpect = pytest.importorskip("pexpect")
+    child = pexpect.spawn(
+        "sh", ["-c", f"cat edges.csv | {sys.executable} -m querist ask - --classes music,sport --budget 1"],
+        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    child.expect("> ")
+    child.send("1")
+    child.expect("music: kept")
+    child.expect("querist.labelled.csv: a label for each of 6 nodes")
+    child.expect(pexpect.EOF)
+    assert (files / "querist.journal").is_file()
+
+
+def test_a_wide_row_is_cut_and_what_is_empty_left_out():
+    import pyarrow as pa
+
+    from querist.cli.conversation import COLUMNS, _row
+
+    wide = {"age": [None], "id": ["ann"], **{f"w{k}": [float(k % 2)] for k in range(60)}, "note": ["a  b"]}
+    lines = list(_row(pa.table(wide), 0))
+    assert lines[0] == "  w1: 1.0" and len(lines) == COLUMNS + 1
+    assert lines[-1] == "  and 19 more columns"
+    assert list(_row(pa.table({"x": [0], "id": ["ann"], "y": [None]}), 0)) == ["  x: 0"]
+
+
 def test_keys_are_distinct_and_leave_the_reserved_ones_alone():
     for count in (2, 9, 20, len(KEYS), len(KEYS) + 5):
         keys = keys_for(count)
         assert len(set(keys)) == count
         assert not set(keys) & set(RESERVED)
     assert legend(["cat", "dog"]) == "[1] cat   [2] dog   [s] skip   [?] unsure   [u] undo   [q] leave"
+    narrow = legend(["a long name", "another"], 30).split("\n")
+    assert narrow == ["[1] a long name   [2] another", "[s] skip   [?] unsure", "[u] undo   [q] leave"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querist import as_graph, embed
-from querist.assist.growth import LIMIT, drift, join, keep_up
+from querist.assist.growth import LIMIT, NewNodes, drift, join, keep_up
 from querist.errors import InputError
 from querist.graph import Graph
 
@@ -44,6 +44,15 @@ def test_labels_attributes_and_notes_stay(tmp_path: Path) -> None:
         join(graph, path, {"e": [5.0]})
     with pytest.raises(InputError, match="the graph has none"):
         join(as_graph([("a", "b")]), path, {"e": [5.0]})
+
+
+def test_nodes_arrive_alone_sparse_or_again() -> None:
+    graph = as_graph([("a", "b")], attributes=np.array([[1.0, 2.0], [3.0, 4.0]]))
+    rows = sp.csr_array(np.array([[5.0, 6.0], [9.0, 9.0], [0.0, 8.0]]))
+    grown = join(graph, None, NewNodes(["d", "a", "c"], rows))
+    assert grown.nodes == ("a", "b", "c", "d") and grown.n_edges == 1
+    assert grown.attributes.toarray().tolist() == [[1, 2], [3, 4], [0, 8], [5, 6]], "a stays as it was"
+    assert join(as_graph([(1, 2)]), None, ["2", "3"]).nodes == (1, 2, "3")
 
 
 @pytest.mark.parametrize(

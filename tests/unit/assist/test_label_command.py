@@ -126,6 +126,20 @@ def test_growing_between_runs_equals_starting_from_scratch(capsys: pytest.Captur
     assert [grown[k]["label"] for k in scratch] == [scratch[k]["label"] for k in scratch]
 
 
+def test_new_nodes_come_with_attributes_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    both = [f"{node},{'left' if node % 2 else 'right'},{node % 5}\n" for node in range(34)]
+    Path("nodes.csv").write_text("node,side,size\n" + "".join(both))
+    Path("nodes2.csv").write_text("node,size,side,hat\n40,2,left,x\n0,9,left,x\n")
+    Path("new.csv").write_text("source,target\n40,1\n40,41\n")
+    words = ("edges.csv", "--nodes", "nodes.csv", "--labels", "labels.csv", "-o", "o.csv", "--method", "own")
+    code, out, _ = run(capsys, *words, "--extend", "new.csv", "--extend-nodes", "nodes2.csv")
+    assert code == 0
+    assert "0 edges and 1 node joined; 2 edges and 1 node joined" in out
+    found = {row["node"]: row for row in rows("o.csv")}
+    assert found["40"]["label"] == found["7"]["label"], "by their attributes alone they are the same"
+    assert found["40"]["probability"] == found["7"]["probability"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -143,12 +157,18 @@ def test_growing_between_runs_equals_starting_from_scratch(capsys: pytest.Captur
         ),
         (("edges.csv", "--labels", "labels.csv", "-o", "o.csv", "--method", "magic"), "magic"),
         (("edges.csv", "--labels", "labels.csv"), "Missing option '--out'"),
+        (
+            ("edges.csv", "--labels", "labels.csv", "-o", "./edges.csv"),
+            "edges.csv is read, and would be lost",
+        ),
+        (("signed.csv", "--labels", "labels.csv", "-o", "o.csv"), "the first -3 between 0 and 1"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(
     words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("bad.csv").write_text("node,label\n1,a\nzed,b\n")
+    Path("signed.csv").write_text("source,target,weight\n0,1,-3\n1,2,1\n")
     code, _, err = run(capsys, *words)
     assert code == 2
     assert message.lower() in err.lower()

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from querist.assist.columns import in_ranges
+from querist.assist.columns import in_ranges, quantiles
 from querist.assist.nodes import attributes_of
 from querist.assist.reading import read_source
 from querist.errors import InputError
@@ -88,7 +88,8 @@ def test_numbers_beside_words_become_ranges_that_keep_every_linear_function() ->
 
 
 def test_ranges_of_few_different_values() -> None:
-    np.testing.assert_array_equal(in_ranges(np.array([1.0, 5.0, 1.0])).toarray(), [[1, 0], [0, 1], [1, 0]])
+    values = np.array([1.0, 5.0, 1.0])
+    np.testing.assert_array_equal(in_ranges(values, quantiles(values)).toarray(), [[1, 0], [0, 1], [1, 0]])
 
 
 def test_counts_and_flags_stay_as_they_are() -> None:
@@ -154,8 +155,8 @@ def test_ids_of_any_type_in_any_order_missing_on_either_side(tmp_path: Path) -> 
     assert found.notes == (
         "kind: 2 categories, 0 or 1 each",
         "label: holds labels, so it is no attribute",
-        "1 node of the edges have no row and no attributes",
-        "1 row name nodes without an edge",
+        "1 node of the edges without a row, and so without attributes",
+        "1 row for a node without an edge",
     )
 
 
@@ -196,3 +197,50 @@ def test_an_archive_brings_its_own_labels_and_attributes(tmp_path: Path) -> None
     found = read_source(tmp_path / "g.npz")
     assert found.labels == {0: {"p", "q"}, 2: {"q"}}
     assert found.notes == ("attributes: 2, as they are",)
+
+
+EVERY_KIND = {
+    "about": TEXTS,
+    "town": TOWNS,
+    "age": AGES,
+    "tags": [[f"tag {k % 7}"] for k in range(N)],
+    "hits": [k % 3 if k % 2 else 0 for k in range(N)],
+    "place": RNG.normal(size=(N, 2)).tolist(),
+    "height": [str(h) for h in RNG.normal(170, 9, N).round(1)],
+}
+
+
+@pytest.mark.parametrize(
+    "columns", [EVERY_KIND, {k: EVERY_KIND[k] for k in ("age", "place")}], ids=["all", "numbers"]
+)
+def test_the_same_table_again_gives_the_same_attributes(columns: dict[str, object]) -> None:
+    found = made(**columns)
+    np.testing.assert_array_equal(found.of(pa.table(columns)).toarray(), found.matrix.toarray())
+    some = [41, 3, 17]
+    few = pa.table(columns).take(some)
+    np.testing.assert_array_equal(found.of(few).toarray(), found.matrix.toarray()[some])
+
+
+def test_later_nodes_get_the_words_and_scales_of_the_first() -> None:
+    found = made(**EVERY_KIND)
+    new = pa.table({"about": ["TREE, zebra; tree", None], "town": [" York ", "Rome"], "age": [1e9, None],
+                    "height": ["tall", "170"], "other": [1, 2]})  # fmt: skip
+    got = found.of(new).toarray()
+    index = found.names.index
+    assert got[:, index("about:tree")].tolist() == [2, 0]
+    assert got[:, index("town=York")].tolist() == [1, 0]
+    ages = [k for k, name in enumerate(found.names) if name.startswith("age~")]
+    assert got[0, ages].tolist() == [0] * 7 + [1] and not got[1, ages].any()
+    heights = [k for k, name in enumerate(found.names) if name.startswith("height~")]
+    assert not got[0, heights].any() and got[1, heights].sum() == pytest.approx(1)
+    assert not got[:, [k for k, name in enumerate(found.names) if name.startswith(("tags:", "place["))]].any()
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_huge_and_tiny_numbers_are_standardised_like_others(scale: float) -> None:
+    plain, extreme = made(age=AGES), made(age=AGES * scale)
+    np.testing.assert_allclose(extreme.matrix.toarray(), plain.matrix.toarray(), rtol=1e-9)
+    beside = made(age=AGES * scale, town=TOWNS)
+    np.testing.assert_allclose(
+        beside.matrix.toarray(), made(age=AGES, town=TOWNS).matrix.toarray(), rtol=1e-6
+    )

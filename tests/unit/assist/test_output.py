@@ -1,7 +1,9 @@
 """One row a node, in the format that the name asks for, all or nothing."""
 
+import errno
 import gzip
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,9 @@ import pytest
 
 from querist import as_graph
 from querist.assist import label
+from querist.assist.influence import influences
 from querist.assist.labelling import Labelling
-from querist.assist.output import check_place
+from querist.assist.output import check_place, columns_of, save
 from querist.errors import InputError
 
 PAIRS = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "f"), ("f", "d"), ("c", "d"), ("g", "h")]
@@ -92,11 +95,34 @@ def test_nothing_is_left_behind_when_writing_fails(
 ) -> None:
     (tmp_path / "out.parquet").write_text("before")
 
-    def fail(table: object, path: Path) -> None:
-        path.write_text("half")
-        raise OSError("disk full")
+    def fail(table: object, file: IO[bytes]) -> None:
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "disk full")
 
     monkeypatch.setattr(pq, "write_table", fail)
     with pytest.raises(OSError, match="disk full"):
         labelled.write(tmp_path / "out.parquet")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out.parquet", "before")]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
+def test_a_full_disk_is_said_with_the_file(ending: str, labelled: Labelling, tmp_path: Path) -> None:
+    import resource
+
+    table = columns_of(labelled, influences(labelled), text=ending != ".parquet")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+        with pytest.raises(OSError, match="File too large") as caught:
+            save(table, tmp_path / f"o{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.filename == str(tmp_path / f"o{ending}"), "so the command line names it"
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_that_hold_the_mark_are_told_apart(tmp_path: Path) -> None:
+    odd = [tuple(f"{v};1" for v in pair) for pair in PAIRS]
+    label(as_graph(odd), {"a;1": "x", "f;1": "y", "b;1": "x"}, method="harmonic").write(tmp_path / "o.csv")
+    first = pd.read_csv(tmp_path / "o.csv").influences[0].split("|")
+    assert set(first) <= {"a;1", "b;1", "f;1"} and len(first) > 1

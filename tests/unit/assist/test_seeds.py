@@ -45,7 +45,41 @@ def test_read_right(content: str | bytes, name: str, tmp_path: Path) -> None:
 
 def test_what_is_set_aside_is_said(tmp_path: Path) -> None:
     seeds = read_seeds(write(tmp_path, "node,label\nann,cat\nbob,\ncy,dog\nann,cat\n"), WORDS)
-    assert seeds.notes[1:] == ("1 row without a label, not used", "1 row that repeat another")
+    assert seeds.notes[1:] == ("1 row without a label, not used", "1 label given more than once")
+
+
+def test_several_labels_in_a_field_or_a_list(tmp_path: Path) -> None:
+    expected = {"ann": {"cat", "dog"}, "bob": {"cat"}, "cy": {"dog", "owl"}}
+    text = write(tmp_path, "node,label\nann,cat;dog\nbob,cat\ncy,dog; owl;\n007,\n")
+    assert read_seeds(text, WORDS, multi_label=True).labels == expected
+    lists = [["cat", "dog"], ["cat"], ["dog", "owl"], None]
+    path = tmp_path / "l.parquet"
+    pq.write_table(pa.table({"node": ["ann", "bob", "cy", "007"], "label": lists}), path)
+    seeds = read_seeds(path, WORDS, multi_label=True)
+    assert seeds.labels == expected and "1 row without a label, not used" in seeds.notes
+    with pytest.raises(
+        InputError, match="column 'label' holds lists; give one label a node, or allow several"
+    ):
+        read_seeds(path, WORDS)
+    assert read_seeds(text, WORDS).labels["ann"] == "cat;dog", "one label, whatever it is called"
+
+
+def test_nan_is_no_label_and_what_looks_like_none_is_said(tmp_path: Path) -> None:
+    seeds = read_seeds(write(tmp_path, "node,label\nann,1\nbob,NaN\ncy,nan\n007,NA\n"), WORDS)
+    assert seeds.labels == {"ann": "1", "007": "NA"}
+    assert seeds.notes[1:] == (
+        "2 rows without a label, not used",
+        "'NA' is taken as a class; leave the field empty where there is no label",
+    )
+
+
+def test_strangers_are_left_out_where_that_is_allowed(tmp_path: Path) -> None:
+    path = write(tmp_path, "node,label\nann,cat\nzed,dog\n")
+    seeds = read_seeds(path, WORDS, strangers=True, least=1)
+    assert seeds.labels == {"ann": "cat"}
+    assert seeds.notes[1:] == ("1 row for other nodes, not used",)
+    with pytest.raises(InputError, match="node 'zed' is not in the graph"):
+        read_seeds(write(tmp_path, "node,label\nzed,cat\nyan,dog\n"), WORDS, strangers=True)
 
 
 REFUSED = {
@@ -85,7 +119,7 @@ def test_several_labels_a_node_only_when_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path, "node,label\nann,cat\ncy,dog\nann,dog\nann,cat\n")
     seeds = read_seeds(path, WORDS, multi_label=True)
     assert seeds.labels == {"ann": {"cat", "dog"}, "cy": {"dog"}}
-    assert seeds.notes[-1] == "1 row that repeat another"
+    assert seeds.notes[-1] == "1 label given more than once"
 
 
 def test_the_column_of_the_labels_by_name(tmp_path: Path) -> None:
