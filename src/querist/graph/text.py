@@ -68,6 +68,31 @@ class TextFile:
                 line = reader.line_num + 1
         return [found.get(row, 0) for row in wanted]
 
+    def open_line(self) -> int | None:
+        """The first line on which a quotation mark opens a field and is not closed where it must be."""
+        whole = _quoted(self)
+        with _opened(self.path, self.packed) as raw:
+            text = _lines(raw)
+            if not whole:
+                return next((k for k, line in enumerate(text, 1) if self._is_open([line])), None)
+            reader = csv.reader(text, delimiter=self.delimiter, strict=True)
+            begins = 1
+            try:
+                for _ in reader:
+                    begins = reader.line_num + 1
+            except csv.Error:
+                return begins
+        return None
+
+    def _is_open(self, lines: Sequence[str]) -> bool:
+        if '"' not in lines[0]:
+            return False
+        try:
+            list(csv.reader(lines, delimiter=self.delimiter, strict=True))
+        except csv.Error:
+            return True
+        return False
+
     def fault(self) -> str | None:
         """The first line with bytes that are no UTF-8, or with too few or too many fields."""
         with self.rows() as reader:
@@ -132,6 +157,7 @@ def read_text(file: TextFile, text_columns: TextColumns, headless: Headless) -> 
     except (*BROKEN, pa.ArrowException) as error:
         raise _explained(file, error) from error
     _refuse_open_quotes(table, named, file)
+    _refuse_swallowed(table, file)
     return TableFile(plain_integers(table, named), file.place, True)
 
 
@@ -176,6 +202,29 @@ def _refuse_open_quotes(table: Any, text_columns: Sequence[str], file: TextFile)
                 f"{file.name}, {file.place.rows(broken)}: a quotation mark opens in column {name!r} and is "
                 "not closed on the line; close or remove it"
             )
+
+
+def _refuse_swallowed(table: Any, file: TextFile) -> None:
+    """A quotation mark that is not closed makes Arrow pass over the lines after it, and say nothing.
+
+    Where no field may hold a line break every line is a row; elsewhere the marks must come in pairs.
+    """
+    marks = 0
+    with _opened(file.path, file.packed) as raw:
+        while block := raw.read(1 << 24):
+            marks += block.count(b'"')
+    if not marks or (_quoted(file) and marks % 2 == 0):
+        return
+    if not _quoted(file):
+        with _opened(file.path, file.packed) as raw:
+            lines = sum(bool(line.strip()) for line in raw)
+        if lines - int(file.headed) == table.num_rows:
+            return
+    line = file.open_line()
+    if line is not None:
+        raise InputError(
+            f"{file.name}, line {line}: a quotation mark is not closed on the line; close or remove it"
+        )
 
 
 def _explained(file: TextFile, error: Exception) -> InputError:
