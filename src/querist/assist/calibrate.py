@@ -2,7 +2,8 @@
 
 Every labelled node is held out once, with a share of the others, and answered by what the rest teach. A
 temperature on those answers (`querist.assist.combine.scaled`) makes the probabilities right on average; the
-share of right answers is the accuracy to expect, with Wilson's score interval.
+share of right answers is the accuracy to expect, with Wilson's score interval. On average the answers are
+never surer than that accuracy allows (`presumed`), whatever a handful of held-out answers may suggest.
 
 Biases, all said in `Estimate.how`. The held-out answers come from fewer labels than the final ones, so the
 estimate is a little low. The weights of the methods were chosen on the same answers: a little high. A class
@@ -52,8 +53,20 @@ def estimated(confidence: Floats, correct: Bools, folds: int, temperature: float
         f"{1 - 1 / folds:.0%} of the labels, and right only if the labelled nodes are like the others"
     )
     if left_out:
-        how += f"; {left_out} nodes alone in their class could not be judged"
+        nodes = "a node" if left_out == 1 else f"{left_out} nodes"
+        how += f"; {nodes} alone in a class could not be judged"
     return Estimate(float(correct.mean()), low, high, how, temperature, confidence, correct)
+
+
+def presumed(correct: Bools, classes: int) -> float:
+    """How sure to be on average: the share of right held-out answers, of which two more were half guessed.
+
+    Four of four are no certainty, and where none could be held out something must be said.
+
+    >>> presumed(np.ones(4, dtype=bool), classes=2), presumed(np.empty(0, dtype=bool), classes=2)
+    (0.9166666666666666, 0.75)
+    """
+    return float((correct.sum() + 1 + 1 / classes) / (correct.size + 2))
 
 
 def wilson(right: float, count: int, z: float = 1.959964) -> tuple[float, float]:

@@ -18,12 +18,13 @@ The constants were fixed on other data than the reported ones (docs/assist.md).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from querist.assist import combine
-from querist.assist.calibrate import Estimate, estimated
+from querist.assist.calibrate import Estimate, estimated, presumed
 from querist.assist.choice import Choice, Score, told
 from querist.assist.combine import Link, Scale
 from querist.assist.folds import stratified
@@ -140,7 +141,8 @@ def choose(
     )
     opinions = {name: scales[name].of(parts[name].logits(slice(None))) for name in names}
     L = recipe.combined(opinions, slice(None), seeds, Y)
-    scale, estimate = _calibrated(task, recipe, held)
+    free = np.setdiff1d(task.sample, seeds)
+    scale, estimate = _calibrated(task, recipe, held, L[free if free.size else task.sample])
     P = combine.probabilities(scale.of(L), link)
     choice = told(
         names,
@@ -181,15 +183,28 @@ def consult(
     tables: dict[str, list[Floats]] = {}
     show(0.0, "looking at the graph")
     task.ground.look([way.view for way in names.values() if isinstance(way, Smoothed)])
-    for done, (name, candidate) in enumerate(names.items()):
-        show(0.85 * done / len(names), f"trying {candidate.what}")
+    costs = [candidate.cost(task.ground, task.Y.shape[1]) for candidate in names.values()]
+    total, begun = sum(once + fit * (task.count + 1) for once, fit in costs) or 1.0, 0.0
+    for (name, candidate), (once, fit) in zip(names.items(), costs, strict=True):
+        text = f"trying {candidate.what}"
+        show(0.85 * begun / total, text)
+        # The rows are computed in the first fit, which takes long on a large graph: it tells how far it is.
+        task.ground.progress = partial(_within, show, text, 0.85 * begun / total, 0.85 * once / total)
         parts[name] = candidate.fit(task.ground, task.seeds, task.Y, task.link)
+        begun += once + fit
         tables[name] = []
         for fold in range(task.count):
+            show(0.85 * begun / total, text)
             kept = task.folds != fold
             fitted = candidate.fit(task.ground, task.seeds[kept], task.Y[kept], task.link)
             tables[name].append(fitted.logits(task.sample))
+            begun += fit
     return parts, tables
+
+
+def _within(show: Progress, text: str, start: float, span: float, fraction: float, _: str) -> None:
+    """Progress of a part as progress of the whole."""
+    show(start + span * fraction, text)
 
 
 def _held_out(task: Task, tables: Sequence[Floats]) -> Floats:
@@ -254,20 +269,26 @@ class Recipe:
 
 
 def _calibrated(
-    task: Task, recipe: Recipe, opinions: Mapping[str, Sequence[Floats]]
+    task: Task, recipe: Recipe, opinions: Mapping[str, Sequence[Floats]], final: Floats
 ) -> tuple[Scale, Estimate]:
-    """The temperature and the estimate from the recipe with each fold held out."""
+    """The temperature and the estimate from the recipe with each fold held out.
+
+    `final` are the logits of some unlabelled nodes, which shall not sound surer than the estimate allows.
+    """
     tables = []
     for fold in range(task.count):
         kept = task.folds != fold
         told = {name: opinions[name][fold] for name in opinions}
         tables.append(recipe.combined(told, task.sample, task.places[kept], task.Y[kept]))
     held, judged = _held_out(task, tables), task.judged
-    scale = combine.scaled(held, task.Y, task.link, judged)
-    P = combine.probabilities(scale.of(held), task.link)[judged]
-    best = P.argmax(axis=1)
-    rows = np.arange(len(P))
+    best = held[judged].argmax(axis=1)
+    rows = np.arange(len(best))
     correct = task.Y[judged][rows, best] > 0
+    scale = combine.scaled(held, task.Y, task.link, judged)
+    if task.link == "softmax":
+        most = combine.steepness_of(final, presumed(correct, final.shape[1]))
+        scale = Scale(min(scale.steepness, most) if task.count else most)
+    P = combine.probabilities(scale.of(held), task.link)[judged]
     alone = int((~judged).sum())
     return scale, estimated(P[rows, best], correct, task.count, 1 / scale.steepness, alone)
 

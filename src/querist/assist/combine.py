@@ -125,6 +125,25 @@ def _fitted(
     return Scale(a, shift(a))
 
 
+def steepness_of(L: Floats, confidence: float, steps: int = 40) -> float:
+    """The steepness at which the likeliest classes of (n, K) logits have this probability on average.
+
+    >>> L = np.array([[0.0, 1.0], [2.0, 0.0]])
+    >>> round(float(probabilities(steepness_of(L, 0.8) * L, "softmax").max(axis=1).mean()), 6)
+    0.8
+    """
+    L = L - L.max(axis=1, keepdims=True)
+    spread = float(np.std(L)) or 1.0
+    low, high = np.log(1e-6 / spread), np.log(1e3 / spread)
+    for _ in range(steps):
+        middle = (low + high) / 2
+        if np.mean(1 / np.exp(np.exp(middle) * L).sum(axis=1)) < confidence:
+            low = middle
+        else:
+            high = middle
+    return float(np.exp((low + high) / 2))
+
+
 def _level(L: Floats, share: float, steps: int = 40) -> float:
     """The shift at which the mean of `sigmoid(L + shift)` is `share`, by bisection."""
     low, high = -float(np.max(L)) - 40, -float(np.min(L)) + 40

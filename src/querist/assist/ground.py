@@ -3,11 +3,13 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from querist.assist.combine import Link
 from querist.assist.rows import Rows, View, features, smoothed_rows
 from querist.graph import Graph
+from querist.operator import Operator
 from querist.operator.threads import available
 from querist.types import Codes, Floats, Sparse
 
@@ -38,6 +40,11 @@ class Ground:
     def has_counts(self) -> bool:
         """Whether the attributes can be read as counts."""
         return self.has_attributes and bool(self.graph.attributes.data.min() >= 0)  # type: ignore[union-attr]
+
+    @cached_property
+    def walks(self) -> Operator:
+        """`I - D^-1/2 S D^-1/2`, weights taken by their size."""
+        return Operator.laplacian(abs(self.graph.adjacency), normalised=True)
 
     def look(self, views: Sequence[View]) -> None:
         """Compute several views side by side, where their blocks are small enough to share the memory."""

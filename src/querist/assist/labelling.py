@@ -120,9 +120,10 @@ class Labelling:
     def _repr_html_(self) -> str:
         columns, shown = self.table(), 10
         head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        found_first = np.argsort(self.labelled, kind="stable")[:shown]  # what was given is known
         rows = [
             "".join(f"<td>{html.escape(_cell(column[i]))}</td>" for column in columns.values())
-            for i in range(min(shown, self.graph.n_nodes))
+            for i in found_first
         ]
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         more = f"<p>and {self.graph.n_nodes - shown:,} more</p>" if self.graph.n_nodes > shown else ""

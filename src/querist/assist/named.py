@@ -34,7 +34,8 @@ class Table:
 class Walk:
     """Random walks that restart at the labelled nodes of a class; a class counts by its share of the labels.
 
-    `F <- a P'F + (1 - a) F_0` with `P = D^-1 S`, columns of `F_0` summing to the classes' shares.
+    `F <- a P'F + (1 - a) F_0` with `P = D^-1 S`, columns of `F_0` summing to the classes' shares; computed as
+    `G = D^-1/2 F`, whose matrix is symmetric.
     """
 
     what: str = "random walks from the labelled nodes"
@@ -51,15 +52,17 @@ class Walk:
 
     def fit(self, ground: Ground, seeds: Codes, Y: Floats, link: Link) -> Table:
         """Logits of the walks' shares; nodes that no walk visits lean to no class but the larger ones."""
-        S = abs(ground.graph.adjacency)
-        degrees = np.asarray(S.sum(axis=1)).ravel()
+        degrees = np.asarray(abs(ground.graph.adjacency).sum(axis=1)).ravel()
+        root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
         start = np.zeros((ground.graph.n_nodes, Y.shape[1]))
-        start[seeds] = Y / max(1.0, float(Y.sum()))
-        F, back = start, 1 / np.where(degrees > 0, degrees, 1.0)
-        for _ in range(self.steps):
-            F = self.damping * (S @ (back[:, None] * F)) + (1 - self.damping) * start
+        start[seeds] = root[seeds] * Y / max(1.0, float(Y.sum()))
+        G, other = start, np.empty_like(start)
+        for step in range(self.steps):
+            np.copyto(other, start)
+            ground.walks.combine(G, other, scale=-self.damping, shift=self.damping, previous=1 - self.damping)
+            G, other = other, np.empty_like(start) if step == 0 else G
         # Divided by the degree, a visit count is a symmetric similarity: hubs are not favoured.
-        F = F * back[:, None]
+        F = root * G
         typical = float(F[F > 0].mean()) if (F > 0).any() else 1.0
         F = F + 1e-2 * typical * Y.mean(axis=0)
         if link == "softmax":

@@ -4,7 +4,7 @@ from querist.assist.candidates import CANDIDATES
 from querist.assist.combine import Link
 from querist.assist.ground import RANKS, Candidate, Ground
 from querist.assist.named import Named
-from querist.errors import UnknownNameError
+from querist.errors import InputError, UnknownNameError
 from querist.types import Floats
 
 SECONDS = 180.0
@@ -24,7 +24,14 @@ def plan(
     graph, (m, K) = ground.graph, Y.shape
     folds = max(2, min(m, 5))
     if method != "auto":
-        return {method: _named(method)}, folds, ()
+        candidate = _named(method)
+        if not candidate.suits(ground, link):
+            raise InputError(
+                f'method "{method}" ({candidate.what}) has nothing to work on: '
+                + ("the graph has no edges" if ground.has_attributes else "the nodes have no such attributes")
+                + '; give them, or take method "auto"'
+            )
+        return {method: candidate}, folds, ()
     ranks = [r for r in RANKS if 5 * (r + 20) * graph.n_nodes <= SPACE] or [RANKS[0]]
     ground.rank = max(ranks)
     budget = SECONDS * PACE

@@ -251,3 +251,23 @@ def test_an_estimate_says_how_it_was_made():
     found = estimated(np.full(10, 0.8), np.arange(10) < 8, 5, 1.3, left_out=2)
     assert found.accuracy == 0.8 and found.temperature == 1.3
     assert "80% of the labels" in found.how and "2 nodes alone" in found.how
+
+
+@pytest.mark.parametrize(("nodes", "most"), [((0, 33), 0.76), ((0, 1, 32, 33), 0.92)])
+def test_few_labels_are_no_certainty(nodes, most):
+    karate = load("karate")
+    found = label(karate, {node: karate.labels[node] for node in nodes})
+    assert 0.6 < found.probability[~found.labelled].mean() < most
+    assert np.mean([a == b for a, b in zip(found.labels, karate.labels, strict=True)]) > 0.9
+
+
+def test_a_method_without_what_it_looks_at_is_refused():
+    karate = load("karate")
+    with pytest.raises(InputError, match='"own".*no such attributes.*"auto"'):
+        label(karate, {0: "a", 33: "b"}, method="own")
+
+
+def test_a_notebook_shows_what_was_found_before_what_was_given():
+    karate = load("karate")
+    shown = label(karate, {node: karate.labels[node] for node in range(12)})._repr_html_()
+    assert "<td>12</td>" in shown and "<td>0</td>" not in shown

@@ -47,7 +47,7 @@ def test_from_files_to_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(found[0]) == ["node", "label", "probability", "runner_up", "reached", "influences"]
     assert [row["node"] for row in found] == [str(k) for k in range(34)]
     truth = load("karate").labels
-    assert np.mean([row["label"] == truth[k] for k, row in enumerate(found)]) > 0.9
+    assert np.mean([row["label"] == truth[k] for k, row in enumerate(found)]) > 0.85
     known = {"0", "1", "2", "32", "33", "30", "8", "5"}
     assert all(0 < len(row["influences"].split(";")) <= 3 for row in found)
     assert all(set(row["influences"].split(";")) <= known for row in found)
