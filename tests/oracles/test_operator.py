@@ -4,9 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -92,6 +94,60 @@ def test_threads_do_not_change_a_bit_and_scipy_agrees(monkeypatch: pytest.Monkey
         assert len(calls) == parts
         np.testing.assert_array_equal(alone, together)
     np.testing.assert_allclose(alone, laplacian(Graph(S), normalised=True) @ X, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_every_width_of_a_block_is_right_and_no_column_depends_on_the_others(dtype: Any, index: Any) -> None:
+    S = random_graph(120, 7)
+    S = sp.csr_array((S.data, S.indices.astype(index), S.indptr), shape=S.shape)
+    M, L = Operator.laplacian(S, normalised=True, dtype=dtype), laplacian(Graph(S), normalised=True)
+    M = Operator(M.indptr, M.indices.astype(index), M.values, M.centre)
+    rng = np.random.default_rng(0)
+    wide, before = rng.standard_normal((2, 120, 291)).astype(dtype)
+    whole = M.combine(wide, before.copy(), scale=0.5, shift=-2, previous=0.25)
+    expected = 0.5 * (L @ wide) - 2 * wide + 0.25 * before
+    np.testing.assert_allclose(whole, expected, atol=1e-12 if dtype == np.float64 else 5e-6)
+    for k in (*range(1, 40), 47, 64, 65, 100, 128, 145, 200):
+        narrow = M.combine(wide[:, :k], before[:, :k].copy(), scale=0.5, shift=-2, previous=0.25)
+        np.testing.assert_array_equal(narrow, whole[:, :k])
+
+
+def test_patterns_that_are_slices_or_read_only_are_read_rightly() -> None:
+    S = random_graph(90, 5)
+    spread = np.repeat(S.indices, 2)[::2]
+    assert not spread.flags.c_contiguous
+    values = S.data.copy()
+    values.flags.writeable = False
+    X = np.random.default_rng(0).standard_normal((90, 6))
+    X.flags.writeable = False
+    M = Operator.laplacian(SimpleNamespace(indptr=S.indptr, indices=spread, data=values))
+    np.testing.assert_allclose(M.matmat(X), laplacian(Graph(S)) @ X, atol=1e-12)
+
+
+def test_parts_are_worked_on_at_once_and_come_back_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUERIST_THREADS", "3")
+    meeting = Barrier(3)
+
+    def work(part: slice) -> tuple[int, int]:
+        meeting.wait(timeout=20)  # passes only when three are here together
+        return part.start, part.stop
+
+    assert threads.over_parts(work, 11, 4) == [(0, 4), (4, 8), (8, 11)]
+    assert threads.over_parts(lambda part: part.start, 0, 4) == []
+    done = []
+
+    def failing(part: slice) -> None:
+        done.append(part.start)
+        if part.start >= 8:
+            raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        threads.over_parts(failing, 100_000, 4)
+    after = len(done)
+    assert after < 1000
+    time.sleep(0.05)
+    assert len(done) == after  # nobody goes on
 
 
 def test_cuts_share_the_work_of_a_hub() -> None:

@@ -45,6 +45,7 @@ def embed(
     """
     import numpy as np
 
+    from querist.atomic import replacing
     from querist.embedding import embed as embed_graph
     from querist.errors import InputError
 
@@ -53,6 +54,8 @@ def embed(
         raise InputError(f"--out {out}: rows are saved as .npy; name a file such as rows.npy")
     if not place.parent.is_dir():
         raise InputError(f"--out {out}: there is no directory {place.parent}; make it first")
+    if place.is_dir():
+        raise InputError(f"--out {out}: that is a directory; name a file in it, such as {out / 'rows.npy'}")
     with progress() as show:
         graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
         rows = embed_graph(
@@ -66,7 +69,8 @@ def embed(
             cache=cache,
             progress=lambda done, text: show("embedding", done, text),
         )
-    _save(np, rows, place)
+    with replacing(place) as file:
+        np.save(file, rows.rows)
     found = _found(graph, rows, place)
     if as_json:
         print_json(found)
@@ -76,17 +80,6 @@ def embed(
     print_line(
         f"{found['out']}: {found['bytes'] / 1e6:.1f} MB; peak memory {found['peak_memory'] / 1e6:.0f} MB"
     )
-
-
-def _save(np: Any, rows: "Embedding", place: Path) -> None:
-    """All of the file or nothing of it."""
-    beside = place.with_suffix(".npy.part")
-    try:
-        with beside.open("wb") as file:
-            np.save(file, rows.rows)
-        beside.replace(place)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _found(graph: "Graph", rows: "Embedding", place: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.types import Sparse
 
-ALGORITHM = 3
+ALGORITHM = 4
 """Raise it whenever the same input gives other rows."""
 
 LIMIT = 2 * 1024**3
@@ -110,10 +110,13 @@ def _trim(place: Path) -> None:
             status = entry.stat()
         except OSError:
             continue  # another process was quicker
-        abandoned = entry.name.endswith(".part") and status.st_mtime < time.time() - ABANDONED
-        kept.append((0.0 if abandoned else status.st_mtime, abandoned, status.st_size, entry.path))
+        abandoned = status.st_mtime < time.time() - ABANDONED
+        if not entry.name.endswith(".part"):
+            kept.append((status.st_mtime, status.st_size, entry.path))
+        elif abandoned:  # a fresh one is being written by another process
+            Path(entry.path).unlink(missing_ok=True)
     total = 0
-    for _, abandoned, size, path in sorted(kept, reverse=True):
+    for _, size, path in sorted(kept, reverse=True):
         total += size
-        if abandoned or total > LIMIT:
+        if total > LIMIT:
             Path(path).unlink(missing_ok=True)

@@ -6,7 +6,9 @@ the lowest eigenvectors, which a Rayleigh-Ritz step reads off (Zhou, Saad, Tiago
 
 - The filter runs in float32 where the tolerance allows: it is bound by memory, and what it loses the next
   sweep repairs. The last Rayleigh-Ritz step and all residuals are float64.
-- The cut comes from the spectral density (density.py) before the first product, later from Ritz values.
+- The cut comes from the spectral density (density.py) before the first product, later from Ritz values. The
+  first one lies high, with `sqrt(width n)` values below: a random block is nearly all unwanted, and what is
+  wanted must first come out of that; a low cut separates too little to do it.
 - The degree of a sweep is what the slowest wanted pair still needs, within what the precision can hold.
 - Pairs that have arrived stay in the Rayleigh-Ritz step but are no longer filtered.
 - Where there is no guess, or a poor one, the filter first serves a Lanczos method (krylov.py), which needs
@@ -29,7 +31,6 @@ from querist.embedding.density import Density, density
 from querist.embedding.filter import filtered, growth
 from querist.embedding.ritz import Ritz, orthonormal, ritz
 from querist.operator import Operator
-from querist.operator.threads import one_blas_thread
 from querist.types import Floats
 
 SWEEPS = 60
@@ -97,24 +98,24 @@ def filtered_pairs(
     # The estimate could lie a little low; the ceiling cannot, and is as good where it is near.
     top = ceiling if ceiling <= 1.5 * seen.top else 1.05 * seen.top
     block = _Sweeps(M, v, top, width_of(count, M.n - (u is not None)), count - spare, tol, tick)
-    low, high = (min(seen.quantile(number), 0.9 * top) for number in (block.width, krylov.beyond(count)))
+    numbers = float(block.width), krylov.beyond(count), float(np.sqrt(block.width * M.n))
+    low, high, first = (min(seen.quantile(number), 0.9 * top) for number in numbers)
     if start is not None:
         block.begin(random, start, low)
     if krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
-        with one_blas_thread():
-            early = lanczos_pairs(
-                make, M, u, count, cut=high, top=top, tol=tol, random=random, tick=tick, spare=spare
-            )
+        early = lanczos_pairs(
+            make, M, u, count, cut=high, top=top, tol=tol, random=random, tick=tick, spare=spare
+        )
         if early.arrived:
             return early
         # A copy may be missing among what it found: no place to start from.
         start, block = None, _Sweeps(M, v, top, block.width, count - spare, tol, tick)
         block.products = early.products
     if start is None:
-        block.begin(random, start, low)
+        block.begin(random, start, first)
     exact = M
     for number in range(SWEEPS):
-        if start is None or number:
+        if number or block.late.any():
             block.sweep()
         if block.late.any():
             if block.stalls > PATIENCE and M.dtype == np.float32:
@@ -149,7 +150,8 @@ def lanczos_pairs(
 ) -> Found:
     """The pairs by filtered block Lanczos (krylov.py), checked in float64, as far as it comes."""
     v = None if u is None else u.astype(M.dtype)
-    space = krylov.Space(M, v, count, cut=cut, top=top, random=random, tick=tick)
+    reach = krylov.reach_of(tol, M.dtype)
+    space = krylov.Space(M, v, count, cut=cut, top=top, reach=reach, random=random, tick=tick)
     exact, strict = make(np.float64) if M.dtype != np.float64 else M, 1.0
     while True:
         S = space.advance(partial(goals, tol=strict * tol), count - spare)
@@ -190,9 +192,10 @@ class _Sweeps:
         self.tick = tick
         self.worst, self.goal_factor = np.inf, 0.8
         self.late: Any = np.ones(count, dtype=bool)
+        self.X: Block = None
 
     def begin(self, random: np.random.Generator, start: Floats | None, cut: float) -> None:
-        """A block in general position, filtered once unless there is a guess to start from."""
+        """A block in general position, filtered once unless there is a guess to start from, and judged."""
         self.random = random
         self.cut, self.degree = cut, most_degree(0.0, cut, self.top, self.M.dtype)
         X = random.standard_normal((self.M.n, self.width), dtype=self.M.dtype.type)
@@ -202,9 +205,8 @@ class _Sweeps:
         self.expected = 3 * self.degree * self.width
         X = orthonormal(X, self.v)
         if start is None:
-            self.X = orthonormal(self._filtered(X, self.degree), self.v)
-        else:
-            self.judge(ritz(self.M, X, self.v))
+            X = self._filtered(X, self.degree)
+        self.judge(ritz(self.M, X, self.v))
 
     def promote(self, M: Operator, v: Block) -> None:
         """Go on in float64."""

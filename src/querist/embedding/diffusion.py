@@ -187,7 +187,7 @@ def thin_qr(block: Floats, passes: int = 3) -> tuple[Floats, Floats]:
     block that is singular, or nearly, is left to Householder's reflections, which hold it.
 
     >>> Q, R = thin_qr(np.array([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]]))
-    >>> (Q @ R).round(12).tolist(), (Q.T @ Q).round(12).tolist()
+    >>> (Q @ R).round(12).tolist(), abs((Q.T @ Q).round(12)).tolist()
     ([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]])
     """
     Q, R = block, np.eye(block.shape[1])

@@ -1,5 +1,6 @@
 """`embed`: the one way in. Checks the request, looks on the disk, computes, says what is wrong."""
 
+import operator
 import time
 import warnings
 from dataclasses import replace
@@ -79,6 +80,7 @@ def embed(
     [[0.5, 0.0, 1.0, 0.0], [-0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0], [0.0, -0.5, 0.0, 1.0]]
     """
     graph = as_graph(graph)
+    rank, seed = _whole("rank", rank), _whole("seed", seed)
     _check(graph, rank, kind, constant, max_constants, steps, damping, spectral_share, tol)
     started = time.perf_counter()
     show = with_time_left(progress or (lambda fraction, text: None))
@@ -114,6 +116,17 @@ def embed(
     return replace(found, seconds=time.perf_counter() - started)
 
 
+def _whole(name: str, value: Any) -> int:
+    """A number without a fraction, 0 or more."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} {value!r} must be a whole number; pass an int") from None
+    if number < 0:
+        raise InputError(f"{name} {value!r} must be 0 or more")
+    return number
+
+
 def _check(
     graph: Graph,
     rank: int,
@@ -141,7 +154,7 @@ def _check(
         f"steps {steps} must be 0 or more": steps < 0,
         f"damping {damping} must lie in 0..1": not 0 <= damping <= 1,
         f"spectral_share {share} must lie strictly between 0 and 1": not 0 < share < 1,
-        f"tol {tol} must be positive": tol is not None and not tol > 0,
+        f"tol {tol} must be positive and finite": tol is not None and not 0 < tol < np.inf,
     }
     for message, wrong in bad.items():
         if wrong:

@@ -26,6 +26,7 @@ import scipy.linalg as sla
 from querist.embedding.filter import filtered, growth, origins
 from querist.embedding.ritz import gram
 from querist.operator import Operator
+from querist.operator.threads import over_parts
 from querist.types import Floats
 
 LINE = 16
@@ -34,8 +35,9 @@ LINE = 16
 LEAST = 48
 """For fewer pairs the sweeps of chebyshev.py, whose block is then narrow too, are as quick or quicker."""
 
-REACH = 240.0
-"""How much more the filter amplifies the null vector than the cut: with more, rounding shows."""
+REACH = 240.0, 1000.0
+"""How much more the filter amplifies the null vector than the cut, at least and at most: with more, fewer
+vectors are needed, and rounding shows earlier."""
 
 RESTARTS = 2
 """Times that the space is made small again before the caller's next method is tried."""
@@ -43,13 +45,16 @@ RESTARTS = 2
 COPIES = 0.05
 """Values nearer to each other than this times the tolerance could be copies of one."""
 
+FAR = 30.0
+"""Errors that exceed their goals by more are not looked at after the next block, but after the one behind."""
+
 PROBES = 3
 """Blocks with which a fresh start looks for copies that were missed."""
 
 ROUNDING = 10
 """Directions that are smaller than this times the rounding are nothing but that."""
 
-CHUNK = 16384
+CHUNK = 4096
 """Entries of every vector that are worked on at a time."""
 
 Block = Any
@@ -66,6 +71,11 @@ def width_of(count: int) -> int:
 def room_of(count: int) -> int:
     """The most vectors that are kept."""
     return 4 * count + 4 * width_of(count)
+
+
+def reach_of(tol: float, dtype: Any) -> float:
+    """How far the filter may reach, so that what it makes of rounding stays small against the tolerance."""
+    return float(np.clip(tol / (16 * np.finfo(dtype).eps), *REACH))
 
 
 def beyond(count: int) -> float:
@@ -94,11 +104,12 @@ class Space:
         *,
         cut: float,
         top: float,
+        reach: float,
         random: np.random.Generator,
         tick: Callable[[float], None],
     ) -> None:
         self.M, self.count, self.cut, self.top, self.random, self.tick = M, count, cut, top, random, tick
-        self.degree = max(2, round(float(np.arccosh(REACH)) / float(growth(0.0, cut, top))))
+        self.degree = max(2, round(float(np.arccosh(reach)) / float(growth(0.0, cut, top))))
         # The most that the filter makes of anything above the cut.
         self.least = 1 / float(np.cosh(self.degree * growth(0.0, cut, top)))
         most = room_of(count)
@@ -118,6 +129,7 @@ class Space:
 
         `goals(values)` is the residual at which a pair has; None when they do not.
         """
+        skip = 0
         while self.restarts <= RESTARTS:
             if self.m + self.Q.shape[1] > self.T.shape[0]:
                 self._restart(min(self.count + self.Q.shape[1], self.m - self.null))
@@ -125,7 +137,8 @@ class Space:
             if self.m + self.Q.shape[1] > self.T.shape[0]:
                 return None
             self._grow()
-            if self.m - self.null < self.count:
+            skip -= 1
+            if self.m - self.null < self.count or skip >= 0:
                 continue
             theta, S = self.largest(self.count)
             values = origins(theta, self.degree, self.cut, self.top)
@@ -135,7 +148,9 @@ class Space:
             errors *= (self.top + self.cut) / 2 - values
             below = theta[:needed] > 1.1 * self.least
             allowed = goals(values)[:needed]
-            if (errors[:needed] > allowed)[below].any() or not below.any():
+            excess = float((errors[:needed] / allowed)[below].max(initial=0.0))
+            if excess > 1 or not below.any():
+                skip = int(excess > FAR or not below.all())
                 continue
             if self._complete(values[:needed], bool(below.all()), COPIES * float(allowed.max())):
                 return S
@@ -144,12 +159,12 @@ class Space:
     def vectors(self, S: Floats, dtype: Any) -> Block:
         """(n, k) the columns `V'S`."""
         out, turn = np.empty((self.M.n, S.shape[1]), dtype=dtype), S.astype(self.M.dtype)
-        for part in self._parts():
-            out[part] = self.V[: self.m, part].T @ turn
-        return out
 
-    def _parts(self) -> list[slice]:
-        return [slice(first, first + CHUNK) for first in range(0, self.M.n, CHUNK)]
+        def fill(part: slice) -> None:
+            out[part] = self.V[: self.m, part].T @ turn
+
+        over_parts(fill, self.M.n, CHUNK)
+        return out
 
     def _grow(self) -> None:
         """Take the next block in, and from its product make the one after."""
@@ -177,12 +192,14 @@ class Space:
     def _remove(self, W: Block) -> Floats:
         """(m, b) the part of W within the space, which is taken out of W."""
         V = self.V[: self.m]
-        H = np.zeros((self.m, W.shape[1]))
-        for part in self._parts():
-            H += V[:, part] @ W[part]
+        along = over_parts(lambda part: V[:, part] @ W[part], self.M.n, CHUNK)
+        H = np.asarray(sum(along, np.zeros((self.m, W.shape[1]))))
         turn = H.astype(W.dtype)
-        for part in self._parts():
+
+        def subtract(part: slice) -> None:
             W[part] -= V[:, part].T @ turn
+
+        over_parts(subtract, self.M.n, CHUNK)
         return H
 
     def _orthonormal(self, W: Block, size: float) -> tuple[Block, Floats]:
@@ -198,7 +215,9 @@ class Space:
         length = np.sqrt(spread[keep])
         Q = W @ (turn[:, keep] / length).astype(W.dtype)
         any_of_them = Q.sum(axis=1, dtype=W.dtype)
-        left = float(np.abs(self.V[: self.m] @ any_of_them).max(initial=0.0))
+        V = self.V[: self.m]
+        along = over_parts(lambda part: V[:, part] @ any_of_them[part], self.M.n, CHUNK)
+        left = float(np.abs(sum(along, np.zeros(self.m))).max(initial=0.0))
         self.loose = 2 if left > np.sqrt(rounding) / 8 else self.loose - 1
         if self.loose > 0:
             self._remove(Q)
@@ -232,8 +251,11 @@ class Space:
         theta, S = self.largest(keep)
         turn, m = S.T.astype(self.M.dtype), self.m
         self.m = self.null + keep
-        for part in self._parts():
+
+        def turned(part: slice) -> None:
             self.V[self.null : self.m, part] = turn @ self.V[:m, part]
+
+        over_parts(turned, self.M.n, CHUNK)
         self.T[:] = 0.0
         np.fill_diagonal(self.T[self.null : self.m, self.null : self.m], theta)
 

@@ -59,10 +59,13 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float) -> 
     item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
     block = item * largest * width_of(count, largest)
     # The space of krylov.py is at most a quarter of the graph; the estimate must grow with the rank.
-    space = max(block, item * largest * min(krylov.room_of(count), largest / 4))
+    lanczos = item * largest * min(krylov.room_of(count), largest / 4) if count >= krylov.LEAST else 0.0
+    space = max(block, lanczos)
     sweeping, finishing = max(3 * block, space), space + 3 * 8.0 * largest * count
     factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, 150.0 * largest)
     copies = 0.0 if sizes.size == 1 else 24.0 * nnz
+    if normalised:  # the graph of compact.py, and vectors that are lifted from it
+        copies += 12.0 * nnz + 8.0 * largest * count
     return rows + (item + 8.0) * nnz + copies + max(sweeping, finishing, factor) + 8.0 * largest * count
 
 

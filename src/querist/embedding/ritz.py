@@ -10,13 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from querist.operator import Operator, empty_block
+from querist.operator.threads import over_parts
 from querist.types import Floats
 
 CHUNK = 4096
 """Rows turned to float64 at a time."""
 
+TURNED = 256
+"""Rows of two blocks that are turned at a time: what is made of them stays in the cache."""
+
 NULL = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 1e-13}
 """Eigenvalues of a Gram matrix, relative to its largest, that are rounding; a filter must stay above."""
+
+GOOD = 1e-2
+"""Condition of a Gram matrix from which its basis is nearly orthonormal."""
 
 Block = Any
 
@@ -31,12 +38,14 @@ class Ritz(NamedTuple):
 
 def gram(A: Block, B: Block) -> Floats:
     """`A'B` summed in float64, a few rows at a time."""
-    total = np.zeros((A.shape[1], B.shape[1]))
-    for first in range(0, A.shape[0], CHUNK):
-        a = A[first : first + CHUNK].astype(np.float64)
-        b = a if B is A else B[first : first + CHUNK].astype(np.float64)
-        total += a.T @ b
-    return total
+
+    def part_of(rows: slice) -> Floats:
+        a = A[rows].astype(np.float64, copy=False)
+        b = a if B is A else B[rows].astype(np.float64, copy=False)
+        return np.asarray(a.T @ b)
+
+    nothing = np.zeros((A.shape[1], B.shape[1]))
+    return np.asarray(sum(over_parts(part_of, A.shape[0], CHUNK), nothing))
 
 
 def whitening(X: Block, v: Block | None) -> tuple[Floats, Floats, float]:
@@ -64,11 +73,13 @@ def rotated(X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
     """`X Z - v z'`, a few rows at a time."""
     out = empty_block((X.shape[0], Z.shape[1]), X.dtype)
     Z, z = Z.astype(X.dtype), z.astype(X.dtype)
-    for first in range(0, X.shape[0], CHUNK):
-        rows = slice(first, first + CHUNK)
+
+    def fill(rows: slice) -> None:
         np.matmul(X[rows], Z, out=out[rows])
         if v is not None:
             out[rows] -= v[rows, None] * z
+
+    over_parts(fill, X.shape[0], CHUNK)
     return out
 
 
@@ -79,25 +90,53 @@ def orthonormal(X: Block, v: Block | None) -> Block:
 
 
 def ritz(M: Operator, X: Block, v: Block | None) -> Ritz:
-    """The eigenpairs of M within the span of X without its null vector v."""
+    """The eigenpairs of M within the span of X without its null vector v; X may be overwritten by them."""
     Z, z, condition = whitening(X, v)
-    if condition < 1e-2 and X.dtype == np.float64:
+    if condition < GOOD and X.dtype == np.float64:
         # What whitening leaves is an error of the condition; a second one removes it.
         X = rotated(X, Z, v, z)
-        Z, z, _ = whitening(X, v)
+        Z, z, condition = whitening(X, v)
     Y = M.matmat(X)
     # M v = 0, so the part along v does not enter.
     inner = Z.T @ gram(X, Y) @ Z
     values, turn = np.linalg.eigh((inner + inner.T) / 2)
-    X = rotated(X, Z @ turn, v, z @ turn)
-    Y = M.matmat(X, out=Y if Y.shape == X.shape else None)
-    return Ritz(values, X, residual_norms(Y, X, values))
+    Z, z = Z @ turn, z @ turn
+    if condition < GOOD:  # a turn that shrinks so much would leave more rounding in Y than there is residual
+        X = rotated(X, Z, v, z)
+        return Ritz(values, X, residual_norms(M.matmat(X, out=Y if Y.shape == X.shape else None), X, values))
+    out, squares = _turned(X, Y, Z, v, z, values)
+    return Ritz(values, out, np.sqrt(squares))
+
+
+def _turned(
+    X: Block, Y: Block, Z: Floats, v: Block | None, z: Floats, values: Floats
+) -> tuple[Block, Floats]:
+    """`X Z - v z'`, and the squared lengths of `Y Z - (X Z - v z') diag(values)`, in one pass.
+
+    In place where it fits: new memory costs as much as the multiplication.
+    """
+    out = X if Z.shape[1] == X.shape[1] else empty_block((X.shape[0], Z.shape[1]), X.dtype)
+    Z, z, factors = (a.astype(X.dtype) for a in (Z, z, values))
+
+    def fill(rows: slice) -> Floats:
+        own = X[rows] @ Z
+        if v is not None:
+            own -= v[rows, None] * z
+        out[rows] = own
+        rest = Y[rows] @ Z
+        rest -= own * factors
+        return np.asarray(np.einsum("ij,ij->j", rest, rest), dtype=np.float64)
+
+    parts = over_parts(fill, X.shape[0], TURNED)
+    return out, np.asarray(sum(parts, np.zeros(values.size)))
 
 
 def residual_norms(Y: Block, X: Block, values: Floats) -> Floats:
     """(k,) `|Y - X diag(values)|` by column."""
-    total, factors = np.zeros(values.size), values.astype(X.dtype)
-    for first in range(0, X.shape[0], CHUNK):
-        rest = Y[first : first + CHUNK] - X[first : first + CHUNK] * factors
-        total += np.einsum("ij,ij->j", rest, rest)
-    return np.sqrt(total)
+    factors = values.astype(X.dtype)
+
+    def squares(rows: slice) -> Floats:
+        rest = Y[rows] - X[rows] * factors
+        return np.asarray(np.einsum("ij,ij->j", rest, rest), dtype=np.float64)
+
+    return np.sqrt(sum(over_parts(squares, X.shape[0], CHUNK), np.zeros(values.size)))

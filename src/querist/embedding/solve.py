@@ -21,7 +21,7 @@ and residuals are measured by the caller.
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,11 +31,13 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from querist.embedding.chebyshev import filtered_pairs, precision, width_of
+from querist.embedding.compact import BELOW, compacted
 from querist.embedding.density import Density, density
 from querist.embedding.lanczos import largest_pairs
 from querist.errors import QueristError
 from querist.operator import Operator
 from querist.operator.fill import fill
+from querist.operator.threads import one_blas_thread
 from querist.types import Floats, Sparse
 
 DENSE = 1500
@@ -148,18 +150,40 @@ def smallest_pairs(
     scale = 1.0 if normalised else float(abs(S).sum() / n)
     unit = None if null is None else null / np.linalg.norm(null)
     scaled = S if normalised else sp.csr_array(S / scale)
-    values, vectors, solver = _first_that_works(
-        Problem(scaled, unit, count, normalised, tol, seed, tick, start, min(spare, count - 1))
-    )
+    problem = Problem(scaled, unit, count, normalised, tol, seed, tick, start, min(spare, count - 1))
+    values, vectors, solver = _on_fewer_nodes(problem) or _first_that_works(problem)
     if (np.diff(values) < 0).any():
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
     return Pairs(values * scale, vectors, solver)
 
 
+def _on_fewer_nodes(problem: Problem) -> Pairs | None:
+    """The pairs by way of a smaller graph (compact.py); None where it lacks some, or is no gain."""
+    if not problem.normalised or _small(problem.n, problem.count):
+        return None
+    smaller = compacted(problem.S, problem.seed)
+    n = smaller.S.shape[0]
+    if n <= problem.count or (n > DENSE and _small(n, problem.count)):
+        return None
+    found = _first_that_works(
+        replace(
+            problem,
+            S=smaller.S,
+            u=None if problem.u is None else smaller.lower(problem.u),
+            start=None if problem.start is None else smaller.lower(problem.start),
+            _made={},
+        )
+    )
+    if found.values.max() > BELOW:
+        return None
+    twins = f", {problem.n - n:,} twins aside" if n < problem.n else ""
+    return Pairs(found.values, smaller.lift(found.vectors), found.solver + twins)
+
+
 def solvers_for(problem: Problem) -> Iterator[Callable[[Problem], Pairs]]:
     """The solvers to try, best first; the next is only asked for when one did not deliver."""
-    if problem.n <= DENSE or problem.count > problem.n // 3:
+    if _small(problem.n, problem.count):
         yield dense_pairs
         return
     first = problem.normalised and not _flat(problem)
@@ -169,6 +193,11 @@ def solvers_for(problem: Problem) -> Iterator[Callable[[Problem], Pairs]]:
         yield shift_invert_pairs
     if not first:
         yield chebyshev_pairs
+
+
+def _small(n: int, count: int) -> bool:
+    """Whether a dense solution is the quickest, or the only one that gives so many pairs."""
+    return n <= DENSE or count > n // 3
 
 
 def _flat(problem: Problem) -> bool:
@@ -212,18 +241,19 @@ def dense_pairs(problem: Problem) -> Pairs:
 
 def chebyshev_pairs(problem: Problem) -> Pairs:
     """Filtered iterations; only pairs that arrived, unless there is nothing better to come."""
-    found = filtered_pairs(
-        problem.operator,
-        problem.u,
-        problem.count,
-        ceiling=problem.ceiling,
-        tol=problem.tol,
-        seed=problem.seed,
-        tick=problem.tick,
-        start=problem.start,
-        known=problem.density,
-        spare=problem.spare,
-    )
+    with one_blas_thread():  # the threads are ours
+        found = filtered_pairs(
+            problem.operator,
+            problem.u,
+            problem.count,
+            ceiling=problem.ceiling,
+            tol=problem.tol,
+            seed=problem.seed,
+            tick=problem.tick,
+            start=problem.start,
+            known=problem.density,
+            spare=problem.spare,
+        )
     single = precision(problem.tol, problem.ceiling) == np.float32
     name = f"chebyshev, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
     if found.arrived:

@@ -28,6 +28,7 @@ from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.graph.laplacian import null_signs
 from querist.operator import Operator
+from querist.operator.threads import over_parts
 from querist.types import Bools, Codes, Floats
 
 TOL = 2e-3
@@ -35,6 +36,9 @@ TOL = 2e-3
 
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Eigenvalues up to this multiple of a component's largest degree cannot be told from 0."""
+
+CHUNK = 4096
+"""Rows worked on at a time."""
 
 SAME = 1e-6
 """Neighbouring eigenvalues with a smaller relative gap count as one multiple eigenvalue."""
@@ -80,14 +84,13 @@ def spectral(
     )
     L = Operator.laplacian(graph.adjacency, normalised=normalised)
     gap = relative_gap(pool.values, wanted)
+    errors = residuals(L, graph.components, pool.values, pool.vectors, pool.owner)[:wanted]
     values, vectors, owner = pool.values[:wanted], pool.vectors[:, :wanted], pool.owner[:wanted]
     tiny = unresolved(L, graph.components, values, owner)
-    errors = residuals(L, graph.components, values, vectors, owner)
     scales = column_scales(values, tiny, constant, np.bincount(graph.components)[owner])
-    rows = vectors * (scales * orientation(vectors)) + 0.0  # + 0.0 turns -0.0 into 0.0
     columns, shared = constant_columns(graph.components, signs, constant, max_constants or rank)
     return Embedding(
-        rows=np.hstack([rows, columns]),
+        rows=beside(vectors, scales * orientation(vectors), columns),
         components=graph.components,
         eigenvalues=np.maximum(values, 0.0),
         residuals=errors,
@@ -112,6 +115,20 @@ def column_scales(values: Floats, tiny: Bools, constant: float, sizes: Codes) ->
     return np.where(tiny, constant * np.sqrt(sizes), 1 / np.sqrt(np.where(tiny, 1.0, values)))
 
 
+def beside(vectors: Floats, factors: Floats, columns: Floats) -> Floats:
+    """(n, k + c) the vectors times their factors, then the columns; in one pass, since it may be large."""
+    k = vectors.shape[1]
+    rows = np.empty((vectors.shape[0], k + columns.shape[1]))
+
+    def fill(part: slice) -> None:
+        np.multiply(vectors[part], factors, out=rows[part, :k])
+        rows[part, :k] += 0.0  # turns -0.0 into 0.0
+        rows[part, k:] = columns[part]
+
+    over_parts(fill, rows.shape[0], CHUNK)
+    return rows
+
+
 def relative_gap(values: Floats, wanted: int) -> float:
     """`1 - lambda_k / lambda_k+1` at the cut behind `wanted` values; 1 when nothing is cut off."""
     if values.size <= wanted or wanted == 0:
@@ -125,7 +142,10 @@ def orientation(vectors: Floats) -> Floats:
     >>> orientation(np.array([[0.0, 0.6], [-1.0, 0.6], [0.5, -0.6]])).tolist()
     [-1.0, 1.0]
     """
-    high, low = vectors.max(axis=0, initial=0.0), -vectors.min(axis=0, initial=0.0)
+    ends = over_parts(
+        lambda part: (vectors[part].max(axis=0), -vectors[part].min(axis=0)), vectors.shape[0], CHUNK
+    )
+    high, low = (np.max(end, axis=0, initial=0.0) for end in zip(*ends, strict=True))
     turn = np.where(high < low, -1.0, 1.0)
     largest = np.maximum(high, low)
     for k in np.flatnonzero(np.abs(high - low) <= 1e-6 * largest):
@@ -143,8 +163,11 @@ def unresolved(L: Operator, components: Codes, values: Floats, owner: Codes) -> 
 
 def residuals(L: Operator, components: Codes, values: Floats, vectors: Floats, owner: Codes) -> Floats:
     """(k,) `|Lv - lambda v|` in units of the component's mean degree (1 for the normalised Laplacian)."""
-    mean = np.bincount(components, weights=L.diagonal()) / np.bincount(components)
-    return np.asarray(residual_norms(L.matmat(vectors), vectors, values) / mean[owner])
+    mean = (np.bincount(components, weights=L.diagonal() / np.bincount(components)[components]))[owner]
+    Y = L.matmat(vectors)
+    if (mean != 1).any():  # before they are squared: weights may be as large or small as a float can be
+        Y /= mean
+    return residual_norms(Y, vectors, values / mean)
 
 
 def constant_columns(components: Codes, signs: Floats, constant: float, most: int) -> tuple[Floats, int]:

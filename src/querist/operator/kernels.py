@@ -1,14 +1,19 @@
 """The product of a sparse matrix with a block of vectors, compiled, a range of rows at a time.
 
 Every heavy computation of the project is this one loop. It is bound by memory: each non-zero brings in a
-row of the block. So it takes four neighbours in one pass over the row that it writes, and adds what its
-callers would otherwise make further passes for. A row is always summed in the same order by one thread:
-the result does not depend on how many there are.
+row of the block. So a row is summed in registers (lanes.py), with what its callers would otherwise make
+further passes for. A row is always summed in the same order by one thread: the result does not depend on how
+many there are.
 """
 
 from typing import Any
 
 from querist.compiled import compiled
+from querist.operator.lanes import LINE, columns_pass
+
+_lines_8, _lines_4, _lines_3, _lines_2, _line = (columns_pass(LINE, parts) for parts in (8, 4, 3, 2, 1))
+_half, _quarter = columns_pass(LINE // 2), columns_pass(LINE // 4)
+_three, _two, _one = (columns_pass(1, parts) for parts in (3, 2, 1))
 
 
 @compiled
@@ -32,34 +37,45 @@ def combine_rows(
     V is (n, n) CSR, C = diag(centre), X, Z and out are (n, k). `out` may be Z, never X. With `previous` 0,
     Z is not read.
     """
-    k, w = X.shape[1], scale * sign
-    for i in range(first, last):
-        row, own, a = out[i], X[i], scale * centre[i] + shift
-        if previous != 0:
-            before = Z[i]
-            for c in range(k):
-                row[c] = a * own[c] + previous * before[c]
+    w, lanes, k, K = scale * sign, LINE // X.itemsize, 0, X.shape[1]
+    while k < K:
+        left = K - k
+        if left >= 8 * lanes:
+            _lines_8(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += 8 * lanes
+        elif left >= 4 * lanes:
+            _lines_4(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += 4 * lanes
+        elif left >= 3 * lanes:
+            _lines_3(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += 3 * lanes
+        elif left >= 2 * lanes:
+            _lines_2(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += 2 * lanes
+        elif left >= lanes:
+            _line(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += lanes
+        elif left >= lanes // 2:
+            _half(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += lanes // 2
+        elif left >= lanes // 4:
+            _quarter(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += lanes // 4
+        elif left >= 3:
+            _three(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += 3
+        elif left >= 2:
+            _two(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += 2
         else:
-            for c in range(k):
-                row[c] = a * own[c]
-        p, end = indptr[i], indptr[i + 1]
-        while p + 4 <= end:
-            x0, x1, x2, x3 = X[indices[p]], X[indices[p + 1]], X[indices[p + 2]], X[indices[p + 3]]
-            v0, v1, v2, v3 = w * values[p], w * values[p + 1], w * values[p + 2], w * values[p + 3]
-            for c in range(k):
-                row[c] += (v0 * x0[c] + v1 * x1[c]) + (v2 * x2[c] + v3 * x3[c])
-            p += 4
-        while p < end:
-            x0, v0 = X[indices[p]], w * values[p]
-            for c in range(k):
-                row[c] += v0 * x0[c]
-            p += 1
+            _one(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
+            k += 1
 
 
 @compiled
-def degree_rows(indptr: Any, values: Any, degrees: Any) -> None:
-    """`degrees_i = sum_j |V_ij|`."""
-    for i in range(degrees.size):
+def degree_rows(indptr: Any, values: Any, degrees: Any, first: int, last: int) -> None:
+    """`degrees_i = sum_j |V_ij|` in rows first to last - 1."""
+    for i in range(first, last):
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             total += abs(values[p])
@@ -67,8 +83,8 @@ def degree_rows(indptr: Any, values: Any, degrees: Any) -> None:
 
 
 @compiled
-def scale_entries(indptr: Any, indices: Any, values: Any, r: Any, out: Any) -> None:
-    """`out_ij = r_i V_ij r_j` on the pattern of V, which may be another dtype."""
-    for i in range(r.size):
+def scale_entries(indptr: Any, indices: Any, values: Any, r: Any, out: Any, first: int, last: int) -> None:
+    """`out_ij = r_i V_ij r_j` on the pattern of V, which may be another dtype, in rows first to last - 1."""
+    for i in range(first, last):
         for p in range(indptr[i], indptr[i + 1]):
             out[p] = r[i] * values[p] * r[indices[p]]

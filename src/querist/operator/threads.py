@@ -11,11 +11,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from querist.errors import InputError
+
+T = TypeVar("T")
 
 SMALL = 1 << 18
 """Multiplications below which waking a thread costs more than it saves."""
@@ -70,6 +72,38 @@ def _wait(others: list[Future[None]]) -> None:
         other.result()
     if interrupt is not None:
         raise interrupt
+
+
+def over_parts(work: Callable[[slice], T], n: int, chunk: int) -> list[T]:
+    """`work(part)` for n rows in parts of `chunk`, several at once; what they gave, in order.
+
+    The parts do not depend on the threads, so sums over them do not either. `work` should spend its time
+    outside of the interpreter, and multiply matrices with BLAS working alone (`one_blas_thread`).
+
+    >>> over_parts(lambda part: part.stop - part.start, 10, 4)
+    [4, 4, 2]
+    """
+    parts = [slice(first, min(n, first + chunk)) for first in range(0, n, chunk)]
+    helpers = min(available(), len(parts)) - 1
+    if helpers < 1:
+        return [work(part) for part in parts]
+    found, waiting = dict[int, T](), list(reversed(range(len(parts))))
+
+    def take() -> None:
+        while waiting:
+            try:
+                number = waiting.pop()
+            except IndexError:  # another was quicker
+                return
+            found[number] = work(parts[number])
+
+    others = [_pool(os.getpid(), helpers).submit(take) for _ in range(helpers)]
+    try:
+        take()
+    finally:
+        waiting.clear()  # when interrupted, nobody begins another
+        _wait(others)
+    return [found[number] for number in range(len(parts))]
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

@@ -22,6 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from querist.errors import InputError
 from querist.operator.kernels import combine_rows, degree_rows, scale_entries
+from querist.operator.lanes import LINE
 from querist.operator.solve import Solution, Solver
 from querist.operator.threads import available, cuts, over_rows
 from querist.types import Sparse
@@ -35,10 +36,6 @@ class Compressed(Protocol):
     indptr: Any
     indices: Any
     data: Any
-
-
-LINE = 64
-"""Bytes of a cache line."""
 
 
 def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
@@ -93,15 +90,15 @@ class Operator:
         """
         kind = _checked_dtype(dtype)
         indptr, indices = _checked_pattern(adjacency)
-        degrees = np.empty(indptr.size - 1)
-        degree_rows(indptr, np.asarray(adjacency.data), degrees)
+        degrees = degrees_of(adjacency, indptr, threads)
         if not normalised:
             return cls(indptr, indices, _as(adjacency.data, kind), degrees.astype(kind), -1, threads or 0)
         if indices.dtype != np.int32 and degrees.size <= np.iinfo(np.int32).max:
             indices = indices.astype(np.int32)  # V is another matrix anyway; half of its bytes are these
         values = np.empty(adjacency.data.size, dtype=kind)
         r = np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0)
-        scale_entries(indptr, indices, np.asarray(adjacency.data), r, values)
+        parts = cuts(indptr, threads or available())
+        over_rows(scale_entries, (indptr, indices, np.asarray(adjacency.data), r, values), parts, values.size)
         return cls(indptr, indices, values, (degrees > 0).astype(kind), -1, threads or 0)
 
     @classmethod
@@ -208,6 +205,16 @@ class Operator:
         return self._solver(self, B, diagonal, weight, x0, tol, method)
 
 
+def degrees_of(
+    matrix: Compressed, indptr: NDArray[np.int64], threads: int | None = None
+) -> NDArray[np.float64]:
+    """(n,) the sum of the absolute entries of every row."""
+    degrees = np.empty(indptr.size - 1)
+    parts = cuts(indptr, threads or available())
+    over_rows(degree_rows, (indptr, np.asarray(matrix.data), degrees), parts, matrix.data.size)
+    return degrees
+
+
 def _checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
@@ -217,7 +224,7 @@ def _checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 def _checked_pattern(matrix: Compressed) -> tuple[NDArray[np.int64], NDArray[Any]]:
     # Row pointers grow beyond 2^31 entries; there are few of them. The indices stay where they lie.
-    return np.ascontiguousarray(matrix.indptr, dtype=np.int64), np.asarray(matrix.indices)
+    return np.ascontiguousarray(matrix.indptr, dtype=np.int64), np.ascontiguousarray(matrix.indices)
 
 
 def _as(values: Any, kind: np.dtype[Any]) -> Block:

@@ -162,6 +162,41 @@ def test_what_a_killed_process_left_is_removed(place: Path) -> None:
     assert new.exists()
 
 
+def test_what_another_process_is_writing_is_not_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    embed(make_graph(), 10)
+    size = max((place / name).stat().st_size for name in files(place))
+    monkeypatch.setattr(cache, "LIMIT", int(1.5 * size))
+    beside = place / "theirs.part"
+    beside.write_bytes(bytes(2 * size))
+    os.utime(beside, (time.time() - 60,) * 2)
+    embed(make_graph(seed=1), 10)
+    assert beside.exists()
+    assert len(files(place)) == 2  # theirs, and the newer one of ours
+
+
+KILLED = """
+import os, sys
+sys.path.insert(0, {here!r})
+from test_cache import make_graph
+from querist.embedding import cache, embed
+def half(file, **arrays):
+    file.write(b"half of it")
+    file.flush()
+    os.kill(os.getpid(), 9)
+cache.np.savez = half
+embed(make_graph(), 10)
+"""
+
+
+def test_killed_while_it_writes_it_leaves_no_entry(place: Path) -> None:
+    code = KILLED.format(here=str(Path(__file__).parent))
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    (left,) = files(place)
+    assert left.endswith(".part")
+    assert not embed(make_graph(), 10).cached
+    assert embed(make_graph(), 10).cached
+
+
 def test_the_users_cache_directory_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QUERIST_CACHE")
     assert cache.directory().name == "embeddings"

@@ -37,7 +37,9 @@ def space_of(given: solve.Problem, dtype: Any, cut: float) -> krylov.Space:
     M = given.operator(dtype)
     assert given.u is not None
     u = given.u.astype(dtype)
-    return krylov.Space(M, u, given.count, cut=cut, top=2.0, random=np.random.default_rng(0), tick=given.tick)
+    return krylov.Space(
+        M, u, given.count, cut=cut, top=2.0, reach=240.0, random=np.random.default_rng(0), tick=given.tick
+    )
 
 
 def laplacian_function(given: solve.Problem, space: krylov.Space) -> Floats:

@@ -89,6 +89,11 @@ def test_too_large_a_rank_and_other_bad_requests_are_refused() -> None:
         embed(graph, 6)
     for bad in (
         {"rank": 0},
+        {"rank": 2.5},
+        {"rank": "3"},
+        {"seed": -1},
+        {"seed": 0.5},
+        {"tol": np.inf},
         {"constant": np.nan},
         {"max_constants": 0},
         {"tol": 0.0},
@@ -115,7 +120,7 @@ def test_what_as_graph_takes_is_taken() -> None:
 # -- known spectra and hard weights ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weight", [1e-300, 1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("weight", [1e-300, 1e-12, 1.0, 1e12, 1e300])
 def test_known_spectra_at_any_scale(weight: float) -> None:
     n = 12
     star = graph_of([(0, i) for i in range(1, n)], n, [weight] * (n - 1))
@@ -132,6 +137,8 @@ def test_known_spectra_at_any_scale(weight: float) -> None:
             found = embed(graph, n, normalised=False)
             np.testing.assert_allclose(found.eigenvalues, np.array(values) * weight, rtol=1e-9)
             assert np.isfinite(found.rows).all()
+            # Measured in units of the degrees: squares of such weights would all be 0 or infinite.
+            assert 0 < found.residual < 1e-12
 
 
 def test_normalised_rows_do_not_depend_on_the_unit_of_weights() -> None:
