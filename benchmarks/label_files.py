@@ -32,7 +32,8 @@ def generate(folder: Path, nodes: int, edges: int, classes: int, labelled: float
     mates = by_class[first[c] + (random.random(edges) * (first[c + 1] - first[c])).astype(np.int64)]
     tails = np.where(random.random(edges) < 0.7, mates, random.integers(nodes, size=edges))
     arrow_csv.write_csv(pa.table({"source": heads, "target": tails}), folder / "edges.csv")
-    seeds = random.choice(nodes, max(2 * classes, round(labelled * nodes)), replace=False)
+    there = np.union1d(heads, tails)  # nodes without an edge are not in the file
+    seeds = random.choice(there, max(2 * classes, round(labelled * nodes)), replace=False)
     names = np.array([f"class {k}" for k in range(classes)])
     arrow_csv.write_csv(pa.table({"node": seeds, "label": names[own[seeds]]}), folder / "labels.csv")
     return own
@@ -60,7 +61,7 @@ def main() -> None:
         table = arrow_csv.read_csv(folder / "out.csv")
         seeds = set(arrow_csv.read_csv(folder / "labels.csv")["node"].to_pylist())
     nodes = np.asarray(table["node"])
-    guess = np.array([-1 if label is None else int(label[6:]) for label in table["label"].to_pylist()])
+    guess = np.array([int(label[6:]) if label else -1 for label in table["label"].to_pylist()])
     tested = np.array([node not in seeds for node in nodes.tolist()])
     print(
         f"{found['nodes']:,} nodes, {found['edges']:,} edges, {found['labelled']:,} labels; {found['method']}"
