@@ -263,7 +263,7 @@ def test_few_labels_are_no_certainty(nodes, most):
 
 def test_a_method_without_what_it_looks_at_is_refused():
     karate = load("karate")
-    with pytest.raises(InputError, match='"own".*no such attributes.*"auto"'):
+    with pytest.raises(InputError, match=r'"own".*no such attributes.*"auto"'):
         label(karate, {0: "a", 33: "b"}, method="own")
 
 
