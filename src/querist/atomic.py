@@ -17,7 +17,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
     It is written beside its place, flushed to the disk and moved there in one step. So a killed process, a
     full disk or an error leaves what was there before, and two processes that write the same file leave one
-    of the two. It gets the rights that any new file of the user gets.
+    of the two. It gets the rights that any new file of the user gets. An error of the disk names the file: a full
+    one does not say of which.
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -29,6 +30,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
-    except BaseException:
+    except BaseException as problem:
         beside.unlink(missing_ok=True)
+        if isinstance(problem, OSError) and problem.filename in (None, str(beside)):
+            problem.filename = str(target)
         raise

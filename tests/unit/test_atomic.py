@@ -1,5 +1,6 @@
 """A file is there whole or not at all."""
 
+import errno
 import os
 import stat
 
@@ -33,6 +34,21 @@ def test_a_broken_block_leaves_what_was_there(tmp_path, problem):
         half()
     assert place.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["rows"]
+
+
+@pytest.mark.parametrize("other", [None, "another file"])
+def test_an_error_of_the_disk_names_the_file(tmp_path, other):
+    place = tmp_path / "rows"
+
+    def half():
+        with replacing(place) as file:
+            file.write(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), other)
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        half()
+    assert caught.value.filename == (other or str(place))
+    assert os.listdir(tmp_path) == []
 
 
 def test_the_file_has_the_rights_of_any_new_file(tmp_path):

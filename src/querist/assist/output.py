@@ -6,8 +6,8 @@ them, or `|` where a name holds a `;`. A node that no label reaches has no label
 
 import gzip
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -97,23 +97,13 @@ def mark_between(names: Any) -> str:
     )
 
 
-@contextmanager
-def written(place: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its place when it is whole; what the disk refuses is said with the file's name."""
-    try:
-        with replacing(place) as file:
-            yield file
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror or str(error), str(place)) from error
-
-
 def save(table: Any, place: Path) -> None:
     """Write a table in the format that the path names."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     name = place.name.lower()
-    with written(place) as file:
+    with replacing(place) as file:
         if name.endswith(".parquet"):
             pq.write_table(table, file)
             return

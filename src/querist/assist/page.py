@@ -10,8 +10,9 @@ import numpy as np
 from querist.assist.charts import balance, colour_class, colours, histogram, reliability, worded
 from querist.assist.drawing import draw
 from querist.assist.influence import Influences, Progress
-from querist.assist.output import check_folder, written
+from querist.assist.output import check_folder
 from querist.assist.suggest import worth_labelling
+from querist.atomic import replacing
 from querist.errors import InputError
 from querist.graph.entries import some
 from querist.report import Figure, Html, code, columns, headline, page, prose, section, table
@@ -41,7 +42,7 @@ def write_report(
 ) -> Path:
     """Write the page, all or nothing; `notes` say what was read, `command` how to do it again."""
     text = report(labelling, found, notes, command, progress)
-    with written(path) as file:
+    with replacing(path) as file:
         file.write(text.encode())
     return path
 

@@ -223,12 +223,8 @@ def _write_figures(shown: Shown, folder: Path, name: str) -> None:
 def put(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with replacing(path) as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-    except OSError as problem:
-        problem.filename = problem.filename or str(path)  # a full disk does not say of which file
-        raise
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def put_json(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
