@@ -17,8 +17,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
     It is written beside its place, flushed to the disk and moved there in one step. So a killed process, a
     full disk or an error leaves what was there before, and two processes that write the same file leave one
-    of the two. It gets the rights that any new file of the user gets. An error of the disk names the file: a full
-    one does not say of which.
+    of the two. It gets the rights that any new file of the user gets. An error of the disk names the file,
+    which a full disk alone does not.
     """
     target = Path(path)
     if not target.parent.is_dir():
