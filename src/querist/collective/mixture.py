@@ -25,8 +25,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from querist.collective.sweeps import blocks_of, each_block
+from querist.collective.sweeps import blocks_of
 from querist.compiled import compiled
+from querist.operator.threads import each
 from querist.types import Floats, Sparse
 
 Zero: TypeAlias = Literal["post", "skip"]
@@ -139,17 +140,17 @@ class Counts:
             where = (X.indptr, X.indices, X.data, *self.cuts[block])
             return em_pass(*where, Y, F, floor, zero == "post", loglik, scratch, Z, parts[block])
 
-        total = sum(each_block(work, len(self.cuts)))
+        total = sum(each(work, range(len(self.cuts))))
         return Z, sum(parts[1:], parts[0]), total
 
     def loglik(self, Y: Floats, F: Floats) -> float:
         """The log-likelihood of the counts (eq. 2)."""
 
-        def work(block: int) -> float:
-            where = (self.X.indptr, self.X.indices, self.X.data, *self.cuts[block])
+        def work(rows: tuple[int, int]) -> float:
+            where = (self.X.indptr, self.X.indices, self.X.data, *rows)
             return loglik_pass(*where, Y, F, self.floor(Y.dtype))
 
-        return float(sum(each_block(work, len(self.cuts))))
+        return float(sum(each(work, self.cuts)))
 
 
 def initial_words(counts: Counts, indicator: Floats, smooth: float) -> Floats:

@@ -181,7 +181,8 @@ class Smoother:
         f = self.F.sum(axis=1)
         inward = (self.lam_labels * (np.diag(f) - self.F)).astype(self.dtype)
         most = 0.0 if self._shared else self.lam_labels * float(f.max())
-        diagonal, goal = rho + self.lam * np.asarray(sweeper.degrees, dtype=np.float64), tol * lengths(B)
+        degrees = np.asarray(self._operators[0].centre, dtype=np.float64)
+        diagonal, goal = rho + self.lam * degrees, tol * lengths(B)
         centre, step = diagonal.astype(self.dtype), (1 / (diagonal + most)).astype(self.dtype)
         spare: list[Floats] = []
         worst: list[float] = []
@@ -206,11 +207,12 @@ class Smoother:
     @cached_property
     def _sweeper(self) -> Sweeper:
         one = self._operators[0]
-        return Sweeper(one.indptr, one.indices, one.values, one.centre)
+        return Sweeper(one.indptr, one.indices, one.values)
 
     def divergence(self, Y: Floats, logs: Floats) -> float:
         """`tr Y'L logs` over the whole network."""
-        if self._free is None:
-            return self._sweeper.divergence(Y, logs)
-        whole = Operator.laplacian(self.S, dtype=self.dtype)
-        return Sweeper(whole.indptr, whole.indices, whole.values, whole.centre).divergence(Y, logs)
+        return float(np.einsum("ij,ij->", Y, self._laplacian.matmat(logs), dtype=np.float64))
+
+    @cached_property
+    def _laplacian(self) -> Operator:
+        return self._operators[0] if self._free is None else Operator.laplacian(self.S, dtype=self.dtype)

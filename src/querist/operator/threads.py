@@ -6,7 +6,7 @@ many, otherwise as many as the process may use.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import cache
@@ -17,6 +17,7 @@ import numpy as np
 
 from querist.errors import InputError
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 SMALL = 1 << 18
@@ -83,11 +84,15 @@ def over_parts(work: Callable[[slice], T], n: int, chunk: int) -> list[T]:
     >>> over_parts(lambda part: part.stop - part.start, 10, 4)
     [4, 4, 2]
     """
-    parts = [slice(first, min(n, first + chunk)) for first in range(0, n, chunk)]
-    helpers = min(available(), len(parts)) - 1
+    return each(work, [slice(first, min(n, first + chunk)) for first in range(0, n, chunk)])
+
+
+def each(work: Callable[[A], T], items: Sequence[A]) -> list[T]:
+    """`work(item)` for every item, several at once; what they gave, in order."""
+    helpers = min(available(), len(items)) - 1
     if helpers < 1:
-        return [work(part) for part in parts]
-    found, waiting = dict[int, T](), list(reversed(range(len(parts))))
+        return [work(item) for item in items]
+    found, waiting = dict[int, T](), list(reversed(range(len(items))))
 
     def take() -> None:
         while waiting:
@@ -95,7 +100,7 @@ def over_parts(work: Callable[[slice], T], n: int, chunk: int) -> list[T]:
                 number = waiting.pop()
             except IndexError:  # another was quicker
                 return
-            found[number] = work(parts[number])
+            found[number] = work(items[number])
 
     others = [_pool(os.getpid(), helpers).submit(take) for _ in range(helpers)]
     try:
@@ -103,7 +108,7 @@ def over_parts(work: Callable[[slice], T], n: int, chunk: int) -> list[T]:
     finally:
         waiting.clear()  # when interrupted, nobody begins another
         _wait(others)
-    return [found[number] for number in range(len(parts))]
+    return [found[number] for number in range(len(items))]
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
