@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
 
 from querist.assist.combine import Link
 from querist.assist.rows import Rows, View, features, smoothed_rows
@@ -45,6 +48,15 @@ class Ground:
     def walks(self) -> Operator:
         """`I - D^-1/2 S D^-1/2`, weights taken by their size."""
         return Operator.laplacian(abs(self.graph.adjacency), normalised=True)
+
+    @cached_property
+    def counted(self) -> Graph:
+        """Attributes as counts for a generative model: damped where whole, 0/1 where they are fractions."""
+        assert self.graph.attributes is not None
+        X = sp.csr_array(self.graph.attributes, copy=True)
+        whole = bool((X.data == np.round(X.data)).all())
+        X.data = np.log1p(X.data) if whole else (X.data > 0).astype(np.float64)
+        return replace(self.graph, attributes=X)
 
     def look(self, views: Sequence[View]) -> None:
         """Compute several views side by side, where their blocks are small enough to share the memory."""

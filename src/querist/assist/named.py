@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from querist.assist import combine
 from querist.assist.combine import Link
@@ -52,7 +51,7 @@ class Walk:
 
     def fit(self, ground: Ground, seeds: Codes, Y: Floats, link: Link) -> Table:
         """Logits of the walks' shares; nodes that no walk visits lean to no class but the larger ones."""
-        degrees = np.asarray(abs(ground.graph.adjacency).sum(axis=1)).ravel()
+        degrees = ground.graph.degrees
         root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
         start = np.zeros((ground.graph.n_nodes, Y.shape[1]))
         start[seeds] = root[seeds] * Y / max(1.0, float(Y.sum()))
@@ -87,16 +86,16 @@ class Named:
         return ground.has_counts if self.counts else True
 
     def cost(self, ground: Ground, classes: int) -> tuple[float, float]:
-        """A pass over counts and edges an iteration."""
+        """A pass over the counts and up to thirty over the edges an iteration."""
         graph = ground.graph
         words = graph.attributes.nnz if self.counts and graph.attributes is not None else 0
-        return 0.0, self.passes * len(self.settings) * classes * (4.0 * words + 10.0 * graph.adjacency.nnz)
+        return 0.0, self.passes * len(self.settings) * classes * (4.0 * words + 30.0 * graph.adjacency.nnz)
 
     def fit(self, ground: Ground, seeds: Codes, Y: Floats, link: Link) -> Table:
         """The mean logits of the settings."""
         from querist.collective.catalogue import CLASSIFIERS
 
-        graph = _counted(ground) if self.counts else ground.graph
+        graph = ground.counted if self.counts else ground.graph
         kind = CLASSIFIERS["mrgm" if self.name == "gmnr" and link == "sigmoid" else self.name]
         indicator = np.zeros((graph.n_nodes, Y.shape[1]))
         indicator[seeds] = Y
@@ -121,17 +120,3 @@ def _answers(classifier: Any, graph: Graph, known: Known) -> Floats:
         labels = known.indicator
         return np.asarray(classifier.fit(graph, labels).probabilities_)
     return np.asarray(classifier.infer(problem).P, dtype=np.float64)
-
-
-def _counted(ground: Ground) -> Graph:
-    """Attributes as counts for a generative model: damped where they count, 0/1 where they are fractions."""
-    from dataclasses import replace
-
-    cached: dict[str, Any] = ground.__dict__.setdefault("_counts", {})
-    if "graph" not in cached:
-        assert ground.graph.attributes is not None
-        X = sp.csr_array(ground.graph.attributes, copy=True)
-        whole = bool((X.data == np.round(X.data)).all())
-        X.data = np.log1p(X.data) if whole else (X.data > 0).astype(np.float64)
-        cached["graph"] = replace(ground.graph, attributes=X)
-    return cached["graph"]  # type: ignore[no-any-return]

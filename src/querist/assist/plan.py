@@ -38,7 +38,7 @@ def plan(
     while len(ranks) > 1 and sum(_once(CANDIDATES[n], ground, K) for n in ("links", "smoothed")) > budget / 2:
         ranks.pop()
         ground.rank = max(ranks)
-    if any(CANDIDATES[n].cost(ground, K)[1] * folds > budget / 4 for n in ("walks",)):
+    if CANDIDATES["walks"].cost(ground, K)[1] * folds > budget / 4:
         folds = min(folds, 3)
     taken: dict[str, Candidate] = {}
     skipped: list[str] = []
