@@ -37,17 +37,7 @@ def colours() -> Html:
     light, dark = (" ".join(f"--class-{k}: {pair[i]};" for k, pair in enumerate(PALETTE)) for i in range(2))
     fills = "".join(f".c{k} {{ fill: var(--class-{k}); }} " for k in range(len(PALETTE)))
     night = f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
-    words = "".join(
-        f".w{k} td:nth-child({k}), .w{k} th:nth-child({k}) {{ text-align: left; white-space: normal; "
-        "padding-left: .8rem; min-width: 7rem; } "
-        for k in range(2, 6)
-    )
-    return Html(f"<style>:root {{ {light} }} {night} {fills}{words}{_RULES}</style>")
-
-
-def worded(table: Html, *columns: int) -> Html:
-    """A table in which these columns, from 1, hold words: they stand to the left and may be broken."""
-    return Html(f'<div class="{" ".join(f"w{k}" for k in columns)}">{table}</div>')
+    return Html(f"<style>:root {{ {light} }} {night} {fills}{_RULES}</style>")
 
 
 def colour_class(rank: int) -> str:

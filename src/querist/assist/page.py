@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.assist.charts import balance, colour_class, colours, histogram, reliability, worded
+from querist.assist.charts import balance, colour_class, colours, histogram, reliability
 from querist.assist.drawing import draw
 from querist.assist.influence import Influences, Progress
 from querist.assist.output import check_folder
@@ -234,7 +234,7 @@ def _next(labelling: Any, found: Influences | None) -> Html:
         "above being answered already."
     )
     how = [] if found is None else [prose(f"Who weighed most: {found.how}.")]
-    shown = worded(table(head, rows, "Nodes that were not labelled."), 2, 4, 5)
+    shown = table(head, rows, "Nodes that were not labelled.", words=(1, 3, 4))
     return section("Worth labelling next", order, *how, shown)
 
 
@@ -254,7 +254,7 @@ def _chosen(labelling: Any) -> Html:
     return section(
         "How it was chosen",
         _listed(choice.why),
-        worded(table(head, rows, "Each was tried on held-out labels."), 2),
+        table(head, rows, "Each was tried on held-out labels.", words=(1,)),
     )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from querist.lab.item import Cell, Entry, Table
 from querist.report import Html
 from querist.report import table as html_table
-from querist.report.page import safe
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -112,14 +111,8 @@ def html(table: Table) -> Html:
         ]
         for r, c in zip(table.rows, cells(table), strict=True)
     ]
-    words = text_columns(table)[1:]
-    head, *body = ([_left(t) if i in words else t for i, t in enumerate(r)] for r in (table.columns, *rows))
-    return html_table(head, body, f"{table.title}. {table.note}".strip())
-
-
-def _left(text: str) -> Html:
-    """Words stand to the left in their column; the first column does anyway."""
-    return Html(f'<div style="text-align: left">{safe(text)}</div>')
+    caption = f"{table.title}. {table.note}".strip()
+    return html_table(table.columns, rows, caption, words=text_columns(table)[1:])
 
 
 def tex(text: str) -> str:

@@ -4,7 +4,7 @@ Small functions, each giving a piece of the page. Text is escaped where it
 enters; only what is already `Html` passes as it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -107,11 +107,19 @@ def headline(numbers: Iterable[tuple[str, str, str]]) -> Html:
     return Html("\n".join(['<dl class="headline">', *cards, "</dl>"]))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> Html:
-    """A table whose first column names the row; the others hold numbers."""
-    columns = "".join(f'<th scope="col">{safe(name)}</th>' for name in head)
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], caption: str, words: Collection[int] = ()
+) -> Html:
+    """A table whose first column names the row; the others hold numbers, or words where `words` has them."""
+
+    def cell(kind: str, column: int, text: str) -> str:
+        mark = ' class="words"' if column in words else ""
+        return f"<{kind}{mark}>{safe(text)}</{kind[:2]}>"
+
+    columns = "".join(cell('th scope="col"', i, name) for i, name in enumerate(head))
     lines = [
-        f'<tr><th scope="row">{safe(first)}</th>{"".join(f"<td>{safe(cell)}</td>" for cell in cells)}</tr>'
+        f'<tr><th scope="row">{safe(first)}</th>'
+        f"{''.join(cell('td', i, text) for i, text in enumerate(cells, 1))}</tr>"
         for first, *cells in rows
     ]
     top = f"<caption>{safe(caption)}</caption>\n<thead><tr>{columns}</tr></thead>"
