@@ -138,6 +138,7 @@ class Asking:
         came = arrival(self.graph, join(self.graph, edges, nodes))
         if came:
             self.forget()
+            self._labellings.clear()
             self.state.apply(self._write(KIND, **came.body()))
         return self
 
@@ -321,7 +322,7 @@ class Asking:
         given = {**self.state.known, **answers}
         if not given:
             raise InputError("there is no answer yet to label the graph from; answer a question first")
-        key = (self.graph.n_nodes, self.graph.n_edges, self.method, tuple(given.items()))
+        key = (self.method, tuple(given.items()))
         if key not in self._labellings:
             found = label(
                 self.graph,

@@ -406,6 +406,16 @@ def test_what_arrives_again_is_not_added_again(tmp_path):
     again.close()
 
 
+def test_a_labelling_is_made_anew_when_the_graph_grows():
+    graph, labels = planted()
+    asking = ask(graph, labels, 9)
+    before = asking.labelling
+    assert asking.labelling is before
+    asking.extend([("n0", "n59", 7.5)])
+    assert asking.labelling.graph is asking.graph
+    assert asking.labelling is not before
+
+
 def test_new_nodes_can_be_asked_about():
     graph, labels = planted(12)
     asking = ask(graph, None, 50, classes=sorted(set(labels.values())))
