@@ -22,12 +22,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.embedding.ritz import gram, rotated
+from querist.embedding.ritz import thin_qr
 from querist.embedding.spectral import orientation
 from querist.embedding.value import Embedding
 from querist.errors import InputError, UnknownNameError
 from querist.graph.graph import Graph
 from querist.operator import Operator
+from querist.operator.threads import one_blas_thread
 from querist.types import Codes, Floats, Sparse
 
 TOL = 1e-2
@@ -64,9 +65,10 @@ def diffusion(
     X = weighted(graph.attributes, weighting)
     columns = min(rank, *X.shape)
     forward, backward = smoothed_products(smoothing(graph), X, steps, damping)
-    found = singular_triples(
-        forward, backward, X.shape, columns, tol=tol, sweeps=sweeps, seed=seed, progress=progress
-    )
+    with one_blas_thread():  # the threads are ours
+        found = singular_triples(
+            forward, backward, X.shape, columns, tol=tol, sweeps=sweeps, seed=seed, progress=progress
+        )
     worst = float(found.residuals[:columns].max(initial=0.0))
     loose = f"attribute residuals reach {worst:.1e}, above tol {tol:.0e}; raise tol or the rank"
     left = found.left[:, :columns]
@@ -177,33 +179,6 @@ def singular_triples(
         progress(sweep / (sweeps + 1), "diffusing attributes")
         if gaps[:count].max(initial=0.0) <= tol or sweep >= sweeps:
             return Triples(left, values, gaps, sweep)
-
-
-def thin_qr(block: Floats, passes: int = 3) -> tuple[Floats, Floats]:
-    """(n, k) orthonormal Q and (k, k) upper triangular R with `QR` the block, by Cholesky of Gram matrices.
-
-    One factorisation leaves an error of the block's condition, a second removes it (CholeskyQR2; Yamamoto et
-    al., ETNA 44, 2015). Gram matrices are summed in float64 on all threads, without the interpreter's lock. A
-    block that is singular, or nearly, is left to Householder's reflections, which hold it.
-
-    >>> Q, R = thin_qr(np.array([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]]))
-    >>> (Q @ R).round(12).tolist(), abs((Q.T @ Q).round(12)).tolist()
-    ([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]])
-    """
-    Q, R = block, np.eye(block.shape[1])
-    good = 10 * np.sqrt(block.shape[1]) * float(np.finfo(block.dtype).eps)
-    for _ in range(passes):
-        G = gram(Q, Q)
-        try:
-            lower = np.linalg.cholesky(G)
-        except np.linalg.LinAlgError:
-            break
-        Q, R = rotated(Q, np.linalg.inv(lower).T, None, np.zeros(0)), lower.T @ R
-        # The error that this pass met; it leaves about its square, or rounding.
-        if np.abs(G - np.eye(len(G))).max() < np.sqrt(good):
-            return Q, R.astype(block.dtype)
-    found = np.linalg.qr(block)
-    return found[0], found[1]
 
 
 def _gap(values: Floats, count: int) -> float:
