@@ -50,26 +50,13 @@ def read_seeds(
     least : classes that there must be
     strangers : whether labels of nodes that the graph has not are left out; otherwise they are refused
     """
-    file = Path(path).expanduser()
+    source = Path(path).expanduser()
     known = {str(node) for node in graph.row_of}
-    table = read_table(
-        file,
-        lambda columns: _columns(columns, label, file.name),
+    file = read_table(
+        source,
+        lambda columns: _columns(columns, label, source.name),
         lambda table, names: label is None and names[0].lower() not in NODE and names[0] in known,
     )
-    return seeds_of(table, graph, multi_label=multi_label, label=label, least=least, strangers=strangers)
-
-
-def seeds_of(
-    file: TableFile,
-    graph: Graph,
-    *,
-    multi_label: bool = False,
-    label: str | None = None,
-    least: int = 2,
-    strangers: bool = False,
-) -> Seeds:
-    """The labels in a table."""
     node, value = _columns(file.table.column_names, label, file.place.name)
     ids = _known_ids(file.table[node].to_pylist(), graph, file.place, strangers)
     labels: dict[Hashable, Any] = {}
