@@ -8,9 +8,9 @@
    the labels clearly prefer one.
 4. *Match* the mean probability of each class to its share of the labels, unless every class has equally many:
    then the labels were chosen class by class and their shares say nothing.
-5. *Refine.* One step of self-training: a linear discriminant on the main rows, from all nodes divided among
-   the classes as step 4 says; its logits are averaged over three ranks and multiplied in.
-6. *Calibrate.* Steps 3 to 5 are repeated with each fold held out (weights as chosen in step 3), and a
+5. *Refine.* One step of self-training (`querist.assist.refine`): generative models of the main rows, and of
+   the counts, learned from all nodes as step 4 divides them among the classes, are multiplied in.
+6. *Calibrate.* Steps 3 to 5 are repeated with each fold held out (weights as chosen from all folds), and a
    temperature is fitted to the held-out answers, which also give the accuracy to expect.
 
 The constants were fixed on other data than the reported ones (docs/assist.md).
@@ -27,12 +27,12 @@ from querist.assist import combine
 from querist.assist.calibrate import Estimate, estimated, presumed
 from querist.assist.choice import Choice, Score, told
 from querist.assist.combine import Link, Scale
-from querist.assist.folds import stratified
 from querist.assist.ground import Candidate, Fitted, Ground
-from querist.assist.heads import accuracy, discriminant, judgeable
+from querist.assist.heads import accuracy
 from querist.assist.plan import plan
-from querist.assist.rows import View
+from querist.assist.refine import refined, refiners
 from querist.assist.smoothed import Smoothed
+from querist.assist.task import Task, posed
 from querist.collective.problem import Problem
 from querist.types import Bools, Codes, Floats
 
@@ -44,12 +44,6 @@ ETA = 0.03
 VOICE = {"counts": 4.0}
 """Weights before any label is held out: the one generative model counts as much as the kindred views of the
 attributes together. Everyone else has 1."""
-
-REFINING = (25, 50, 100)
-"""Ranks of the discriminants in step 5."""
-
-SAMPLE = 4000
-"""Unlabelled nodes that stand for all while a fold is held out."""
 
 
 @dataclass(frozen=True)
@@ -84,29 +78,6 @@ class Model:
         return None
 
 
-@dataclass(frozen=True)
-class Task:
-    """The labels of a problem, and how they are cut.
-
-    `seeds` (m,) labelled rows, `Y` (m, K), `folds` (m,), `judged` (m,) whether a label can be held out;
-    `sample` rows that include the labelled ones, which stand in it at `places` (m,).
-    """
-
-    ground: Ground
-    seeds: Codes
-    Y: Floats
-    link: Link
-    folds: Codes
-    judged: Bools
-    sample: Codes
-    places: Codes
-
-    @property
-    def count(self) -> int:
-        """Folds."""
-        return int(self.folds.max(initial=-1)) + 1 if self.judged.any() else 0
-
-
 def choose(
     problem: Problem,
     *,
@@ -130,19 +101,22 @@ def choose(
     show(0.9, "combining")
     scales = {name: _voice(task, parts[name], tables[name]) for name in names}
     held = {name: [scales[name].of(table) for table in tables[name]] for name in names}
-    scores = _scored(task, names, {name: _held_out(task, held[name]) for name in names})
+    scores = _scored(task, names, {name: task.held_out(held[name]) for name in names})
     auto = method == "auto"
-    recipe = Recipe(
-        ground,
+    blend = Blend(
         link,
         {score.name: score.weight for score in scores},
         match=_shares_mean_something(Y) and any(isinstance(way, Smoothed) for way in names.values()),
-        main=_main(names) if auto and link == "softmax" else None,
     )
     opinions = {name: scales[name].of(parts[name].logits(slice(None))) for name in names}
-    L = recipe.combined(opinions, slice(None), seeds, Y)
+    L = blend.of(opinions, Y)
+    blended = [
+        blend.of({name: held[name][fold] for name in names}, Y[task.kept(fold)]) for fold in range(task.count)
+    ]
+    ways = refiners(ground, names) if auto and link == "softmax" else []
+    L, blended = refined(task, ways, L, blended)
     free = np.setdiff1d(task.sample, seeds)
-    scale, estimate = _calibrated(task, recipe, held, L[free if free.size else task.sample])
+    scale, estimate = _calibrated(task, blended, L[free if free.size else task.sample])
     P = combine.probabilities(scale.of(L), link)
     choice = told(
         names,
@@ -151,25 +125,11 @@ def choose(
         asked=not auto,
         folds=task.count,
         labels=len(seeds),
-        matched=recipe.match,
-        refined=recipe.main is not None,
+        matched=blend.match,
+        refined=bool(ways),
     )
     show(1.0, "labelled")
-    return Outcome(P, reached(problem), choice, estimate, Model(seeds, parts, recipe.shares), opinions)
-
-
-def posed(ground: Ground, seeds: Codes, Y: Floats, link: Link, folds: int, seed: int) -> Task:
-    """The labels cut into folds, and the nodes that stand for all while one is held out."""
-    n = ground.graph.n_nodes
-    others = np.random.default_rng(seed).choice(n, size=min(n, SAMPLE), replace=False)
-    sample = np.union1d(seeds, others)
-    cut = stratified(Y.argmax(axis=1), folds, seed)
-    return Task(ground, seeds, Y, link, cut, judgeable(Y), sample, np.searchsorted(sample, seeds))
-
-
-def _main(names: Mapping[str, Candidate]) -> View | None:
-    """The rows that self-training works on: the first there are."""
-    return next((way.view for way in names.values() if isinstance(way, Smoothed)), None)
+    return Outcome(P, reached(problem), choice, estimate, Model(seeds, parts, blend.shares), opinions)
 
 
 # -- 2. and 3. consult and weigh -------------------------------------------------------------------
@@ -195,7 +155,7 @@ def consult(
         tables[name] = []
         for fold in range(task.count):
             show(0.85 * begun / total, text)
-            kept = task.folds != fold
+            kept = task.kept(fold)
             fitted = candidate.fit(task.ground, task.seeds[kept], task.Y[kept], task.link)
             tables[name].append(fitted.logits(task.sample))
             begun += fit
@@ -207,18 +167,9 @@ def _within(show: Progress, text: str, start: float, span: float, fraction: floa
     show(start + span * fraction, text)
 
 
-def _held_out(task: Task, tables: Sequence[Floats]) -> Floats:
-    """(m, K) from each fold's table the rows of the labels that it did not see."""
-    found = np.zeros(task.Y.shape)
-    for fold, table in enumerate(tables):
-        out = task.folds == fold
-        found[out] = table[task.places[out]]
-    return found
-
-
 def _voice(task: Task, part: Fitted, tables: Sequence[Floats]) -> Scale:
     """How loud an opinion is: by its answers to held-out labels; by its spread where none can be held out."""
-    L = _held_out(task, tables) if task.count else part.logits(task.seeds)
+    L = task.held_out(tables) if task.count else part.logits(task.seeds)
     return combine.voiced(L, task.Y, task.link, task.judged)
 
 
@@ -240,47 +191,25 @@ def _scored(task: Task, names: Mapping[str, Candidate], held: Mapping[str, Float
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Blend:
     """How opinions become one: fixed by the labels as a whole, applied to all nodes and to each fold."""
 
-    ground: Ground
     link: Link
     shares: Mapping[str, float]
     match: bool
-    main: View | None
 
-    def combined(self, opinions: Mapping[str, Floats], nodes: Any, own: Codes, Y: Floats) -> Floats:
-        """Logits of these nodes, of which the rows `own` are labelled `Y`."""
-        names = list(opinions)
-        L = combine.pooled(
-            [opinions[name] for name in names], np.array([self.shares[name] for name in names])
-        )
-        if self.match:
-            L = L + combine.matched(L, _class_shares(Y, self.link), self.link)
-        if self.main is None:
-            return L
-        P = combine.probabilities(L, self.link)
-        P[own] = Y
-        rows = self.ground.rows(self.main)
-        ranks = sorted({min(rank, rows.values.size) for rank in REFINING})
-        part = type(rows)(rows.left[nodes], rows.values)
-        told = [combine.log_probabilities(discriminant(part.take(rank, 0.5), P), "softmax") for rank in ranks]
-        return np.asarray(combine.log_probabilities(L, self.link) + sum(told) / len(told))
+    def of(self, opinions: Mapping[str, Floats], Y: Floats) -> Floats:
+        """Logits, the shares of the classes matched to those of the labels `Y`."""
+        L = combine.pooled(list(opinions.values()), np.array([self.shares[name] for name in opinions]))
+        return L + combine.matched(L, _class_shares(Y, self.link), self.link) if self.match else L
 
 
-def _calibrated(
-    task: Task, recipe: Recipe, opinions: Mapping[str, Sequence[Floats]], final: Floats
-) -> tuple[Scale, Estimate]:
-    """The temperature and the estimate from the recipe with each fold held out.
+def _calibrated(task: Task, tables: Sequence[Floats], final: Floats) -> tuple[Scale, Estimate]:
+    """The temperature and the estimate from the tables of each fold held out.
 
     `final` are the logits of some unlabelled nodes, which shall not sound surer than the estimate allows.
     """
-    tables = []
-    for fold in range(task.count):
-        kept = task.folds != fold
-        told = {name: opinions[name][fold] for name in opinions}
-        tables.append(recipe.combined(told, task.sample, task.places[kept], task.Y[kept]))
-    held, judged = _held_out(task, tables), task.judged
+    held, judged = task.held_out(tables), task.judged
     best = held[judged].argmax(axis=1)
     rows = np.arange(len(best))
     correct = task.Y[judged][rows, best] > 0

@@ -49,6 +49,16 @@ class Ground:
         """`I - D^-1/2 S D^-1/2`, weights taken by their size."""
         return Operator.laplacian(abs(self.graph.adjacency), normalised=True)
 
+    def neighbours(self, B: Floats, *, mean: bool = True) -> Floats:
+        """(n, k) `D^-1 S B`: the mean of B over a node's neighbours, 0 where it has none; without `mean`
+        `S D^-1 B`, in which every node divides what it has among its neighbours."""
+        degrees = self.graph.degrees[:, None]
+        root = np.sqrt(degrees)
+        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=degrees > 0)
+        before, after = (root, inverse) if mean else (inverse, root)
+        scaled = before * B
+        return np.asarray(after * (scaled - self.walks.matmat(scaled)))
+
     @cached_property
     def counted(self) -> Graph:
         """Attributes as counts for a generative model: damped where whole, 0/1 where they are fractions."""
