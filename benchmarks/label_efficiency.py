@@ -12,6 +12,8 @@ Parts are run one by one, possibly on several machines, and merged:
     python benchmarks/label_efficiency.py --parts prepare ours classic --out DIR [--sets cora genes]
     python benchmarks/label_efficiency_networks.py --prepared DIR/prepared --out DIR
     python benchmarks/label_efficiency.py --merge --out DIR
+
+Other draws than the reported ones, into another folder: `--seed 1000 --trials 20`.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -45,15 +47,22 @@ SETS = (
     "blogcatalog_attr",
     "debian_sections",
 )
-SHARES, TRIALS, SEED = (0.01, 0.02, 0.05), 5, 0
+SHARES = (0.01, 0.02, 0.05)
 
 
-def splits(graph: Any) -> dict[str, tuple[Any, Any]]:
+class Draws(NamedTuple):
+    """Which draws of labels: those reported, unless other ones are asked for."""
+
+    trials: int = 5
+    seed: int = 0
+
+
+def splits(graph: Any, draws: Draws) -> dict[str, tuple[Any, Any]]:
     """For each split its seeds, and the fold of each."""
     found = {}
     for share in SHARES:
-        for trial in range(TRIALS):
-            seeds = np.flatnonzero(draw(one_hot(graph.codes, graph.n_classes), share, SEED, trial))
+        for trial in range(draws.trials):
+            seeds = np.flatnonzero(draw(one_hot(graph.codes, graph.n_classes), share, draws.seed, trial))
             found[f"{share}_{trial}"] = seeds, stratified(graph.codes[seeds], 5, seed=trial)
     return found
 
@@ -61,11 +70,11 @@ def splits(graph: Any) -> dict[str, tuple[Any, Any]]:
 # -- parts -----------------------------------------------------------------------------------
 
 
-def prepare(graph: Any, out: Path) -> None:
+def prepare(graph: Any, out: Path, draws: Draws) -> None:
     """Adjacency, attributes, codes, seeds and folds as plain arrays, for machines without Querist."""
     folder = out / "prepared"
     folder.mkdir(parents=True, exist_ok=True)
-    S, X, cut = graph.adjacency, graph.attributes, splits(graph)
+    S, X, cut = graph.adjacency, graph.attributes, splits(graph, draws)
     arrays = {f"seeds_{name}": seeds.astype(np.int32) for name, (seeds, _) in cut.items()}
     arrays |= {f"folds_{name}": folds.astype(np.int8) for name, (_, folds) in cut.items()}
     np.savez_compressed(
@@ -83,7 +92,7 @@ def prepare(graph: Any, out: Path) -> None:
     )
 
 
-def ours(graph: Any, out: Path, share: float, ground: Any) -> dict[str, dict[str, float]]:
+def ours(graph: Any, draws: Draws, share: float, ground: Any) -> dict[str, dict[str, float]]:
     """`auto`, each of its candidates alone (its classes' shares matched, or not), two classifiers."""
     from querist.assist.choose import choose
     from querist.assist.combine import matched
@@ -91,7 +100,7 @@ def ours(graph: Any, out: Path, share: float, ground: Any) -> dict[str, dict[str
     from querist.collective.problem import pose
 
     found: dict[str, dict[str, float]] = {}
-    for name, (seeds, _) in splits(graph).items():
+    for name, (seeds, _) in splits(graph, draws).items():
         if not name.startswith(f"{share}_"):
             continue
         given = np.full(graph.n_nodes, -1)
@@ -182,10 +191,10 @@ CLASSIC: dict[str, dict[str, Callable[..., Any]]] = {
 do not converge on graphs of several components, where gradient descent does."""
 
 
-def classic(graph: Any, out: Path, share: float, ground: Any) -> dict[str, dict[str, float]]:
+def classic(graph: Any, draws: Draws, share: float, ground: Any) -> dict[str, dict[str, float]]:
     """Each graph method with its default, and with the setting of the best cross-validated accuracy."""
     found: dict[str, dict[str, float]] = {}
-    for name, (seeds, folds) in splits(graph).items():
+    for name, (seeds, folds) in splits(graph, draws).items():
         if not name.startswith(f"{share}_"):
             continue
         for peer, settings in CLASSIC.items():
@@ -243,11 +252,11 @@ def singles_of(own: dict[str, dict[str, float]], share: float) -> dict[str, floa
     return {method: value for method, value in told.items() if np.isfinite(value)}
 
 
-def show(out: Path) -> None:
+def show(out: Path, trials: int) -> None:
     """Every number as Markdown, then the goals."""
     found = gathered(out)
     for share in SHARES:
-        print(f"\n**{share:.0%} of every class**, mean accuracy of {TRIALS} draws\n")
+        print(f"\n**{share:.0%} of every class**, mean accuracy of {trials} draws\n")
         print(f"| set | auto | {' | '.join(PEERS)} | best single of ours |")
         print("|---|" + "---:|" * (1 + len(PEERS)) + "---|")
         rows, apart = [], []
@@ -304,15 +313,18 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", choices=("prepare", "ours", "classic"), default=[])
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--shares", type=float, nargs="*", default=list(SHARES))
+    parser.add_argument("--trials", type=int, default=Draws().trials)
+    parser.add_argument("--seed", type=int, default=Draws().seed, help="of the draws; another gives others")
     parser.add_argument("--merge", action="store_true")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    draws = Draws(options.trials, options.seed)
     from querist.assist.ground import Ground
 
     graphs = {name: querist.datasets.load_graph(name) for name in options.sets} if options.parts else {}
     grounds = {name: Ground(graph) for name, graph in graphs.items()}
     for name in options.sets if "prepare" in options.parts else ():
-        prepare(graphs[name], options.out)
+        prepare(graphs[name], options.out, draws)
     for part, run in (("ours", ours), ("classic", classic)):
         for share in options.shares if part in options.parts else ():
             for name in options.sets:
@@ -320,11 +332,11 @@ def main() -> None:
                 if path.exists():
                     continue
                 started = time.perf_counter()
-                found = run(graphs[name], options.out, share, grounds[name])
+                found = run(graphs[name], draws, share, grounds[name])
                 path.write_text(json.dumps({"set": name, "found": found}))
                 print(f"{part} {name} {share}: {time.perf_counter() - started:.0f} s", flush=True)
     if options.merge:
-        show(options.out)
+        show(options.out, options.trials)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ those that were chosen elsewhere (see assist/model.py). Accuracy counts the node
 beside it stands that of the whole result, in which answers count as right.
 
     python benchmarks/questions.py [--data cora citeseer pubmed] [--starts 10] [--rules ambiguity] [--json]
-                                   [--svg questions.svg]
+                                   [--svg docs/images]
 """
 
 import argparse
@@ -112,9 +112,8 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def drawing(results: list[dict[str, Any]]) -> str:
-    """Of the first set: the first rule and random asking."""
-    result = results[0]
+def drawing(result: dict[str, Any]) -> str:
+    """The first rule and random asking."""
     rule = next(iter(result["answers"]))
     x = np.arange(1, ANSWERS + 1)
     drawn = [
@@ -139,7 +138,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(GOALS))
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--rules", nargs="+", default=["ambiguity"], choices=list(RULES))
-    parser.add_argument("--svg", type=Path, help="draw the curves of the first set")
+    parser.add_argument("--svg", type=Path, help="a folder for the curves, questions_cora.svg and so on")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     results = []
@@ -147,8 +146,8 @@ def main() -> None:
         results.append(measure(name, given.rules, given.starts))
         if not given.json:
             print(table(results[-1]), end="\n\n", flush=True)
-    if given.svg:
-        given.svg.write_text(drawing(results), encoding="utf-8")
+        if given.svg:
+            (given.svg / f"questions_{name}.svg").write_text(drawing(results[-1]), encoding="utf-8")
     if given.json:
         print(json.dumps(results))
 
