@@ -97,10 +97,11 @@ def test_refining_adds_what_a_model_says_by_its_loudness(task):
         asked.append(P)
         return np.tile(more, (len(P), 1))
 
-    whole, held = refined(task, [model], L, tables)
+    whole, held, heard = refined(task, {"model": model}, L, tables)
     w = loudness(task, tables, [table + more for table in tables])
     assert np.diff(whole, axis=1) == pytest.approx(np.diff(L + w * more, axis=1))
     assert len(held) == task.count
+    assert heard == pytest.approx({"model": w})
     assert asked[-1][:8] == pytest.approx(task.Y), "labels are known"
     for fold, P in enumerate(asked[: task.count]):
         seen = task.kept(fold)
@@ -110,7 +111,7 @@ def test_refining_adds_what_a_model_says_by_its_loudness(task):
 
 def test_without_a_model_or_a_label_to_hold_out_nothing_is_judged(ground, task):
     L = np.random.default_rng(0).standard_normal((12, 2))
-    assert refined(task, [], L, [L])[0] is L
+    assert refined(task, {}, L, [L]) == (L, [L], {})
     few = posed(ground, np.arange(2), np.eye(2), "softmax", 2, seed=0)
     assert few.count == 0
     assert loudness(few, [], []) == 1.0

@@ -37,9 +37,9 @@ def told(
     folds: int,
     labels: int,
     matched: bool,
-    refined: bool,
+    heard: Mapping[str, float],
 ) -> Choice:
-    """The choice in words. `asked` says that the user named the method."""
+    """The choice in words. `asked` says that the user named the method, `heard` how far self-training was."""
     words = any(name not in ("links", "near_links", "walks") for name in names if name in CANDIDATES)
     representation = "attributes and links" if words else "links"
     alone = len(names) == 1
@@ -52,8 +52,12 @@ def told(
         why = [f"{len(scores)} methods were tried on {sources}.", *_weighed(scores, folds, labels)]
     if matched:
         why.append("The classes' shares were matched to those of the labels.")
-    if refined:
-        why.append("One step of self-training on all nodes refined the result.")
+    if heard:
+        loud = " and ".join(f"that of the {name} {w:.2f}" for name, w in heard.items())
+        why.append(
+            f"One step of self-training on all nodes followed. Its models weigh by held-out labels: {loud} "
+            "(from 0 to 2; 1 where the labels cannot tell)."
+        )
     if skipped:
         why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")
     method = scores[0].name if alone else "combination of " + ", ".join(s.name for s in heavy(scores))

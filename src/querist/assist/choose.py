@@ -113,10 +113,10 @@ def choose(
     blended = [
         blend.of({name: held[name][fold] for name in names}, Y[task.kept(fold)]) for fold in range(task.count)
     ]
-    ways = refiners(ground, names) if auto and link == "softmax" else []
-    L, blended = refined(task, ways, L, blended)
+    ways = refiners(ground, names) if auto and link == "softmax" else {}
+    L, held_out, heard = refined(task, ways, L, blended)
     free = np.setdiff1d(task.sample, seeds)
-    scale, estimate = _calibrated(task, blended, L[free if free.size else task.sample])
+    scale, estimate = _calibrated(task, held_out, L[free if free.size else task.sample])
     P = combine.probabilities(scale.of(L), link)
     choice = told(
         names,
@@ -126,7 +126,7 @@ def choose(
         folds=task.count,
         labels=len(seeds),
         matched=blend.match,
-        refined=bool(ways),
+        heard=heard,
     )
     show(1.0, "labelled")
     return Outcome(P, reached(problem), choice, estimate, Model(seeds, parts, blend.shares), opinions)

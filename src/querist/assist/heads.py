@@ -11,8 +11,8 @@ so that all strengths are judged without fitting again. A strength is good when 
 left-out answers is small and their accuracy high (half a point of squared error a point of accuracy).
 
 `discriminant` is linear discriminant analysis whose means and shared covariance come from all n nodes, each
-divided among the classes by its present probabilities: one step of self-training. More steps drift away
-from the labels (they lowered the accuracy on every development set), so one is taken.
+divided among the classes by its present probabilities: one step of self-training (refine.py). More steps
+drift away from the labels (they lowered the accuracy on every development set), so one is taken.
 """
 
 from typing import NamedTuple

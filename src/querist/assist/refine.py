@@ -12,7 +12,7 @@ count: columns, or counts. Then a model is heard as far as held-out labels bear 
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,31 +34,42 @@ Refiner: TypeAlias = Callable[[Any, Floats], Floats]
 """(m, K) log-probabilities of m nodes from their rows, and from the classes (m, K) that they seem to have."""
 
 
-def refiners(ground: Ground, names: Mapping[str, Candidate]) -> list[Refiner]:
-    """The models for a graph with these candidates: the first rows there are, and the counts."""
+class Refined(NamedTuple):
+    """Logits of all nodes, and of `task.sample` with each fold held out; how far each model was heard."""
+
+    L: Floats
+    tables: Sequence[Floats]
+    heard: Mapping[str, float]
+
+
+def refiners(ground: Ground, names: Mapping[str, Candidate]) -> dict[str, Refiner]:
+    """The models for a graph with these candidates: of the first rows there are, and of the counts."""
+    ways: dict[str, Refiner] = {}
     view = next((way.view for way in names.values() if isinstance(way, Smoothed)), None)
-    rows: list[Refiner] = [] if view is None else [partial(by_rows, ground, view)]
-    return [*rows, partial(by_counts, ground)] if "counts" in names else rows
+    if view is not None:
+        ways["rows"] = partial(by_rows, ground, view)
+    if "counts" in names:
+        ways["counts"] = partial(by_counts, ground)
+    return ways
 
 
-def refined(
-    task: Task, ways: Sequence[Refiner], L: Floats, tables: Sequence[Floats]
-) -> tuple[Floats, list[Floats]]:
-    """The logits of all nodes, and of `task.sample` with each fold held out, with the models' added."""
+def refined(task: Task, ways: Mapping[str, Refiner], L: Floats, tables: Sequence[Floats]) -> Refined:
+    """Logits, and those with each fold held out, with what the models say added."""
+    heard: dict[str, float] = {}
     if not ways:
-        return L, list(tables)
+        return Refined(L, tables, heard)
     L, tables = _logs(L), [_logs(table) for table in tables]
     whole = _presumed(L, task.seeds, task.Y)
     parts = [
         _presumed(table, task.places[task.kept(fold)], task.Y[task.kept(fold)])
         for fold, table in enumerate(tables)
     ]
-    for way in ways:
+    for name, way in ways.items():
         said = [way(task.sample, P) for P in parts]
         w = loudness(task, tables, [table + more for table, more in zip(tables, said, strict=True)])
         tables = [table + w * more for table, more in zip(tables, said, strict=True)]
-        L = L + w * way(slice(None), whole)
-    return L, tables
+        L, heard[name] = L + w * way(slice(None), whole), w
+    return Refined(L, tables, heard)
 
 
 def loudness(task: Task, without: Sequence[Floats], together: Sequence[Floats]) -> float:

@@ -63,6 +63,9 @@ def test_it_says_what_it_took_and_why_and_shows_itself(result):
     assert {score.name for score in result.choice.scores} <= set(CANDIDATES)
     assert sum(score.weight for score in result.choice.scores) == pytest.approx(1)
     assert any("cross-validation" in sentence for sentence in result.choice.why)
+    assert any(
+        "self-training" in sentence and "that of the counts" in sentence for sentence in result.choice.why
+    )
     assert 0 < result.estimate.low < result.estimate.accuracy <= result.estimate.high <= 1
     assert "expected accuracy" in repr(result)
     assert "<table>" in result._repr_html_()
@@ -211,7 +214,9 @@ def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
     alone = label(graph, some(codes, 1)).choice
     assert len(alone.scores) == 1 and alone.method == alone.scores[0].name
     assert "the one method that fits" in alone.why[0] and "too long" in alone.why[-1]
-    assert label(graph, some(codes, 1), method="walks").choice.why[0] == "walks, as asked for."
+    asked = label(graph, some(codes, 1), method="walks").choice.why
+    assert asked[0] == "walks, as asked for."
+    assert not any("self-training" in sentence for sentence in asked)
 
 
 @pytest.mark.parametrize("method", sorted(CLASSIFIERS))
