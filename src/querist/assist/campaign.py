@@ -21,7 +21,7 @@ from querist.assist.known import fresh_labels
 from querist.assist.labelling import Labelling, label
 from querist.assist.model import Model, rows_of
 from querist.assist.oracles import checked_answer
-from querist.assist.specification import Specification
+from querist.assist.specification import RANDOM, Specification
 from querist.assist.state import State
 from querist.assist.turns import Turn
 from querist.assist.upcoming import upcoming
@@ -328,6 +328,7 @@ class Asking:
                 self.graph,
                 self._named(given),
                 method=self.method,
+                picked=self.specification.choose != RANDOM,
                 classes=self.classes,
                 seed=self.specification.seed,
                 progress=self.progress,

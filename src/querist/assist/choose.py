@@ -6,8 +6,8 @@
    held-out labels are scaled to probabilities and judged by log-loss.
 3. *Pool.* A weighted product of the candidates (`querist.assist.combine`); the weights stay near even until
    the labels clearly prefer one.
-4. *Match* the mean probability of each class to its share of the labels, unless every class has equally many:
-   then the labels were chosen class by class and their shares say nothing.
+4. *Match* the mean probability of each class to its share of the labels, unless they were picked, or every
+   class has equally many: then labels were chosen class by class and their shares say nothing.
 5. *Refine.* One step of self-training (`querist.assist.refine`): generative models of the main rows, and of
    the counts, learned from all nodes as step 4 divides them among the classes, are multiplied in.
 6. *Calibrate.* Steps 3 to 5 are repeated with each fold held out (weights as chosen from all folds), and a
@@ -82,13 +82,15 @@ def choose(
     problem: Problem,
     *,
     method: str = "auto",
+    picked: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
     ground: Ground | None = None,
 ) -> Outcome:
     """The labels of all nodes by the method, or by the best combination of all (`auto`).
 
-    `ground` carries what earlier calls computed of the same graph.
+    `picked` says that the labelled nodes were not drawn at random; `ground` carries what earlier calls
+    computed of the same graph.
     """
     show = progress or (lambda fraction, text: None)
     ground = Ground(problem.graph) if ground is None else ground
@@ -106,7 +108,9 @@ def choose(
     blend = Blend(
         link,
         {score.name: score.weight for score in scores},
-        match=_shares_mean_something(Y) and any(isinstance(way, Smoothed) for way in names.values()),
+        match=not picked
+        and _shares_mean_something(Y)
+        and any(isinstance(way, Smoothed) for way in names.values()),
     )
     opinions = {name: scales[name].of(parts[name].logits(slice(None))) for name in names}
     L = blend.of(opinions, Y)

@@ -161,6 +161,7 @@ def label(
     method: str = "auto",
     attributes: Any = None,
     multi_label: bool = False,
+    picked: bool = False,
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
     seed: int = 0,
@@ -177,6 +178,8 @@ def label(
         (`querist.assist.CANDIDATES`) or of a classifier (`querist.CLASSIFIERS`)
     attributes : (n, m) of the nodes; those of the graph by default
     multi_label : whether a node may have several labels; sets and matrices need it
+    picked : whether the labelled nodes were picked, by a person or a learner, and not drawn at random: then
+        how many of them are of a class says nothing about how large it is
     classes : in the order of the columns; those that occur by default
     missing : the label that means "unlabelled", besides None and NaN
     seed : of the folds; the same seed gives the same result
@@ -201,7 +204,7 @@ def label(
         assert problem.graph.nodes is not None
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     with one_blas_thread():  # the candidates have threads of their own
-        outcome = choose(problem, method=method, seed=seed, progress=progress)
+        outcome = choose(problem, method=method, picked=picked, seed=seed, progress=progress)
     P = np.where(outcome.reached[:, None], outcome.probabilities, 0.0)
     own = problem.seeds
     P[own] = problem.known.indicator[own]

@@ -41,6 +41,12 @@ Method = Annotated[
     str, typer.Option(metavar="NAME", help="auto chooses by cross-validation; or a method by its name.")
 ]
 Several = Annotated[bool, typer.Option("--multi-label", help="A node may have several labels, a row each.")]
+Picked = Annotated[
+    bool,
+    typer.Option(
+        "--picked", help="The labelled nodes were picked, not drawn: their shares say nothing about classes."
+    ),
+]
 Column = Annotated[
     str | None, typer.Option(metavar="NAME", help="The column of LABELS that holds the labels.")
 ]
@@ -65,6 +71,7 @@ def label(
     nodes: Nodes = None,
     method: Method = "auto",
     multi_label: Several = False,
+    picked: Picked = False,
     report: Report = None,
     extend: Extend = None,
     extend_nodes: ExtendNodes = None,
@@ -81,7 +88,7 @@ def label(
     files = _Files(edges, nodes, labels, extend or [], extend_nodes or [])
     with progress() as meter:
         meter("label", 0.0, "beginning")  # what is loaded first takes a moment
-        done = _label(meter, files, out, report, method, multi_label, label_column, seed)
+        done = _label(meter, files, out, report, method, multi_label, picked, label_column, seed)
     if as_json:
         print_json({**_numbers(done), "out": str(done.place), "report": done.page and str(done.page)})
         return
@@ -126,6 +133,7 @@ def _label(
     report: Path | None,
     method: str,
     multi_label: bool,
+    picked: bool,
     column: str | None,
     seed: int,
 ) -> _Done:
@@ -147,6 +155,7 @@ def _label(
             known.labels,
             method=method,
             multi_label=multi_label,
+            picked=picked,
             seed=seed,
             progress=lambda fraction, text: show("labelling", fraction, text),
         )

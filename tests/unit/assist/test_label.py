@@ -236,6 +236,17 @@ def test_equal_numbers_of_labels_say_nothing_of_the_shares(blocks):
     assert any("shares were matched" in s for s in label(graph, some(codes, 1)).choice.why)
 
 
+def test_labels_that_were_picked_say_nothing_of_the_shares():
+    """Ten nodes of one clique and two of another: the classes are equally large all the same."""
+    clique = [(side, i, side, j) for side in "ab" for i in range(20) for j in range(i)]
+    graph = as_graph([(f"{s}{i}", f"{t}{j}") for s, i, t, j in clique] + [("a0", "b0"), ("a1", "b1")])
+    picked = {**{f"a{i}": "left" for i in range(2, 12)}, "b2": "right", "b3": "right"}
+    found = label(graph, picked, picked=True)
+    assert not any("shares were matched" in sentence for sentence in found.choice.why)
+    assert any("shares were matched" in sentence for sentence in label(graph, picked).choice.why)
+    assert found.probabilities[:, 1].mean() > label(graph, picked).probabilities[:, 1].mean()
+
+
 def test_folds_spread_every_class():
     codes = np.repeat([0, 1, 2], [10, 7, 3])
     folds = stratified(codes, 5, seed=0)
