@@ -43,8 +43,9 @@ def test_the_model_is_ridge_regression_on_one_hot_answers(seed):
     np.testing.assert_allclose(
         model.scores, M @ np.linalg.solve(A, M[asked].T @ np.eye(3)[codes]), atol=1e-10
     )
-    np.testing.assert_allclose(model.predicting.P, np.linalg.inv(A), atol=1e-10)
-    np.testing.assert_allclose(model.predicting.r, np.diag(covariance(M, asked, gamma)), atol=1e-10)
+    (member,) = model.members
+    np.testing.assert_allclose(member.ridge.P, np.linalg.inv(A), atol=1e-10)
+    np.testing.assert_allclose(model.variance, np.diag(covariance(M, asked, gamma)), atol=1e-10)
     e = np.exp(model.scores / 0.1)
     np.testing.assert_allclose(model.probabilities, e / e.sum(axis=1, keepdims=True), atol=1e-10)
 
@@ -92,7 +93,7 @@ def test_margin_uncertainty_is_minus_theta_of_the_papers_learner(seed):
     model = Model.start(Embedding(raw, np.zeros(8, dtype=np.int64), kind="given"), 4, 1.0, 1.0)
     for row in order[:5]:
         model = model.learn(int(row), int(codes[row]))
-    values = pool.margin_uncertainty(model.scores, model.predicting.r)
+    values = pool.margin_uncertainty(model.scores, model.variance)
     for row in range(8):
         decision = learner.decide(row)
         theta = decision.margin**2 / 2 + 2 * decision.margin - 4 * decision.variance / (1 + decision.variance)
@@ -115,6 +116,23 @@ def test_the_expected_gain_is_that_of_every_answer_tried(seed, most):
         expected += chance[k] * better / chance[tried].sum()
     assert model.expected_gain(row, most) == pytest.approx(expected, abs=1e-9)
     assert model.expected_gain(row, most) >= 0
+
+
+def test_the_scores_are_the_mean_over_leading_columns_and_constants_stay():
+    """Of 40 columns, two of them constant and in the middle as in a spectral embedding."""
+    rng = np.random.default_rng(0)
+    raw, asked, codes = rng.standard_normal((30, 40)), [3, 7, 20], [0, 2, 1]
+    place = Embedding(raw, np.zeros(30, dtype=np.int64), kind="given", layout=(20, 2, 18))
+    model, expected, variance = Model.start(place, 3, 0.5, 2.0), [], []
+    for row, code in zip(asked, codes, strict=True):
+        model = model.learn(row, code)
+    for rank in (16, 32, 40):
+        M = unit(np.hstack([np.delete(raw, [20, 21], axis=1)[:, : rank - 2], raw[:, [20, 21]]]))
+        A = 0.5 * np.eye(M.shape[1]) + M[asked].T @ M[asked]
+        expected.append(M @ np.linalg.solve(A, M[asked].T @ np.eye(3)[codes]))
+        variance.append(np.diag(M @ np.linalg.inv(A) @ M.T))
+    np.testing.assert_allclose(model.scores, np.mean(expected, axis=0), atol=1e-10)
+    np.testing.assert_allclose(model.variance, np.mean(variance, axis=0), atol=1e-10)
 
 
 def test_the_rules_by_name_look_at_the_state_that_chooses_and_the_margin_at_the_scores():

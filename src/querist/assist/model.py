@@ -9,6 +9,9 @@ and an answer at i changes them by one rank: with `g = P m_i`, `c = M g` and `q 
 
     f += c (e(y) - f_i)'/q,   r -= c^2/q,   P -= g g'/q.
 
+Few columns serve few answers best, and many columns many: the scores are the mean of regressions on the
+leading columns, for several numbers of them.
+
 The rules of the pool look at a P with a larger gamma than the scores: a sceptic counts on an answer for
 the nodes nearby only, and its questions spread less into corners.
 
@@ -16,8 +19,9 @@ Probabilities are `softmax(f / temperature)`. The constants below were chosen on
 and without attributes on the political blogs and LastFM Asia.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -28,8 +32,12 @@ from querist.embedding import Embedding, embed
 from querist.graph import Graph
 from querist.types import Bools, Floats
 
+RANKS = (16, 32, 64, 100)
+"""Columns of the regressions that are averaged."""
 RANK = 64
-"""More columns serve many answers better, and few answers worse."""
+"""Columns by which questions are chosen."""
+ROOM = 4e8
+"""Most numbers in the rows of all regressions; a larger graph has fewer of them."""
 GAMMA = {"diffusion": 1.0, "spectral": 0.1}
 """The ridge of the scores, by the kind of rows."""
 SCEPTICAL = {"diffusion": 2.0, "spectral": 0.1}
@@ -37,7 +45,7 @@ SCEPTICAL = {"diffusion": 2.0, "spectral": 0.1}
 TEMPERATURE = 0.1
 
 
-def rows_of(graph: Graph, rank: int = RANK, *, progress: Any = None) -> Embedding:
+def rows_of(graph: Graph, rank: int = max(RANKS), *, progress: Any = None) -> Embedding:
     """The embedding behind the model: of the attributes where there are any, else of the graph alone."""
     X = graph.attributes
     kind: Any = "spectral" if X is None or not X.count_nonzero() else "diffusion"
@@ -48,6 +56,14 @@ def unit(rows: Floats) -> Floats:
     """Rows of length one; a row of zeros stays as it is."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.ascontiguousarray(rows / np.where(length > 0, length, 1.0))
+
+
+def leading(embedding: Embedding, rank: int) -> Floats:
+    """(n, at most rank) the constant columns and the first of the others, as rows of length one."""
+    first, constant, _ = embedding.layout or (0, 0, 0)
+    others = np.delete(np.arange(embedding.rows.shape[1]), slice(first, first + constant))
+    kept = [*others[: max(1, rank - constant)], *range(first, first + constant)]
+    return unit(embedding.rows[:, kept])
 
 
 def softmax(scores: Floats, temperature: float = TEMPERATURE) -> Floats:
@@ -83,30 +99,63 @@ class Ridge:
 
 
 @dataclass(frozen=True, eq=False)
+class Member:
+    """One regression: rows (n, d) of length one, the second-order state and the scores (n, K)."""
+
+    rows: Floats
+    ridge: Ridge
+    scores: Floats
+
+    @staticmethod
+    def start(rows: Floats, n_classes: int, gamma: float) -> "Member":
+        """No answer yet."""
+        return Member(rows, Ridge.start(rows, gamma), np.zeros((rows.shape[0], n_classes)))
+
+    def learn(self, row: int, code: int) -> "Member":
+        """With one answer more."""
+        missed = -self.scores[row]
+        missed[code] += 1
+        share, ridge = self.ridge.learn(self.rows, row)
+        return Member(self.rows, ridge, self.scores + np.outer(share, missed))
+
+    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Member":
+        """With many answers more, at the price of a few: with X their rows and Y their targets,
+
+        A' = A + X'X,   P' = A'^-1,   f' = f + M P' X'(Y - f_X),   r'_i = m_i'P' m_i.
+        """
+        X, missed = self.rows[rows], -self.scores[rows]
+        missed[np.arange(len(rows)), codes] += 1
+        ridge = self.ridge.learn_all(self.rows, X)
+        return Member(self.rows, ridge, self.scores + self.rows @ (ridge.P @ (X.T @ missed)))
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     """The state after some answers; `learn` gives the next one, and leaves this one as it is.
 
     Parameters
     ----------
-    rows : (n, d) of length one
+    members : the regressions
+    rows, choosing : rows (n, d) of length one, and the second-order state, by which questions are chosen
     components : (n,) nodes with the same number can learn from each other
-    predicting, choosing : the second-order states behind the scores and behind the questions
-    scores : (n, K) f
     touched : (c,) whether a component has a learned answer
     learned : how many answers
     """
 
+    members: tuple[Member, ...]
     rows: Floats
-    components: Any
-    predicting: Ridge
     choosing: Ridge
-    scores: Floats
+    components: Any
     touched: Bools
     learned: int = 0
 
     @staticmethod
     def start(
-        embedding: Embedding, n_classes: int, gamma: float | None = None, sceptical: float | None = None
+        embedding: Embedding,
+        n_classes: int,
+        gamma: float | None = None,
+        sceptical: float | None = None,
+        ranks: Sequence[int] = RANKS,
     ) -> "Model":
         """No answer yet.
 
@@ -115,50 +164,54 @@ class Model:
         >>> pair.learn(0, 1).probabilities.round(2)[0].tolist()
         [0.0, 1.0]
         """
-        rows, kind = unit(embedding.rows), embedding.kind
+        n, columns = embedding.rows.shape
+        kind, widths = embedding.kind, sorted({min(rank, columns) for rank in ranks})
+        while len(widths) > 1 and n * sum(widths) > ROOM:
+            widths.pop()
+        own = GAMMA[kind] if gamma is None else gamma
+        rows = leading(embedding, RANK)
         return Model(
+            members=tuple(Member.start(leading(embedding, rank), n_classes, own) for rank in widths),
             rows=rows,
-            components=embedding.components,
-            predicting=Ridge.start(rows, GAMMA[kind] if gamma is None else gamma),
             choosing=Ridge.start(rows, SCEPTICAL[kind] if sceptical is None else sceptical),
-            scores=np.zeros((rows.shape[0], n_classes)),
+            components=embedding.components,
             touched=np.zeros(int(embedding.components.max()) + 1, dtype=np.bool_),
         )
 
     def learn(self, row: int, code: int) -> "Model":
         """The state with one answer more."""
-        missed = -self.scores[row]
-        missed[code] += 1
-        share, predicting = self.predicting.learn(self.rows, row)
-        touched = self.touched.copy()
-        touched[self.components[row]] = True
-        return replace(
-            self,
-            predicting=predicting,
-            choosing=self.choosing.learn(self.rows, row)[1],
-            scores=self.scores + np.outer(share, missed),
-            touched=touched,
-            learned=self.learned + 1,
+        return self._with(
+            [row], (m.learn(row, code) for m in self.members), self.choosing.learn(self.rows, row)[1]
         )
 
     def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Model":
-        """The state with many answers more, at the price of a few: with X their rows and Y their targets,
+        """The state with many answers more."""
+        return self._with(
+            rows,
+            (m.learn_all(rows, codes) for m in self.members),
+            self.choosing.learn_all(self.rows, self.rows[rows]),
+        )
 
-        A' = A + X'X,   P' = A'^-1,   f' = f + M P' X'(Y - f_X),   r'_i = m_i'P' m_i.
-        """
-        X, missed = self.rows[rows], -self.scores[rows]
-        missed[np.arange(len(rows)), codes] += 1
+    def _with(self, rows: Sequence[int], members: Iterable[Member], choosing: Ridge) -> "Model":
         touched = self.touched.copy()
         touched[self.components[rows]] = True
-        predicting = self.predicting.learn_all(self.rows, X)
         return replace(
             self,
-            predicting=predicting,
-            choosing=self.choosing.learn_all(self.rows, X),
-            scores=self.scores + self.rows @ (predicting.P @ (X.T @ missed)),
+            members=tuple(members),
+            choosing=choosing,
             touched=touched,
             learned=self.learned + len(rows),
         )
+
+    @cached_property
+    def scores(self) -> Floats:
+        """(n, K) f: the mean of the members'."""
+        return np.asarray(sum(m.scores for m in self.members) / len(self.members))
+
+    @property
+    def variance(self) -> Floats:
+        """(n,) r: the mean of the members'."""
+        return np.asarray(sum(m.ridge.r for m in self.members) / len(self.members))
 
     @property
     def reached(self) -> Bools:
@@ -201,7 +254,7 @@ RULES: Mapping[str, Callable[[Model], Floats]] = MappingProxyType(
         ),
         "variance": lambda m: pool.variance_reduction(m.rows, m.choosing.P, m.choosing.r),
         "sigma": lambda m: pool.sigma_optimality(m.rows, m.choosing.P, m.choosing.r),
-        "margin": lambda m: pool.margin_uncertainty(m.scores, m.predicting.r),
+        "margin": lambda m: pool.margin_uncertainty(m.scores, m.variance),
     }
 )
 """(n,) what an answer at each node is worth, by name."""

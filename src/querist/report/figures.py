@@ -97,7 +97,7 @@ def curves(
             axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
         axes.xaxis.set_major_formatter("{x:,.0f}")
         handles, names = axes.get_legend_handles_labels()
-        axes.legend(handles[::-1], names[::-1], loc="upper right")
+        axes.legend(handles[::-1], names[::-1], loc="best")
         return _svg(figure, name, description)
 
 
