@@ -10,7 +10,8 @@ arithmetic of a short round.
 
 The cached code of a kernel holds the kernels it calls. Numba looks only at the
 kernel's own file to see whether it is out of date; here an edit to any file of
-its room, or to one beside this, makes it so.
+its room, of the operator, whose kernels other rooms call, or beside this makes
+it so.
 """
 
 import functools
@@ -50,5 +51,6 @@ def _cached(function: F, options: dict[str, Any]) -> F:
 @functools.cache
 def _stamp(room: Path) -> tuple[tuple[str, int, int], ...]:
     """Name, time and size of every source file of a room, and of those that all rooms share."""
-    files = sorted({*room.glob("*.py"), *Path(__file__).parent.glob("*.py")})
+    shared = Path(__file__).parent
+    files = sorted({path for place in (room, shared, shared / "operator") for path in place.glob("*.py")})
     return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)

@@ -1,4 +1,4 @@
-"""A kernel's cached code is dropped when any file of its room changes, not only its own."""
+"""A kernel's cached code is dropped when any file that it may hold code of changes, not only its own."""
 
 import os
 import subprocess
@@ -46,3 +46,14 @@ def test_an_edit_beside_a_kernel_is_seen(tmp_path: Path) -> None:
     (tmp_path / "inner.py").write_text(textwrap.dedent(INNER.format(step="2.0")))
     os.utime(tmp_path / "inner.py")
     assert played(tmp_path).startswith("30.0")
+
+
+def test_rooms_that_call_kernels_of_the_operator_see_its_edits() -> None:
+    from querist.collective import sweeps
+    from querist.compiled import _stamp
+    from querist.operator import kernels
+
+    room = Path(sweeps.__file__).parent
+    names = [name for name, _, _ in _stamp(room)]
+    assert Path(sweeps.__file__).name in names
+    assert Path(kernels.__file__).name in names
