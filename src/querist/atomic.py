@@ -32,6 +32,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(beside, target)
     except BaseException as problem:
         beside.unlink(missing_ok=True)
-        if isinstance(problem, OSError) and problem.filename in (None, str(beside)):
+        # Without a number it has words of its own, which a file name would take the place of.
+        if isinstance(problem, OSError) and problem.errno and problem.filename in (None, str(beside)):
             problem.filename = str(target)
         raise

@@ -62,3 +62,12 @@ def test_the_file_has_the_rights_of_any_new_file(tmp_path):
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(InputError, match="no folder"), replacing(tmp_path / "none" / "rows"):
         pass
+
+
+def test_an_error_in_words_keeps_them(tmp_path):
+    def refused():
+        with replacing(tmp_path / "rows"):
+            raise OSError("the archive is closed")
+
+    with pytest.raises(OSError, match="the archive is closed"):
+        refused()
