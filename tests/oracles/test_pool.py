@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querist.assist import pool
-from querist.assist.model import RULES, Model, softmax, unit
+from querist.assist.heads import unit_rows
+from querist.assist.model import RULES, Model, softmax
 from querist.embedding import Embedding
 
 SEEDS = st.integers(0, 10_000)
@@ -21,7 +22,7 @@ def world(seed, n=9, d=4, K=3, answers=4, gamma=0.7):
     model = Model.start(Embedding(raw, np.zeros(n, dtype=np.int64), kind="given"), K, gamma, gamma)
     for row, code in zip(asked, codes, strict=True):
         model = model.learn(row, code)
-    return unit(raw), asked, codes, model, gamma
+    return unit_rows(raw), asked, codes, model, gamma
 
 
 def covariance(M, asked, gamma):
@@ -86,7 +87,7 @@ def test_margin_uncertainty_is_minus_theta_of_the_papers_learner(seed):
     from querist import ALGORITHMS
 
     rng = np.random.default_rng(seed)
-    raw = unit(rng.standard_normal((8, 3)))
+    raw = unit_rows(rng.standard_normal((8, 3)))
     order, codes = rng.permutation(8), rng.integers(0, 4, 8)
     learner = ALGORITHMS["cmog"](raw, 4, update="always", target="one-hot", gamma=1.0)
     learner.run(order[:5], codes)
@@ -127,7 +128,7 @@ def test_the_scores_are_the_mean_over_leading_columns_and_constants_stay():
     for row, code in zip(asked, codes, strict=True):
         model = model.learn(row, code)
     for rank in (16, 32, 40):
-        M = unit(np.hstack([np.delete(raw, [20, 21], axis=1)[:, : rank - 2], raw[:, [20, 21]]]))
+        M = unit_rows(np.hstack([np.delete(raw, [20, 21], axis=1)[:, : rank - 2], raw[:, [20, 21]]]))
         A = 0.5 * np.eye(M.shape[1]) + M[asked].T @ M[asked]
         expected.append(M @ np.linalg.solve(A, M[asked].T @ np.eye(3)[codes]))
         variance.append(np.diag(M @ np.linalg.inv(A) @ M.T))
@@ -139,7 +140,7 @@ def test_the_rules_by_name_look_at_the_state_that_chooses_and_the_margin_at_the_
     raw = np.random.default_rng(3).standard_normal((9, 4))
     place = Embedding(raw, np.zeros(9, dtype=np.int64), kind="given")
     model = Model.start(place, 3, 0.5, 2.0).learn(2, 1).learn(5, 0)
-    M = unit(raw)
+    M = unit_rows(raw)
     a = pool.ambiguity(model.probabilities)
     reduced = a * fallen(M, [2, 5], 2.0, lambda C: (a * np.diag(C)).sum())
     np.testing.assert_allclose(RULES["ambiguity"](model), reduced, atol=1e-9)
@@ -160,7 +161,7 @@ def test_the_best_is_the_lowest_of_equals_and_never_a_node_that_is_not_free():
 def test_twins_are_one_value_whatever_the_rounding():
     """Two nodes with the same row: asking about one is worth as much as about the other."""
     M, _, _, model, _ = world(1)
-    twins = unit(np.vstack([M, M[3], M[3] * (1 + 1e-14)]))
+    twins = unit_rows(np.vstack([M, M[3], M[3] * (1 + 1e-14)]))
     place = Embedding(twins, np.zeros(len(twins), dtype=np.int64), kind="given")
     model = Model.start(place, 3, 0.7, 1.4).learn(0, 1)
     for rule in RULES.values():

@@ -116,7 +116,7 @@ def accuracy(scores: Floats, Y: Floats, judged: Bools | None = None) -> float:
 def unit_rows(Z: Floats) -> Floats:
     """Rows of length one; a row of zeros stays."""
     length = np.linalg.norm(Z, axis=1, keepdims=True)
-    return np.asarray(Z / np.where(length > 0, length, 1.0))
+    return np.ascontiguousarray(Z / np.where(length > 0, length, 1.0))
 
 
 def judgeable(Y: Floats) -> Bools:

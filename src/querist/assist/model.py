@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from querist.assist import pool
+from querist.assist.heads import unit_rows
 from querist.embedding import Embedding, embed
 from querist.graph import Graph
 from querist.types import Bools, Floats
@@ -52,18 +53,12 @@ def rows_of(graph: Graph, rank: int = max(RANKS), *, progress: Any = None) -> Em
     return embed(graph, min(rank, graph.n_nodes), kind=kind, weighting="tfidf", progress=progress)
 
 
-def unit(rows: Floats) -> Floats:
-    """Rows of length one; a row of zeros stays as it is."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.ascontiguousarray(rows / np.where(length > 0, length, 1.0))
-
-
 def leading(embedding: Embedding, rank: int) -> Floats:
     """(n, at most rank) the constant columns and the first of the others, as rows of length one."""
     first, constant, _ = embedding.layout or (0, 0, 0)
     others = np.delete(np.arange(embedding.rows.shape[1]), slice(first, first + constant))
     kept = [*others[: max(1, rank - constant)], *range(first, first + constant)]
-    return unit(embedding.rows[:, kept])
+    return unit_rows(embedding.rows[:, kept])
 
 
 def softmax(scores: Floats, temperature: float = TEMPERATURE) -> Floats:

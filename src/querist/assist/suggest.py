@@ -31,9 +31,10 @@ def worth_labelling(labelling: Any, count: int = 10) -> Codes:
 
 
 def _by_rows(labelling: Any, a: Floats, free: Bools, count: int) -> Codes:
-    from querist.assist.model import RANK, rows_of, unit
+    from querist.assist.heads import unit_rows
+    from querist.assist.model import RANK, rows_of
 
-    rows = unit(rows_of(labelling.graph, RANK).rows)
+    rows = unit_rows(rows_of(labelling.graph, RANK).rows)
     known = rows[~free]
     P = np.asarray(np.linalg.inv(np.eye(rows.shape[1]) + known.T @ known), dtype=np.float64)
     free, picked = free.copy(), list[int]()
