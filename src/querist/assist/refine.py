@@ -22,6 +22,7 @@ from querist.assist.heads import discriminant
 from querist.assist.rows import View
 from querist.assist.smoothed import Smoothed
 from querist.assist.task import Task
+from querist.collective.mixture import share
 from querist.types import Codes, Floats
 
 RANKS = (25, 50, 100)
@@ -106,7 +107,7 @@ def by_counts(ground: Ground, nodes: Any, P: Floats) -> Floats:
     words = np.asarray(X.T @ (presumed + ground.neighbours(presumed, mean=False)))
     common = words.sum(axis=1, keepdims=True)
     words += PRIOR * len(words) * common / max(float(common.sum()), combine.TINY)
-    logs = np.log(np.maximum(words / np.maximum(words.sum(axis=0), combine.TINY), combine.TINY))
+    logs = np.log(np.maximum(share(words), combine.TINY))
     own = np.asarray(X @ np.column_stack([logs, np.ones(len(logs))]))
     scores = (own + ground.neighbours(own))[nodes]
     return _logs(scores[:, :-1] / np.sqrt(np.maximum(scores[:, -1:], 1.0)))
