@@ -415,12 +415,10 @@ def test_what_arrives_again_is_not_added_again(tmp_path):
 @pytest.mark.parametrize(("choose", "drawn"), [("pool", False), ("msg", False), ("random", True)])
 def test_shares_of_the_classes_are_taken_from_random_answers_only(choose, drawn):
     graph, labels = planted()
-    while_asked = ask(graph, labels, 20, choose=choose, seed=1).labelling.choice.why
-    counts = np.unique(
-        list(ask(graph, labels, 20, choose=choose, seed=1).answers.values()), return_counts=True
-    )[1]
+    asking = ask(graph, labels, 20, choose=choose, seed=1)
+    _, counts = np.unique(list(asking.answers.values()), return_counts=True)
     assert np.ptp(counts) > 1, "equal numbers would say nothing anyway"
-    assert any("shares were matched" in sentence for sentence in while_asked) == drawn
+    assert any("shares were matched" in sentence for sentence in asking.labelling.choice.why) == drawn
 
 
 def test_a_labelling_is_made_anew_when_the_graph_grows():
