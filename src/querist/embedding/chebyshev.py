@@ -155,6 +155,10 @@ def lanczos_pairs(
     exact, strict = make(np.float64) if M.dtype != np.float64 else M, 1.0
     while True:
         S = space.advance(partial(goals, tol=strict * tol), count - spare)
+        if space.m - space.null < count:
+            # Few different eigenvalues: the block ran into all that it holds of them before it had enough.
+            nothing = np.empty(0)
+            return Found(nothing, np.empty((M.n, 0)), nothing, space.products, False)
         turn = space.largest(count)[1] if S is None else S
         found = ritz(exact, space.vectors(turn, np.float64), u)
         whole = found.values.size == count and found.values[-1 - spare] < cut
