@@ -5,6 +5,7 @@ deflated and the rest looked at until nothing is missing.
 """
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ CHECK = 1e-3
 
 PASSES = 40
 """Times that missed copies of multiple eigenvalues are fetched before the solver gives up."""
+
+RANDOM = "rng" in signature(spla.eigsh).parameters
+"""Whether ARPACK takes the numbers that it draws when its space is exhausted, as of SciPy 1.17, from us."""
 
 Tick = Callable[[float], None]
 
@@ -102,9 +106,10 @@ def _arpack(
     start = project(random.standard_normal(n))
     basis = min(n - 1, max(2 * count + 1, 40))
     accuracy = max(tol / 10, 1e-15)
+    drawn: Any = {"rng": random} if RANDOM else {}
     try:
         theta, vectors = spla.eigsh(
-            operator, k=count, which="LA", v0=start, ncv=basis, maxiter=RESTARTS, tol=accuracy
+            operator, k=count, which="LA", v0=start, ncv=basis, maxiter=RESTARTS, tol=accuracy, **drawn
         )
     except spla.ArpackNoConvergence as stopped:
         theta, vectors = stopped.eigenvalues, stopped.eigenvectors

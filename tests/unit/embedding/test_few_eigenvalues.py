@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import Embedding, embed
+from querist.embedding import Embedding, embed, lanczos
 from querist.embedding.ritz import ritz
 from querist.graph.graph import Graph
 from querist.operator import Operator
@@ -146,3 +146,15 @@ def test_a_span_of_the_null_vector_alone_holds_no_pair() -> None:
     found = ritz(Operator.laplacian(S, normalised=True), null[:, None].copy(), null)
     assert found.values.size == found.residuals.size == 0
     assert found.vectors.shape == (30, 0)
+
+
+@pytest.mark.skipif(not lanczos.RANDOM, reason="this SciPy draws by itself")
+def test_an_exhausted_space_goes_on_with_numbers_of_the_seed() -> None:
+    diagonal = np.tile([1.0, 2.0, 3.0], 20)
+    for seed in range(10):
+        first, second = (
+            lanczos.largest_pairs(lambda x: diagonal * x, None, 60, 8, 1e-8, seed, lambda share: None)
+            for _ in "ab"
+        )
+        np.testing.assert_allclose(first[0], 3.0)
+        np.testing.assert_array_equal(first[1], second[1])
