@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import Embedding, embed, lanczos
+from querist.embedding import Embedding, embed, lanczos, solve
 from querist.embedding.ritz import ritz
 from querist.graph.graph import Graph
 from querist.operator import Operator
@@ -158,3 +158,21 @@ def test_an_exhausted_space_goes_on_with_numbers_of_the_seed() -> None:
         )
         np.testing.assert_allclose(first[0], 3.0)
         np.testing.assert_array_equal(first[1], second[1])
+
+
+def test_a_breakdown_is_met_with_another_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = solve.shift_invert_pairs
+
+    def breaks_down_once(problem: solve.Problem) -> solve.Pairs:
+        if problem.seed == 5:
+            raise RuntimeError("no shifts could be applied")
+        return right(problem)
+
+    def poor(problem: solve.Problem) -> solve.Pairs:
+        return solve.Pairs(np.ones(1), np.eye(problem.n, 1), "poor")
+
+    monkeypatch.setattr(solve, "shift_invert_pairs", breaks_down_once)
+    monkeypatch.setattr(solve, "chebyshev_pairs", poor)
+    found = embed(graph_of(nx.star_graph(1550)), 10, normalised=False, seed=5, cache=False)
+    assert found.solver == "shift-invert"
+    assert found.residual < 1e-9
