@@ -1,6 +1,11 @@
 """Who weighed most, against dense algebra: every smoothing row in full, sorted by hand."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -9,7 +14,7 @@ import scipy.sparse as sp
 
 from querist.assist import influence
 from querist.assist.influence import by_pagerank, influences, of_rows
-from querist.assist.spread import insert, largest
+from querist.assist.spread import insert, largest, spread_rows
 from querist.types import Codes, Floats, Sparse
 
 
@@ -80,6 +85,104 @@ def test_the_result_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) 
         found.append(by_pagerank(S, seeds))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+# -- shares too small for a number -------------------------------------------------------------------
+
+
+def spokes(count: int) -> list[tuple[str, str, float]]:
+    """h before `count` nodes that hardly see s: what each says of s comes to 0 in single precision."""
+    return [
+        ("h", "t", 1.0),
+        *(edge for j in range(count) for edge in (("h", f"n{j}", 1.0), (f"n{j}", "s", 1e-50))),
+    ]
+
+
+def spoke_graph(count: int) -> tuple[Sparse, Codes]:
+    """The same as a matrix, and where s and t are."""
+    G = nx.Graph()
+    G.add_weighted_edges_from(spokes(count))
+    nodes = sorted(G)
+    return sp.csr_array(nx.to_scipy_sparse_array(G, nodes)), np.array([nodes.index("s"), nodes.index("t")])
+
+
+def faint_graph(seed: int) -> tuple[Sparse, Codes]:
+    """A random graph, half of whose weights are tiny, and its labelled nodes."""
+    S, rng = abs(graph(40, 0.2, seed)), np.random.default_rng(seed)
+    upper = sp.triu(S, format="csr")
+    upper.data *= rng.choice([1.0, 1e-50], upper.nnz)
+    return sp.csr_array(upper + upper.T), np.sort(rng.choice(40, 6, replace=False))
+
+
+@pytest.mark.parametrize("kernel", [spread_rows, spread_rows.py_func], ids=["compiled", "python"])
+@pytest.mark.parametrize(
+    ("S", "seeds"), [spoke_graph(30), *(faint_graph(seed) for seed in range(4))], ids=["spokes", *"0123"]
+)
+def test_underflowing_shares_count_once(kernel: Any, S: Sparse, seeds: Codes) -> None:
+    """Step by step against `W <- 0.15 E + 0.85 D^-1 S W`, dense, rounded to single precision."""
+    n, m, guard = S.shape[0], seeds.size, 500
+    A = S.toarray()
+    walk, E = 0.85 * A / A.sum(axis=1, keepdims=True), np.eye(n)[:, seeds]
+    scale, code = 0.85 / A.sum(axis=1), np.full(n, -1)
+    code[seeds] = np.arange(m)
+    lists, shares = np.full((n, m), -1, dtype=np.int32), np.zeros((n, m), dtype=np.float32)
+    lists[seeds, 0], shares[seeds, 0] = np.arange(m), 0.15
+    W = (0.15 * E).astype(np.float32)
+    # Python refuses to write beyond a row of room; what compiled code writes there is seen.
+    room = np.full(m + guard, -7)
+    sums, seen, touched = np.zeros(m), np.zeros(m, dtype=bool), room[:m]
+    faint = 0
+    for _ in range(6):
+        new_lists, new_shares = np.empty_like(lists), np.empty_like(shares)
+        kernel(
+            S.indptr, S.indices, S.data, scale, lists, shares, new_lists, new_shares, code, 0.15,
+            sums, seen, touched, 2, 0, n,
+        )  # fmt: skip
+        lists, shares = new_lists, new_shares
+        exact = 0.15 * E + walk @ W.astype(np.float64)
+        with np.errstate(under="ignore"):
+            W = exact.astype(np.float32)
+        assert (room[m:] == -7).all()
+        assert not sums.any()
+        assert not seen.any()
+        assert (np.diff(shares, axis=1) <= 0).all()
+        for i in range(n):
+            kept = lists[i][lists[i] >= 0]
+            assert sorted(kept) == np.flatnonzero(exact[i] > 0).tolist()
+            assert (lists[i, kept.size :] == -1).all()
+            np.testing.assert_allclose(shares[i, : kept.size], W[i, kept], rtol=1e-6)
+        faint += int(((exact > 0) & (W == 0)).sum())
+    assert faint > 0, "no share was lost"
+
+
+WRITTEN = """
+import json
+import sys
+import querist
+
+edges = [tuple(edge) for edge in json.load(sys.stdin)]
+for method in ("label_propagation", "pagerank", "harmonic"):
+    labelling = querist.label(edges, {"s": "a", "t": "b"}, method=method)
+    labelling.write(f"{sys.argv[1]}/{method}.csv")
+"""
+
+
+def test_a_graph_of_tiny_weights_is_labelled_and_written(tmp_path: Path) -> None:
+    """In a process of its own: two thousand shares of 0 once wrote beyond an array."""
+    done = subprocess.run(
+        [sys.executable, "-c", WRITTEN, str(tmp_path)],
+        input=json.dumps(spokes(2000)),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for method in ("label_propagation", "pagerank", "harmonic"):
+        lines = (tmp_path / f"{method}.csv").read_text().splitlines()
+        found = {line.split(",")[0]: line.split(",")[-1] for line in lines}
+        assert found["h"] == "t"
+        assert found["n0"] == found["n1999"] == "t;s"
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -124,13 +124,14 @@ def by_pagerank(
     lists[0][seeds, 0], shares[0][seeds, 0] = np.arange(m), 1 - damping
     indptr = np.ascontiguousarray(S.indptr, dtype=np.int64)
     bounds = cuts(indptr, max(1, min(available(), n)))
-    heaps = np.zeros((len(bounds) - 1, m)), np.zeros((len(bounds) - 1, m), dtype=np.int64)
+    rooms = [(np.zeros(m), np.zeros(m, dtype=np.bool_), np.zeros(m, dtype=np.int64)) for _ in bounds[1:]]
 
     def part(k: int) -> int:
         entries = indptr, S.indices, sizes, scale
         state = lists[0], shares[0], lists[1], shares[1]
-        own = code, 1 - damping, heaps[0][k], heaps[1][k]
-        return int(spread_rows(*entries, *state, *own, SHOWN, bounds[k], bounds[k + 1]))
+        return int(
+            spread_rows(*entries, *state, code, 1 - damping, *rooms[k], SHOWN, bounds[k], bounds[k + 1])
+        )
 
     with ThreadPoolExecutor(len(bounds) - 1) as pool:
         for step in range(most):

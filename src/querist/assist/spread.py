@@ -44,6 +44,7 @@ def spread_rows(
     code: Any,
     start: float,
     sums: Any,
+    seen: Any,
     touched: Any,
     watched: int,
     first: int,
@@ -52,8 +53,8 @@ def spread_rows(
     """A step of `W = start E + diag(scale) S W` in rows first to last - 1, each cut to its largest entries.
 
     Row i of W is `shares[i]` at the labelled nodes `lists[i]`, -1 at the end; `code[i]` is the number of i
-    among them, or -1. `sums` is all zero before and after; `touched` is room. Returns in how many rows the
-    first `watched` entries of the list changed.
+    among them, or -1. `sums` is all zero and `seen` all false before and after; `touched` is room: one entry
+    of each a labelled node. Returns in how many rows the first `watched` entries of the list changed.
     """
     width, changed = lists.shape[1], 0
     for i in range(first, last):
@@ -65,13 +66,16 @@ def spread_rows(
                 s = lists[j, k]
                 if s < 0:
                     break
-                if sums[s] == 0:
+                # Not by the sum: tiny products come to 0.
+                if not seen[s]:
+                    seen[s] = True
                     touched[count] = s
                     count += 1
                 sums[s] += w * shares[j, k]
         own = code[i]
         if own >= 0:
-            if sums[own] == 0:
+            if not seen[own]:
+                seen[own] = True
                 touched[count] = own
                 count += 1
             sums[own] += start
@@ -82,6 +86,7 @@ def spread_rows(
             if sums[s] > 0:
                 insert(new_lists[i], new_shares[i], s, sums[s])
             sums[s] = 0
+            seen[s] = False
         for k in range(watched):
             if new_lists[i, k] != lists[i, k]:
                 changed += 1
