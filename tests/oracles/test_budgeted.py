@@ -445,6 +445,37 @@ def test_the_paper_s_budgets_agree_with_direct_solves(strategy, classes):
         compare_with_direct_solves(learner, 1e-8)
 
 
+@pytest.mark.parametrize("strategy", ["projection", "projection-persistent"])
+@pytest.mark.parametrize("labelled_only", [False, True])
+def test_projections_keep_no_more_than_their_limit(strategy, labelled_only):
+    """Not even labelled items that have room in their budget: all slots may be taken by unlabelled ones."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 2)), rng.integers(2, size=60)
+    if not labelled_only:
+        codes[rng.random(60) < 0.8] = -1
+
+    def run(**room):
+        learner = StreamLearner(
+            2, strategy=strategy, width=1.0, lambda1=1e-3, lambda2=1.0, epsilon=5.0,
+            budget_labelled=4, budget_unlabelled=1, limit=4,
+        )  # fmt: skip
+        learner.state = empty(learner.rules, 1, 2, **room)
+        return learner, learner.run(X, codes)
+
+    # With slots to spare, one item too many is seen and spoils no other array.
+    learner, stream = run(capacity=64)
+    assert sum(learner.sizes) == 4
+    assert (learner.sizes[0] == 4) == labelled_only
+    full = np.flatnonzero(stream.actions == step.ADDED)[3]
+    assert (codes[full + 1 :] >= 0).any()
+    assert (stream.actions[full + 1 :] == step.PROJECTED).any()
+    compare_with_direct_solves(learner, 1e-8)
+    exact, same = run()
+    assert exact.state.k.size == 4
+    np.testing.assert_array_equal(same.predicted, stream.predicted)
+    np.testing.assert_array_equal(same.actions, stream.actions)
+
+
 def test_a_damaged_inverse_is_noticed_and_mended():
     """At the next check, not when the damaged vectors happen to have left."""
     X, codes = stream_of(1_500, seed=8)

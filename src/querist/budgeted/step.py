@@ -197,13 +197,15 @@ def _project(state: State, rules: Rules, kxx: float, d: float, kind: int) -> int
     if not (s > 0 and kxx + rules.ridge - within > 0):
         return SINGULAR
     far = max(kxx - within, 0.0)
-    enters = kind == 0 and state.counts[LABELLED] < rules.budget_labelled
+    # Unlabelled items may have taken all slots before the labelled ones had theirs.
+    room = b < rules.limit
+    enters = room and kind == 0 and state.counts[LABELLED] < rules.budget_labelled
     for p in range(state.f.size):
         start = state.f[p] if rules.strategy == PERSIST else dot(state.base[p], k, b)
         c = (state.y[p] - start) / s
         state.c[p] = c
         tau = math.log(float(state.counts[SEEN])) * abs(state.f[p])
-        enters = enters or (c * c * far > tau and b < rules.limit)
+        enters = enters or (room and c * c * far > tau)
     for p in range(state.f.size):
         alpha, base, c = state.alpha[p], state.base[p], state.c[p]
         if rules.strategy == PROJECT:
