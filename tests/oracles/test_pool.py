@@ -70,12 +70,15 @@ def test_sigma_optimality_is_what_the_variance_of_the_sum_falls_by(seed):
 
 
 @given(SEEDS)
-def test_ambiguous_reduction_weighs_both_ends_by_their_ambiguity(seed):
+def test_ambiguous_correlation_is_the_squared_correlation_of_answers_weighed_by_both_ambiguities(seed):
+    """An answer is a score plus noise of variance 1: its covariance is that of the scores plus I."""
     M, asked, _, model, gamma = world(seed)
     top = np.sort(model.probabilities, axis=1)
     a = 1 - (top[:, -1] - top[:, -2])
-    expected = a * fallen(M, asked, gamma, lambda C: (a * np.diag(C)).sum())
-    found = pool.ambiguous_reduction(
+    C = covariance(M, asked, gamma)
+    sizes = 1 + np.diag(C)
+    expected = a * ((C / np.sqrt(np.outer(sizes, sizes))) ** 2 @ a)
+    found = pool.ambiguous_correlation(
         M, model.choosing.P, model.choosing.r, pool.ambiguity(model.probabilities)
     )
     np.testing.assert_allclose(found, expected, atol=1e-9)
@@ -128,7 +131,7 @@ def test_the_scores_are_the_mean_over_leading_columns_and_constants_stay():
     for row, code in zip(asked, codes, strict=True):
         model = model.learn(row, code)
     for rank in (16, 32, 40):
-        M = unit_rows(np.hstack([np.delete(raw, [20, 21], axis=1)[:, : rank - 2], raw[:, [20, 21]]]))
+        M = unit_rows(np.hstack([np.delete(raw, [20, 21], axis=1)[:, : rank - 1], raw[:, [20, 21]]]))
         A = 0.5 * np.eye(M.shape[1]) + M[asked].T @ M[asked]
         expected.append(M @ np.linalg.solve(A, M[asked].T @ np.eye(3)[codes]))
         variance.append(np.diag(M @ np.linalg.inv(A) @ M.T))
@@ -141,13 +144,37 @@ def test_the_rules_by_name_look_at_the_state_that_chooses_and_the_margin_at_the_
     place = Embedding(raw, np.zeros(9, dtype=np.int64), kind="given")
     model = Model.start(place, 3, 0.5, 2.0).learn(2, 1).learn(5, 0)
     M = unit_rows(raw)
-    a = pool.ambiguity(model.probabilities)
-    reduced = a * fallen(M, [2, 5], 2.0, lambda C: (a * np.diag(C)).sum())
-    np.testing.assert_allclose(RULES["ambiguity"](model), reduced, atol=1e-9)
+    a, C = pool.ambiguity(model.beliefs), covariance(M, [2, 5], 2.0)
+    sizes = 1 + np.diag(C)
+    told = a * ((C**2 / np.outer(sizes, sizes)) @ a)
+    np.testing.assert_allclose(RULES["ambiguity"](model), told, atol=1e-9)
     np.testing.assert_allclose(RULES["variance"](model), fallen(M, [2, 5], 2.0, np.trace), atol=1e-9)
     np.testing.assert_allclose(RULES["sigma"](model), fallen(M, [2, 5], 2.0, np.sum), atol=1e-9)
     r = np.diag(covariance(M, [2, 5], 0.5))
     np.testing.assert_allclose(RULES["margin"](model), pool.margin_uncertainty(model.scores, r), atol=1e-9)
+
+
+def test_a_component_of_which_nothing_is_known_leaves_nothing_sure_in_it_and_others_as_they_are():
+    rows = np.random.default_rng(5).standard_normal((6, 3))
+    place = Embedding(rows, np.array([0, 0, 0, 1, 1, 1]), kind="given")
+    model = Model.start(place, 2, 0.5, 2.0).learn(0, 1).learn(1, 1)
+    p, half = model.probabilities, np.full((3, 2), 0.5)
+    np.testing.assert_allclose(model.beliefs[:3], (p[:3] + half) / 2)  # K / (K + answers) = 2 / 4
+    np.testing.assert_array_equal(model.beliefs[3:], half)
+
+
+def test_components_that_share_a_column_tell_nothing_of_each_other_and_weigh_by_their_size():
+    """One component with a column of its own, and two, of three nodes and of one, that share the next."""
+    rows = np.array([[0.3, 1.0, 0.0], [0.1, 1.0, 0.0], [-0.4, 1.0, 0.0], *([[0.0, 0.0, 1.0]] * 4)])
+    place = Embedding(rows, np.array([0, 0, 0, 1, 1, 1, 2]), kind="given", layout=(1, 2, 0))
+    model = Model.start(place, 2, 0.5, 1.0)
+    assert not model.rows[3:].any()
+    np.testing.assert_allclose(
+        RULES["ambiguity"](model)[3:], [0.75, 0.75, 0.75, 0.25]
+    )  # size / (1 + gamma)^2
+    later = model.learn(4, 1)
+    np.testing.assert_allclose(RULES["ambiguity"](later)[3:], [0.0, 0.0, 0.0, 0.25])
+    assert not later.reached[6]
 
 
 def test_the_best_is_the_lowest_of_equals_and_never_a_node_that_is_not_free():

@@ -6,8 +6,10 @@
    held-out labels are scaled to probabilities and judged by log-loss.
 3. *Pool.* A weighted product of the candidates (`querist.assist.combine`); the weights stay near even until
    the labels clearly prefer one.
-4. *Match* the mean probability of each class to its share of the labels, unless they were picked, or every
-   class has equally many: then labels were chosen class by class and their shares say nothing.
+4. *Match* the mean probability of each class to its share of the labels, unless every class has equally
+   many: then labels were chosen class by class and their shares say nothing. The shares of labels that were
+   picked are trusted only where nothing else tells: where the product does worse on held-out labels than
+   the shares alone.
 5. *Refine.* One step of self-training (`querist.assist.refine`): generative models of the main rows, and of
    the counts, learned from all nodes as step 4 divides them among the classes, are multiplied in.
 6. *Calibrate.* Steps 3 to 5 are repeated with each fold held out (weights as chosen from all folds), and a
@@ -17,7 +19,7 @@ The constants were fixed on other data than the reported ones (docs/assist.md).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -105,18 +107,12 @@ def choose(
     held = {name: [scales[name].of(table) for table in tables[name]] for name in names}
     scores = _scored(task, names, {name: task.held_out(held[name]) for name in names})
     auto = method == "auto"
-    blend = Blend(
-        link,
-        {score.name: score.weight for score in scores},
-        match=not picked
-        and _shares_mean_something(Y)
-        and any(isinstance(way, Smoothed) for way in names.values()),
-    )
+    blend = Blend(link, {score.name: score.weight for score in scores}, match=False)
+    if _shares_mean_something(Y) and any(isinstance(way, Smoothed) for way in names.values()):
+        blend = replace(blend, match=not picked or _worse_than_shares(task, blend.held_out(task, held)))
     opinions = {name: scales[name].of(parts[name].logits(slice(None))) for name in names}
     L = blend.of(opinions, Y)
-    blended = [
-        blend.of({name: held[name][fold] for name in names}, Y[task.kept(fold)]) for fold in range(task.count)
-    ]
+    blended = blend.held_out(task, held)
     ways = refiners(ground, names) if auto and link == "softmax" else {}
     L, held_out, heard = refined(task, ways, L, blended)
     free = np.setdiff1d(task.sample, seeds)
@@ -206,6 +202,23 @@ class Blend:
         """Logits, the shares of the classes matched to those of the labels `Y`."""
         L = combine.pooled(list(opinions.values()), np.array([self.shares[name] for name in opinions]))
         return L + combine.matched(L, _class_shares(Y, self.link), self.link) if self.match else L
+
+    def held_out(self, task: Task, held: Mapping[str, Sequence[Floats]]) -> list[Floats]:
+        """Logits at `task.sample` while each fold is held out, from those of each candidate."""
+        return [
+            self.of({name: tables[fold] for name, tables in held.items()}, task.Y[task.kept(fold)])
+            for fold in range(task.count)
+        ]
+
+
+def _worse_than_shares(task: Task, tables: Sequence[Floats]) -> bool:
+    """Whether logits, made without the held-out labels, tell less of them than the shares of the classes."""
+    own = task.Y[task.judged]
+    if not len(own):
+        return False
+    constant = combine.logits(_class_shares(task.Y, task.link), task.link)
+    alone = combine.loss(np.broadcast_to(constant, own.shape), own, task.link)
+    return combine.loss(task.held_out(tables)[task.judged], own, task.link) > alone
 
 
 def _calibrated(task: Task, tables: Sequence[Floats], final: Floats) -> tuple[Scale, Estimate]:

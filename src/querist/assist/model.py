@@ -31,7 +31,7 @@ from querist.assist import pool
 from querist.assist.heads import unit_rows
 from querist.embedding import Embedding, embed
 from querist.graph import Graph
-from querist.types import Bools, Floats
+from querist.types import Bools, Codes, Floats
 
 RANKS = (16, 32, 64, 100)
 """Columns of the regressions that are averaged."""
@@ -54,11 +54,21 @@ def rows_of(graph: Graph, rank: int = max(RANKS), *, progress: Any = None) -> Em
 
 
 def leading(embedding: Embedding, rank: int) -> Floats:
-    """(n, at most rank) the constant columns and the first of the others, as rows of length one."""
+    """(n, k) the constant columns and the first of the others, as rows of length one.
+
+    As for the embedding, `rank` counts the columns of a connected graph: further components bring constant
+    columns of their own, and take none of the others away. Small components that had to share a column (see
+    embedding/spectral.py) have rows of zeros: by the column they would tell of each other.
+    """
     first, constant, _ = embedding.layout or (0, 0, 0)
     others = np.delete(np.arange(embedding.rows.shape[1]), slice(first, first + constant))
-    kept = [*others[: max(1, rank - constant)], *range(first, first + constant)]
-    return unit_rows(embedding.rows[:, kept])
+    kept = [*others[: max(1, rank - min(constant, 1))], *range(first, first + constant)]
+    rows = unit_rows(embedding.rows[:, kept])
+    if constant:
+        last = embedding.rows[:, first + constant - 1] != 0
+        if np.unique(embedding.components[last]).size > 1:
+            rows[last] = 0.0
+    return rows
 
 
 def softmax(scores: Floats, temperature: float = TEMPERATURE) -> Floats:
@@ -132,17 +142,17 @@ class Model:
     ----------
     members : the regressions
     rows, choosing : rows (n, d) of length one, and the second-order state, by which questions are chosen
+    gamma : its ridge
     components : (n,) nodes with the same number can learn from each other
-    touched : (c,) whether a component has a learned answer
-    learned : how many answers
+    answers : (c,) how many answers were learned in each component
     """
 
     members: tuple[Member, ...]
     rows: Floats
     choosing: Ridge
+    gamma: float
     components: Any
-    touched: Bools
-    learned: int = 0
+    answers: Codes
 
     @staticmethod
     def start(
@@ -164,13 +174,15 @@ class Model:
         while len(widths) > 1 and n * sum(widths) > ROOM:
             widths.pop()
         own = GAMMA[kind] if gamma is None else gamma
+        ridge = SCEPTICAL[kind] if sceptical is None else sceptical
         rows = leading(embedding, RANK)
         return Model(
             members=tuple(Member.start(leading(embedding, rank), n_classes, own) for rank in widths),
             rows=rows,
-            choosing=Ridge.start(rows, SCEPTICAL[kind] if sceptical is None else sceptical),
+            choosing=Ridge.start(rows, ridge),
+            gamma=ridge,
             components=embedding.components,
-            touched=np.zeros(int(embedding.components.max()) + 1, dtype=np.bool_),
+            answers=np.zeros(int(embedding.components.max()) + 1, dtype=np.int64),
         )
 
     def learn(self, row: int, code: int) -> "Model":
@@ -188,15 +200,8 @@ class Model:
         )
 
     def _with(self, rows: Sequence[int], members: Iterable[Member], choosing: Ridge) -> "Model":
-        touched = self.touched.copy()
-        touched[self.components[rows]] = True
-        return replace(
-            self,
-            members=tuple(members),
-            choosing=choosing,
-            touched=touched,
-            learned=self.learned + len(rows),
-        )
+        came = np.bincount(self.components[rows], minlength=self.answers.size)
+        return replace(self, members=tuple(members), choosing=choosing, answers=self.answers + came)
 
     @cached_property
     def scores(self) -> Floats:
@@ -211,7 +216,7 @@ class Model:
     @property
     def reached(self) -> Bools:
         """(n,) whether a learned answer reaches the node."""
-        return np.asarray(self.touched[self.components] & self.scores.any(axis=1))
+        return np.asarray((self.answers[self.components] > 0) & self.scores.any(axis=1))
 
     @property
     def probabilities(self) -> Floats:
@@ -220,9 +225,9 @@ class Model:
 
     @property
     def beliefs(self) -> Floats:
-        """(n, K) `(1 - l) p + l/K` with `l = K / (K + answers)`: after few answers nothing is sure."""
+        """(n, K) `(1 - l) p + l/K`, `l = K / (K + answers in the component)`: after few nothing is sure."""
         K = self.scores.shape[1]
-        share = K / (K + self.learned)
+        share = (K / (K + self.answers))[self.components, None]
         return np.asarray((1 - share) * self.probabilities + share / K)
 
     def expected_gain(self, row: int, most: int = 4) -> float:
@@ -242,11 +247,21 @@ class Model:
         return float(np.average(gains, weights=chance[likely]))
 
 
+def worth(model: Model) -> Floats:
+    """(n,) the default rule, `pool.ambiguous_correlation` by the beliefs.
+
+    A node without a row tells of its component alone, all of it, and as long as nothing is known there.
+    """
+    P, r = model.choosing.P, model.choosing.r
+    values = pool.ambiguous_correlation(model.rows, P, r, pool.ambiguity(model.beliefs))
+    sizes, first = np.bincount(model.components), 1 / (1 + model.gamma)
+    alone = np.where(model.answers == 0, sizes * first**2, 0.0)[model.components]
+    return np.where(model.rows.any(axis=1), values, alone)
+
+
 RULES: Mapping[str, Callable[[Model], Floats]] = MappingProxyType(
     {
-        "ambiguity": lambda m: pool.ambiguous_reduction(
-            m.rows, m.choosing.P, m.choosing.r, pool.ambiguity(m.probabilities)
-        ),
+        "ambiguity": worth,
         "variance": lambda m: pool.variance_reduction(m.rows, m.choosing.P, m.choosing.r),
         "sigma": lambda m: pool.sigma_optimality(m.rows, m.choosing.P, m.choosing.r),
         "margin": lambda m: pool.margin_uncertainty(m.scores, m.variance),

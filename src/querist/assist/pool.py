@@ -9,10 +9,13 @@ the covariance `c_ui = m_u . P m_i`, a node the variance `r_i = c_ii`. Whatever 
 - `variance_reduction`: `sum_u c_ui^2 / (1 + r_i)` (V-optimality: Ji and Han 2012);
 - `sigma_optimality`: `(sum_u c_ui)^2 / (1 + r_i)` (Ma, Garnett and Schneider 2013), how much the variance of
   the sum over all nodes falls;
-- `ambiguous_reduction`: `a_i sum_u a_u c_ui^2 / (1 + r_i)`, variance reduction times the ambiguity a, of the
-  node that is asked about and of every node it tells of. Variance that decides nothing is left alone. Ours.
+- `ambiguous_correlation`: `a_i sum_u a_u c_ui^2 / ((1 + r_i) (1 + r_u))`, the squared correlation of an
+  answer at i with one at u, times the ambiguity a of both. Ours. What decides nothing is left alone; and a
+  node counts at most once however large its variance is, so a part of the graph weighs by the nodes it holds.
+  Without `1 + r_u` small components of which nothing is known, whose variance is largest, would come first.
 
-With `G = sum_u a_u m_u m_u'` the sums are quadratic forms `m_i' (P G P) m_i`: (n, d, d) work for all nodes.
+With `G = sum_u m_u m_u'`, its terms weighted, the sums are quadratic forms `m_i' (P G P) m_i`: (n, d, d) work
+for all nodes.
 """
 
 import numpy as np
@@ -55,9 +58,10 @@ def sigma_optimality(rows: Floats, P: Floats, r: Floats) -> Floats:
     return np.asarray((rows @ (P @ rows.sum(axis=0))) ** 2 / (1 + r))
 
 
-def ambiguous_reduction(rows: Floats, P: Floats, r: Floats, a: Floats) -> Floats:
-    """`a_i sum_u a_u c_ui^2 / (1 + r_i)` over all nodes u."""
-    return a * _forms(rows, P @ (rows.T @ (rows * a[:, None])) @ P) / (1 + r)
+def ambiguous_correlation(rows: Floats, P: Floats, r: Floats, a: Floats) -> Floats:
+    """`a_i sum_u a_u c_ui^2 / ((1 + r_i) (1 + r_u))` over all nodes u."""
+    weight = a / (1 + r)
+    return weight * _forms(rows, P @ (rows.T @ (rows * weight[:, None])) @ P)
 
 
 def _forms(rows: Floats, Q: Floats) -> Floats:

@@ -35,11 +35,12 @@ def audited(asking: "Asking") -> Audit | None:
 
 
 def guessed_right(asking: "Asking") -> tuple[int, int]:
-    """How many of the learner's own questions it had guessed right, and of how many.
+    """How many of the learner's own questions it had guessed right, and of how many it had a guess for.
 
     A biased sample: it asks where it is unsure. For an accuracy there is the audit.
     """
-    turns = [t for t in asking.state.turns if t.outcome == "answer" and not t.audit]
+    guessed = (t for t in asking.state.turns if t.about.get("guess") is not None)
+    turns = [t for t in guessed if t.outcome == "answer" and not t.audit]
     return sum(turn.about["guess"] == turn.code for turn in turns), len(turns)
 
 

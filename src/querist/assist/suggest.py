@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.assist.pool import ambiguity, ambiguous_reduction, best
+from querist.assist.pool import ambiguity, ambiguous_correlation, best
 from querist.types import Bools, Codes, Floats, Sparse
 
 SMALL = 20_000
@@ -40,7 +40,7 @@ def _by_rows(labelling: Any, a: Floats, free: Bools, count: int) -> Codes:
     free, picked = free.copy(), list[int]()
     for _ in range(count):
         r = np.einsum("ij,ij->i", rows @ P, rows)
-        row = best(ambiguous_reduction(rows, P, r, a), free)
+        row = best(ambiguous_correlation(rows, P, r, a), free)
         if row is None:
             break
         picked.append(row)
