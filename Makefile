@@ -21,7 +21,7 @@ lint: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-BENCHMARKS ?= online pounce embedding collective budgeted lab questions label_files
+BENCHMARKS ?= online pounce embedding collective budgeted experiment questions label_files
 
 bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online ..." for some of them
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'

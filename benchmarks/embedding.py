@@ -27,11 +27,11 @@ import scipy.sparse as sp
 
 import querist
 from embedding_peers import GOALS, TOL, peers, peers_table, say, table
-from querist.embedding.compact import compacted
 from querist.embedding.extend import edges_of
 from querist.embedding.memory import free
 from querist.graph.graph import Graph
 from querist.operator import Operator, empty_block
+from querist.operator.eigen.compact import compacted
 from querist.operator.kernels import combine_rows
 
 THREADS = os.environ["OMP_NUM_THREADS"]

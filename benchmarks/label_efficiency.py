@@ -31,8 +31,8 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 import querist
-from querist.assist.folds import stratified
 from querist.collective.trials import draw
+from querist.labelling.folds import stratified
 from querist.labels import one_hot
 
 SETS = (
@@ -94,10 +94,10 @@ def prepare(graph: Any, out: Path, draws: Draws) -> None:
 
 def ours(graph: Any, draws: Draws, share: float, ground: Any) -> dict[str, dict[str, float]]:
     """`auto`, each of its candidates alone (its classes' shares matched, or not), two classifiers."""
-    from querist.assist.choose import choose
-    from querist.assist.combine import matched
     from querist.collective.catalogue import CLASSIFIERS
     from querist.collective.problem import pose
+    from querist.labelling.choose import choose
+    from querist.labelling.combine import matched
 
     found: dict[str, dict[str, float]] = {}
     for name, (seeds, _) in splits(graph, draws).items():
@@ -132,7 +132,7 @@ def tested(graph: Any, seeds: Any, scores: Any) -> float:
 
 
 def calibration(graph: Any, seeds: Any, P: Any) -> float:
-    from querist.assist.calibrate import calibration_error
+    from querist.labelling.calibrate import calibration_error
 
     test = graph.codes >= 0
     test[seeds] = False
@@ -319,7 +319,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     draws = Draws(options.trials, options.seed)
-    from querist.assist.ground import Ground
+    from querist.labelling.ground import Ground
 
     graphs = {name: querist.datasets.load_graph(name) for name in options.sets} if options.parts else {}
     grounds = {name: Ground(graph) for name, graph in graphs.items()}

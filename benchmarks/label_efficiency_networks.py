@@ -13,7 +13,7 @@ log-loss), on the folds that `prepare` drew; the network is then trained again o
 
 All folds of all splits of a graph share its adjacency and attributes, so their networks are trained side
 by side as one wide network with separate losses: the same arithmetic as one PyG model each
-(tests/unit/assist/test_label_efficiency.py compares the two), save that models trained together share the
+(tests/unit/labelling/test_label_efficiency.py compares the two), save that models trained together share the
 dropout mask of the inputs.
 """
 

@@ -2,7 +2,7 @@
 
 A start is a random first question; from there the pool chooses by its rule. Random asking has the same model,
 and for its part the ranks (one, or the mean of several) and the ridge that are best for it on the very set,
-at the last answer; the pool has those that were chosen elsewhere (see assist/model.py). Accuracy counts the
+at the last answer; the pool has those that were chosen elsewhere (see asking/model.py). Accuracy counts the
 nodes nobody was asked about; beside it stands that of the whole result, in which answers count as right.
 
     python benchmarks/questions.py [--data cora citeseer pubmed] [--starts 10] [--first 0]
@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 import querist
-from querist.assist.model import GAMMA, RANKS, RULES, Model, rows_of
-from querist.assist.pool import best
+from querist.asking.model import GAMMA, RANKS, RULES, Model
 from querist.embedding import Embedding
+from querist.labelling.rows import quick_rows
+from querist.labelling.worth import best
 from querist.report import Curve, curves, standalone
 from querist.types import Codes, Floats
 
@@ -60,10 +61,10 @@ def measure(name: str, rules: list[str], starts: range) -> dict[str, Any]:
     codes = graph.codes
 
     def mean(rule: str | None, ranks: Sequence[int], gamma: float) -> Floats:
-        rows = rows_of(graph, max(ranks))
+        rows = quick_rows(graph, max(ranks))
         return np.mean([played(rows, codes, rule, ranks, gamma, start) for start in starts], axis=0)
 
-    own = GAMMA[rows_of(graph).kind]
+    own = GAMMA[quick_rows(graph, max(RANKS)).kind]
     tuned = {(ranks, g): mean(None, ranks, g) for ranks in (RANKS, *SINGLE) for g in {*RIDGES, own}}
     best_of = max(tuned, key=lambda setting: tuned[setting][0, -1])
     control, plain = tuned[best_of], tuned[RANKS, own]

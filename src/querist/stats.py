@@ -161,3 +161,15 @@ def _checked(values: Any) -> Floats:
     if not np.isfinite(table).all():
         raise InputError("values hold NaN or infinite numbers; leave out tasks that a method did not finish")
     return table
+
+
+def wilson(right: float, count: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's score interval for a share.
+
+    >>> [round(bound, 4) for bound in wilson(8, 10)]
+    [0.4902, 0.9433]
+    """
+    p = right / count
+    middle = (p + z * z / (2 * count)) / (1 + z * z / count)
+    half = z / (1 + z * z / count) * np.sqrt(p * (1 - p) / count + z * z / (4 * count * count))
+    return max(0.0, float(middle - half)), min(1.0, float(middle + half))

@@ -16,14 +16,14 @@ import time
 import numpy as np
 import pytest
 
-from querist.journal import Journal
+from querist.asking.journal import Journal
 
 KILLS = 50
 BUDGET = 80
 
 FORKING = """
 import os, sys
-import querist.assist.asking, querist.assist.output
+import querist.asking.asking, querist.labelling.output
 from querist.cli import main
 
 def child(out, *arguments):

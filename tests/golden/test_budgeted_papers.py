@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from querist.lab import Store, run
-from querist.lab.papers.bls19 import static, streams
+from querist.experiment import Store, run
+from querist.papers.bls19 import static, streams
 
 DATA = os.environ.get("QUERIST_DATA")
 

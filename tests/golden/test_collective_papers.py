@@ -11,8 +11,8 @@ import pytest
 from querist import CLASSIFIERS
 from querist.collective.trials import run_trials
 from querist.graph import Graph
-from querist.lab.papers.mrgm15.single import FEW, METHODS, OTHERS
 from querist.metrics import measure
+from querist.papers.mrgm15.single import FEW, METHODS, OTHERS
 
 GMNR = {
     "cora": {0.01: 0.742, 0.02: 0.789, 0.05: 0.821, 0.1: 0.840, 0.2: 0.855},

@@ -16,10 +16,11 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from querist.embedding import Embedding, embed, pool, solve
+from querist.embedding import Embedding, embed
 from querist.embedding.diffusion import diffusion
 from querist.graph.graph import Graph
 from querist.online.catalogue import ALGORITHMS
+from querist.operator.eigen import pool, solve
 from querist.types import Floats
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "online.json").read_text())["graphs"]

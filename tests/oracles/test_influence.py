@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.assist import influence
-from querist.assist.influence import by_pagerank, influences, of_rows
-from querist.assist.spread import insert, largest, spread_rows
+from querist.labelling import influence
+from querist.labelling.influence import by_pagerank, influences, of_rows
+from querist.labelling.spread import insert, largest, spread_rows
 from querist.types import Codes, Floats, Sparse
 
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querist.assist import pool
-from querist.assist.heads import unit_rows
-from querist.assist.model import RULES, Model, softmax
+from querist.asking.model import RULES, Model, softmax
 from querist.embedding import Embedding
+from querist.labelling import worth as pool
+from querist.labelling.heads import unit_rows
 
 SEEDS = st.integers(0, 10_000)
 

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from querist import as_graph
-from querist.assist.ground import Ground
-from querist.assist.refine import PRIOR, by_counts, loudness, refined
-from querist.assist.task import posed
+from querist.labelling.ground import Ground
+from querist.labelling.refine import PRIOR, by_counts, loudness, refined
+from querist.labelling.task import posed
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from querist.embedding.ritz import thin_qr
+from querist.operator.eigen.ritz import thin_qr
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from querist.budgeted.adapters import RiverStream, ScikitStream, several
 from querist.budgeted.learner import ConditionName, StrategyName, StreamLearner
 from querist.budgeted.passive import PassiveAggressive
+from querist.budgeted.peers import RiverStream, ScikitStream, several
 from querist.budgeted.ressl import ReSSL
 from querist.budgeted.spasc import SPASC, WeightName
 

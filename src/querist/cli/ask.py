@@ -10,9 +10,9 @@ from querist.cli import options
 from querist.cli.screen import print_json, print_line, progress
 
 if TYPE_CHECKING:
-    from querist.assist.asking import Asking, Question
-    from querist.assist.reading import Source
-    from querist.journal import Journal
+    from querist.asking.asking import Asking, Question
+    from querist.asking.journal import Journal
+    from querist.labelling.reading import Source
 
 Edges = Annotated[
     str, typer.Argument(metavar="EDGES", help="CSV, TSV, parquet, npz or GraphML file of edges; - reads CSV.")
@@ -107,10 +107,10 @@ def ask(
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
     these labels are, because it asks where it is unsure: --audit measures that with random questions.
     """
-    from querist.assist.oracles import command_oracle
-    from querist.assist.output import check_place
+    from querist.asking.journal import Journal
+    from querist.asking.oracles import command_oracle
     from querist.errors import InputError
-    from querist.journal import Journal
+    from querist.labelling.output import check_place
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
@@ -170,12 +170,12 @@ def _begin(
 
     What is not said on the command line is as the journal has it.
     """
-    from querist.assist.arrivals import grown
-    from querist.assist.asking import ask as begin
-    from querist.assist.growth import join
-    from querist.assist.reading import arrived, read_source
-    from querist.assist.seeds import read_seeds
+    from querist.asking.arrivals import grown
+    from querist.asking.asking import ask as begin
     from querist.errors import InputError
+    from querist.labelling.growth import join
+    from querist.labelling.reading import arrived, read_source
+    from querist.labelling.seeds import read_seeds
 
     source = read_source(files.edges, files.nodes)
     coming = list(arrived(source, files.more, files.more_nodes))
@@ -191,7 +191,7 @@ def _begin(
         raise InputError("no classes: say what an answer may be, as in --classes cat,dog")
     given = {name: value if value is not None else before.get(name) for name, value in chosen.items()}
     if before and chosen["choose"] is None:
-        from querist.assist.specification import Specification
+        from querist.asking.specification import Specification
 
         given["choose"] = Specification.of(before).choose
     asking = begin(

@@ -8,7 +8,7 @@ from querist.cli.keyboard import Keyboard, legend
 from querist.cli.screen import print_line, width
 
 if TYPE_CHECKING:
-    from querist.assist.asking import Asking, Question
+    from querist.asking.asking import Asking, Question
 
 NEIGHBOURS = 8
 """Shown of a node; the rest is counted."""

@@ -26,9 +26,9 @@ def experiment(
     Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
     LaTeX, CSV), figures (SVG, PNG) and a page to read (comparison.html) are written there.
     """
-    from querist.lab import compared, index, tables
-    from querist.lab.comparison import Comparison
-    from querist.lab.reproduce import put_json, reproduce
+    from querist.experiment import compared, index, tables
+    from querist.experiment.comparison import Comparison
+    from querist.experiment.reproduce import put_json, reproduce
 
     with resumable(out), progress() as show:
         show("checking", 0.0, file.name)

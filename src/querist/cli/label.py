@@ -12,10 +12,10 @@ from querist.cli.screen import Meter, print_json, print_line, print_table, progr
 from querist.cli.stages import Stages
 
 if TYPE_CHECKING:
-    from querist.assist.influence import Influences
-    from querist.assist.labelling import Labelling
-    from querist.assist.reading import Source
-    from querist.assist.seeds import Seeds
+    from querist.labelling.influence import Influences
+    from querist.labelling.labelling import Labelling
+    from querist.labelling.reading import Source
+    from querist.labelling.seeds import Seeds
 
 Edges = Annotated[
     str,
@@ -137,10 +137,10 @@ def _label(
     column: str | None,
     seed: int,
 ) -> _Done:
-    from querist.assist import label as label_graph
-    from querist.assist.influence import influences
-    from querist.assist.output import check_place, columns_of, save
-    from querist.assist.page import check_report, write_report
+    from querist.labelling import label as label_graph
+    from querist.labelling.influence import influences
+    from querist.labelling.output import check_place, columns_of, save
+    from querist.labelling.page import check_report, write_report
     from querist.operator.threads import one_blas_thread
 
     inputs = (files.edges, files.nodes, files.labels, *files.more, *files.more_nodes)
@@ -177,10 +177,10 @@ def _label(
 def _read(files: _Files, multi_label: bool, column: str | None) -> "tuple[Source, Seeds]":
     from dataclasses import replace
 
-    from querist.assist.growth import join
-    from querist.assist.reading import arrived, check_weights, read_source
-    from querist.assist.seeds import Seeds, read_seeds
     from querist.errors import InputError
+    from querist.labelling.growth import join
+    from querist.labelling.reading import arrived, check_weights, read_source
+    from querist.labelling.seeds import Seeds, read_seeds
     from querist.labels import class_order
 
     source = read_source(files.edges, files.nodes)
@@ -202,7 +202,7 @@ def _read(files: _Files, multi_label: bool, column: str | None) -> "tuple[Source
 
 
 def _numbers(done: _Done) -> dict[str, Any]:
-    from querist.assist.page import class_sizes
+    from querist.labelling.page import class_sizes
 
     found, graph, estimate = done.found, done.found.graph, done.found.estimate
     return {
@@ -232,8 +232,8 @@ def _numbers(done: _Done) -> dict[str, Any]:
 
 
 def _print(done: _Done) -> None:
-    from querist.assist.page import class_sizes
     from querist.graph.entries import some
+    from querist.labelling.page import class_sizes
 
     found = done.found
     print_line(done.source.graph.describe())

@@ -10,11 +10,11 @@ from querist.cli.runs import Cluster, Out, Processes, meter, resumable
 from querist.cli.screen import print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
-    from querist.lab.item import Item
-    from querist.lab.reproduce import Outputs
+    from querist.experiment.item import Item
+    from querist.experiment.reproduce import Outputs
 
 PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
-"""The names in `querist.lab.papers`, for a help text that must not load them; a test keeps the two equal."""
+"""The names in `querist.papers`, for a help text that must not load them; a test keeps the two equal."""
 
 
 def reproduce(
@@ -38,9 +38,9 @@ def reproduce(
     LaTeX, CSV), figures (SVG, PNG), a page for each paper and results.json are written there.
     """
     from querist.errors import InputError
-    from querist.lab.papers import PAPERS as known
-    from querist.lab.papers import item_of, items_of
-    from querist.lab.reproduce import reproduce as made
+    from querist.experiment.reproduce import reproduce as made
+    from querist.papers import PAPERS as known
+    from querist.papers import item_of, items_of
 
     if everything and paper is not None:
         raise InputError(f"--all and {paper}; give one of the two")
@@ -78,7 +78,7 @@ def _print_items(items: list["Item"], as_json: bool) -> None:
 
 
 def _print_outputs(outputs: "Outputs", out: Path) -> None:
-    from querist.lab import tables
+    from querist.experiment import tables
 
     for done in outputs.done:
         print_line(f"{done.item.label}: {done.item.title}\n")

@@ -7,11 +7,11 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from querist.collective.adapters import Consistency, Diffusion, LabelPropagation, LabelSpreading, PageRank
 from querist.collective.classifier import Classifier
 from querist.collective.gmnr import GMNR, MRGM, PLSA
 from querist.collective.iterative import ICA, ICML, SemiICA
 from querist.collective.latent import LNP
+from querist.collective.peers import Consistency, Diffusion, LabelPropagation, LabelSpreading, PageRank
 from querist.collective.relational import WVRN, Harmonic
 
 CLASSIFIERS: Mapping[str, type[Classifier]] = MappingProxyType(

@@ -22,12 +22,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.embedding.ritz import thin_qr
 from querist.embedding.spectral import orientation
 from querist.embedding.value import Embedding
 from querist.errors import InputError, UnknownNameError
 from querist.graph.graph import Graph
 from querist.operator import Operator
+from querist.operator.eigen.ritz import thin_qr
 from querist.operator.threads import one_blas_thread
 from querist.types import Codes, Floats, Sparse
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from querist.embedding import krylov, solve
-from querist.embedding.chebyshev import precision, width_of
 from querist.embedding.diffusion import OVERSAMPLING
 from querist.errors import InputError
 from querist.graph.graph import Graph
+from querist.operator.eigen import krylov, solve
+from querist.operator.eigen.chebyshev import precision, width_of
 
 FACTOR_BYTES = 32
 """An entry of a sparse factor: value and index, in both halves, with room to grow."""

@@ -22,12 +22,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from querist.embedding.pool import Pool, pooled_pairs
-from querist.embedding.ritz import residual_norms
 from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.graph.laplacian import null_signs
 from querist.operator import Operator
+from querist.operator.eigen.pool import Pool, pooled_pairs
+from querist.operator.eigen.ritz import residual_norms
 from querist.operator.threads import over_parts
 from querist.types import Bools, Codes, Floats
 

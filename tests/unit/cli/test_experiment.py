@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from querist.lab.runner import Job
+from querist.experiment.runner import Job
 
 FILE = """\
 title = "Who asks least?"

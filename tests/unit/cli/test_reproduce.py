@@ -3,13 +3,13 @@
 import pytest
 
 from querist.cli.reproduce import PAPERS
-from querist.lab import papers
+from querist.experiment import papers
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     """One paper with one small item, in the place of the five."""
-    from querist.lab import Item, Number, Shown, Specification, Table
+    from querist.experiment import Item, Number, Shown, Specification, Table
 
     def show(results):
         (r,) = results

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from querist.embedding import chebyshev, density, solve
 from querist.operator import Operator
+from querist.operator.eigen import chebyshev, density, solve
 from querist.types import Floats
 
 

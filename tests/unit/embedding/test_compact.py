@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querist.embedding import compact, solve
-from querist.embedding.compact import compacted
 from querist.graph.graph import Graph
+from querist.operator.eigen import compact, solve
+from querist.operator.eigen.compact import compacted
 from querist.types import Floats
 
 

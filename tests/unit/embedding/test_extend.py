@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import Embedding, embed, solve
+from querist.embedding import Embedding, embed
 from querist.embedding.extend import edges_of
 from querist.errors import InputError
 from querist.graph.graph import Graph
+from querist.operator.eigen import solve
 from querist.types import Codes, Floats
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import Embedding, embed, lanczos, solve
-from querist.embedding.ritz import ritz
+from querist.embedding import Embedding, embed
 from querist.graph.graph import Graph
 from querist.operator import Operator
+from querist.operator.eigen import lanczos, solve
+from querist.operator.eigen.ritz import ritz
 from querist.types import Floats
 
 

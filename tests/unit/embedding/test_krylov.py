@@ -8,8 +8,8 @@ import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from querist.embedding import chebyshev, krylov, solve
-from querist.embedding.filter import growth, origins
+from querist.operator.eigen import chebyshev, krylov, solve
+from querist.operator.eigen.filter import growth, origins
 from querist.types import Floats
 
 

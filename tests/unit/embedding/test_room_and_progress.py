@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import cache, embed, memory, progress, solve
+from querist.embedding import cache, embed, memory, progress
 from querist.errors import InputError
 from querist.graph.graph import Graph
+from querist.operator.eigen import solve
 
 
 def make_graph(n: int = 700, degree: int = 8, seed: int = 0) -> Graph:

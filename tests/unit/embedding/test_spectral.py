@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import Embedding, embed, solve
+from querist.embedding import Embedding, embed
 from querist.errors import InputError, QueristError, ResidualWarning
 from querist.graph.graph import Graph
+from querist.operator.eigen import solve
 from querist.types import Floats
 
 

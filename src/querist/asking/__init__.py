@@ -1,0 +1,15 @@
+"""Which node to ask about next; a campaign of questions, its events, and the journal that keeps them."""
+
+from querist.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "Asking": ".asking",
+        "Journal": ".journal",
+        "Question": ".campaign",
+        "RULES": ".model",
+        "ask": ".asking",
+        "command_oracle": ".oracles",
+    },
+)

@@ -1,0 +1,122 @@
+"""`ask`: questions about the nodes that are worth most, answers kept in a journal, a label for every node.
+
+result = querist.ask(graph, oracle, budget=100)      # oracle: a function of a node, or known labels
+result.labels, result.labelling, result.audit
+
+Without an oracle nothing is asked yet, and the questions can be answered one by one:
+
+asking = querist.ask(graph, classes=["cat", "dog"], journal="pets.journal")
+asking.question                                       # which node, the guess, and why it asks
+asking.answer("cat"); asking.skip(); asking.unsure(); asking.undo()
+
+A question is written to the journal before it is shown, an answer before it is learned. So a process that is
+killed at any moment continues, from the same journal, with the very question that was open.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from querist.asking.campaign import BUDGET, Asking, Question
+from querist.asking.journal import Journal
+from querist.asking.oracles import as_oracle
+from querist.asking.specification import Specification, checked_classes, digest, way_to_choose
+from querist.errors import InputError
+from querist.graph import Graph, as_graph
+from querist.labelling.reading import check_weights
+from querist.labels import tabulate
+
+__all__ = ["Asking", "Question", "ask"]
+
+
+def ask(
+    graph: Any,
+    oracle: Any = None,
+    budget: int = BUDGET,
+    *,
+    classes: Sequence[Hashable] | None = None,
+    labels: Any = None,
+    choose: str = "pool",
+    audit: int = 0,
+    stop: float | None = None,
+    method: str = "auto",
+    seed: int = 0,
+    journal: str | PathLike[str] | Journal | None = None,
+    prefetch: bool | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> Asking:
+    """Ask about the nodes of a graph that are worth most, and label the rest from the answers.
+
+    Parameters
+    ----------
+    graph : a `Graph`, or anything that `as_graph` takes; labels it holds are not looked at
+    oracle : called with a node, gives its class or None; or known labels of the nodes. None asks nothing yet
+    budget : the most answers
+    classes : what an answer may be; needed unless the oracle is a set of labels, or the journal knows them
+    labels : those that are known already, in any form that `querist.label` takes. They are learned first,
+        never asked about, not counted in the budget, and kept in the journal
+    choose : "pool" (the most valuable node anywhere), by "ambiguity" or another rule: "variance", "sigma",
+        "margin" (see `pool.py`); "stream" (nodes in random order, an algorithm decides at each whether to
+        ask), by "msg" or another name in `querist.ALGORITHMS`; "random" (the control)
+    audit : questions that are a random sample, spread over the budget; they measure and teach nothing
+    stop : end when the expected gain in accuracy an answer (0.001 is 0.1 points), averaged over the last 10
+        questions, falls below it
+    method : of `querist.label`, which makes the labels at the end
+    seed : of everything random
+    journal : a path; an interrupted campaign goes on from it. In memory by default
+    prefetch : work out the next question while this one is thought about; without an oracle by default
+    progress : called with (fraction done, what is being done) while the graph is embedded or labelled
+
+    >>> from querist.datasets import load
+    >>> karate = load("karate")
+    >>> result = ask(karate, karate.labels, budget=4)
+    >>> sum(found == true for found, true in zip(result.labels, karate.labels))
+    32
+    """
+    own = replace(as_graph(graph), codes=None, label_matrix=None, classes=())
+    if budget < 0:
+        raise InputError(f"budget {budget}; it must be 0 or more")
+    check_weights(own)
+    book = journal if isinstance(journal, Journal) else Journal(journal)
+    answer, names = as_oracle(oracle, own, classes)
+    kept = book.events()
+    if names is None:
+        names = kept[0].body["classes"] if kept else _classes_of(labels, own)
+    specification = Specification(
+        digest(own), own.n_nodes, own.n_edges, checked_classes(names), way_to_choose(choose), seed, audit
+    )
+    if not kept:
+        _check_audit(audit, budget, labels is not None)
+    asking = Asking(
+        own,
+        specification,
+        book,
+        budget=budget,
+        stop=stop,
+        method=method,
+        prefetch=answer is None if prefetch is None else prefetch,
+        progress=progress,
+    )
+    if labels is not None:
+        asking.tell(labels)
+    if answer is not None:
+        asking.run(answer)
+    return asking
+
+
+def _classes_of(labels: Any, graph: Graph) -> Sequence[Hashable]:
+    """The classes that known labels have, where nobody named them."""
+    if labels is None:
+        raise InputError("classes are not given; name what an answer may be, as in classes=['cat', 'dog']")
+    assert graph.nodes is not None
+    return tabulate(labels, graph.nodes).classes
+
+
+def _check_audit(audit: int, budget: int, known: bool) -> None:
+    """An audit needs predictions to judge: without known labels, of questions that are not in it."""
+    if audit and (audit > budget or (audit == budget and not known)):
+        raise InputError(
+            f"audit {audit} of a budget of {budget} leaves no question to learn from; ask for fewer in the "
+            "audit, or allow more answers"
+        )

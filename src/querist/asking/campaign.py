@@ -1,0 +1,346 @@
+"""A campaign of questions: the open question, its answer, and what came of it.
+
+A question is written to the journal before it is shown, an answer before it is learned. So a process that is
+killed at any moment continues, from the same journal, with the very question that was open.
+"""
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from querist.asking import results
+from querist.asking.ahead import Ahead
+from querist.asking.arrivals import KIND, arrival
+from querist.asking.audit import Audit
+from querist.asking.choosers import Pick
+from querist.asking.journal import Event, Journal
+from querist.asking.known import fresh_labels
+from querist.asking.model import RANKS, Model
+from querist.asking.oracles import checked_answer
+from querist.asking.specification import RANDOM, Specification
+from querist.asking.state import State
+from querist.asking.turns import Turn
+from querist.asking.upcoming import upcoming
+from querist.errors import InputError
+from querist.graph import Graph
+from querist.labelling.labelling import Labelling, label
+from querist.labelling.rows import quick_rows
+
+BUDGET = 100
+FORESEEN = 8
+"""Likely answers whose next question is worked out while the person thinks."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The `number`-th question, about `node`; the model's `guess`, None where it has none, and why it asks.
+
+    `second` is the likeliest class but one. An `audit` question is part of the random sample.
+    """
+
+    number: int
+    node: Hashable
+    row: int
+    audit: bool
+    reason: str
+    guess: Hashable | None = None
+    probability: float | None = None
+    second: Hashable | None = None
+    second_probability: float | None = None
+
+
+class Asking:
+    """A campaign of questions, and what came of it. Make it with `ask`."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        specification: Specification,
+        journal: Journal,
+        *,
+        budget: int = BUDGET,
+        stop: float | None = None,
+        method: str = "auto",
+        prefetch: bool = False,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> None:
+        self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
+        self.method = method
+        self.stopped: str | None = None
+        """Why no more is asked, once it is so."""
+        self.seconds: list[float] = []
+        """How long each question of this process took to choose."""
+        self._prefetch = prefetch
+        self._ahead: Ahead[tuple[Model, Pick | None]] | None = None
+        self._next: tuple[Pick | None] | None = None
+        self.progress = progress
+        self._labellings: dict[Any, Labelling] = {}
+        events = journal.events()
+        self._last = events[-1].kind if events else ""
+        if events:
+            specification.check_same(Specification.of(events[0].body), str(journal.path))
+        self.state = State(specification, graph, quick_rows(graph, max(RANKS), progress=progress))
+        if not events:
+            self._write("campaign", **specification.body())
+        self._resumed = len(events) > 1
+        for event in events[1:]:
+            self.state.apply(event)
+
+    # -- a question and its answer -----------------------------------------------------
+
+    @property
+    def question(self) -> Question | None:
+        """The open question, or the next one; None when no more is to be asked (`stopped` says why)."""
+        if self.state.open is None and not self._open_next():
+            return None
+        turn = self.state.open
+        assert turn is not None
+        if self._prefetch and self._ahead is None and self.state.chooser.foresees:
+            self._ahead = Ahead(self.state.foreseen, self._likely(turn))
+        return self.shown(turn)
+
+    def answer(self, given: Hashable) -> None:
+        """The class of the open question's node; None is "unsure"."""
+        turn = self._pending()
+        code = checked_answer(given, self.classes, self._node(turn.row))
+        if code is None:
+            self._close("unsure", -1)
+        else:
+            self._close("answer", code)
+
+    def unsure(self) -> None:
+        """Nobody can tell: it counts as asked, and teaches nothing."""
+        self._pending()
+        self._close("unsure", -1)
+
+    def skip(self) -> None:
+        """Put the node aside: it is not asked about again, and not counted."""
+        self._pending()
+        self._close("skip", -1)
+
+    def undo(self) -> bool:
+        """Take the last answer back and put its question again; False when there is none."""
+        closed = [turn for turn in self.state.turns if turn.outcome is not None]
+        if not closed:
+            return False
+        self.forget()
+        self.state.apply(self._write("undo", row=closed[-1].row))
+        return True
+
+    def extend(self, edges: Any = None, nodes: Any = None) -> "Asking":
+        """New edges, and nodes with them, in any form that `growth.join` takes. What is there already is not
+        added again."""
+        from querist.labelling.growth import join
+
+        came = arrival(self.graph, join(self.graph, edges, nodes))
+        if came:
+            self.forget()
+            self._labellings.clear()
+            self.state.apply(self._write(KIND, **came.body()))
+        return self
+
+    def tell(self, labels: Any) -> "Asking":
+        """Labels that are known without asking, in any form: learned before all answers, never asked about,
+        not counted. Those that are there already change nothing; one that contradicts them is refused."""
+        before = {**self.state.answers(), **self.state.known}
+        fresh = fresh_labels(labels, self.graph, self.classes, before)
+        if fresh:
+            self.forget()
+            self.state.apply(self._write("known", rows=list(fresh), codes=list(fresh.values())))
+        return self
+
+    def run(self, oracle: Callable[[Any], Any], after: Callable[[Question, Any], None] | None = None) -> None:
+        """Put every question to the oracle; `after` is called when an answer is safe in the journal."""
+        while (question := self.question) is not None:
+            given = oracle(question.node)
+            self.answer(given)
+            if after is not None:
+                after(question, given)
+
+    def leave(self, why: str) -> None:
+        """Write down that no more is asked for now, and why; the same journal can go on."""
+        self.stopped = why
+        if self._last != "stop":
+            self._write("stop", why=why)
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self.forget()
+        self.journal.close()
+
+    # -- what came of it -----------------------------------------------------------------
+
+    @property
+    def graph(self) -> Graph:
+        """As it is now."""
+        return self.state.graph
+
+    @property
+    def classes(self) -> tuple[Hashable, ...]:
+        """What an answer may be."""
+        return self.specification.classes
+
+    @property
+    def resumed(self) -> bool:
+        """Whether the journal held questions when it was opened."""
+        return self._resumed
+
+    @property
+    def asked(self) -> int:
+        """Questions that were answered, or answered with "unsure"."""
+        return self.state.asked
+
+    @property
+    def answers(self) -> dict[Hashable, Hashable]:
+        """All answers, by node, in the order they were given."""
+        return self._named(self.state.answers())
+
+    @property
+    def known(self) -> dict[Hashable, Hashable]:
+        """Labels that nobody was asked for, by node."""
+        return self._named(self.state.known)
+
+    @property
+    def labelling(self) -> Labelling:
+        """A label for every node, by `querist.label` from all answers; answered nodes keep their answer."""
+        return self.labelled(self.state.answers())
+
+    @property
+    def labels(self) -> list[Any]:
+        """The label of every node, None where no answer reaches."""
+        return self.labelling.labels
+
+    @property
+    def audit(self) -> Audit | None:
+        """The accuracy on nodes drawn at random for it (see audit.py); None where none were."""
+        return results.audited(self)
+
+    def neighbours(self, node: Hashable) -> list[tuple[Hashable, Hashable | None, bool]]:
+        """(neighbour, its label by answer or guess, whether it was answered), the heaviest edges first."""
+        return results.neighbours(self, node)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """One row a node, as CSV or parquet by the path's extension."""
+        from querist.labelling.output import write
+
+        write(self.labelling, path, self.progress)
+
+    def summary(self) -> dict[str, Any]:
+        """What happened, in numbers."""
+        return results.summary(self)
+
+    def __repr__(self) -> str:
+        return results.in_words(self)
+
+    def _repr_html_(self) -> str:
+        return results.as_html(self)
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _write(self, kind: str, **body: Any) -> Event:
+        event = self.journal.append(kind, **body)
+        self._last = kind
+        return event
+
+    def _pending(self) -> Turn:
+        if self.state.open is None:
+            raise InputError("no question is open; look at `question` first")
+        return self.state.open
+
+    def _close(self, kind: str, code: int) -> None:
+        """Keep an outcome, then learn it; what was worked out ahead for it is taken."""
+        turn = self._pending()
+        body = {"row": turn.row, **({"code": code} if code >= 0 else {})}
+        event = self._write(kind, **body)
+        ahead, self._ahead = self._ahead, None
+        found = None if ahead is None else ahead.take(-1 if turn.audit else code)
+        self.state.apply(event, None if found is None else found[0])
+        self._next = None if found is None else (found[1],)
+
+    def _open_next(self) -> bool:
+        """Choose the next question and keep it; False when no more is to be asked."""
+        started = time.perf_counter()
+        coming = upcoming(self.state, self.budget, self.stop, self._next)
+        pick, self._next, self.stopped = coming.pick, None, None
+        if pick is None:
+            self.leave(coming.ended)
+            return False
+        gain = None
+        if self.stop is not None and not coming.audit:
+            gain = self.state.model.expected_gain(pick.row)
+        event = self._write(
+            "question",
+            row=pick.row,
+            audit=coming.audit,
+            reason=pick.reason,
+            round=pick.round,
+            value=pick.value,
+            gain=gain,
+            **self.state.about(pick.row),
+        )
+        self.state.apply(event)
+        self.seconds.append(time.perf_counter() - started)
+        return True
+
+    def _likely(self, turn: Turn) -> list[int]:
+        """Codes by falling probability, then -1 for none; of an audit only that, as nothing is learned."""
+        if turn.audit:
+            return [-1]
+        p = self.state.model.probabilities[turn.row]
+        return [*np.argsort(-p, kind="stable")[:FORESEEN].tolist(), -1]
+
+    def forget(self) -> None:
+        """Work nothing out ahead any more."""
+        if self._ahead is not None:
+            self._ahead.stop()
+        self._ahead = self._next = None
+
+    def shown(self, turn: Turn) -> Question:
+        """A turn as the question that is put."""
+        about = turn.about
+
+        def name(code: int | None) -> Hashable | None:
+            return None if code is None else self.classes[code]
+
+        return Question(
+            number=self.asked + 1,
+            node=self._node(turn.row),
+            row=turn.row,
+            audit=turn.audit,
+            reason=about["reason"],
+            guess=name(about["guess"]),
+            probability=about["probability"],
+            second=name(about["second"]),
+            second_probability=about["second_probability"],
+        )
+
+    def labelled(self, answers: Mapping[int, int]) -> Labelling:
+        """A label for every node from these answers, class codes by row, and from all known labels."""
+        given = {**self.state.known, **answers}
+        if not given:
+            raise InputError("there is no answer yet to label the graph from; answer a question first")
+        key = (self.method, tuple(given.items()))
+        if key not in self._labellings:
+            found = label(
+                self.graph,
+                self._named(given),
+                method=self.method,
+                picked=self.specification.choose != RANDOM,
+                classes=self.classes,
+                seed=self.specification.seed,
+                progress=self.progress,
+            )
+            # One from all answers and one for the audit, at most.
+            self._labellings = {**dict(list(self._labellings.items())[-1:]), key: found}
+        return self._labellings[key]
+
+    def _node(self, row: int) -> Hashable:
+        assert self.graph.nodes is not None
+        return self.graph.nodes[row]
+
+    def _named(self, answers: Mapping[int, int]) -> dict[Hashable, Hashable]:
+        return {self._node(row): self.classes[code] for row, code in answers.items()}

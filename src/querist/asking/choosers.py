@@ -1,0 +1,164 @@
+"""Three ways to choose the next question: the pool, the stream of the papers, and chance.
+
+- `Pool`: the node anywhere whose answer is worth most by a rule of `pool.py`.
+- `Stream`: nodes come in a random order, once; a learner of `querist.ALGORITHMS` (selective sampling) decides
+  at each whether to ask. Rounds that were not asked are played again, not kept: a decision is a function of
+  the seed, the round and the answers.
+- `Chance`: the next free node of a random order; the control.
+
+`pick` is given the state of the model and the free nodes. `asked` and `closed` tell a chooser of every turn,
+in order; only the stream remembers them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from querist.asking.model import RULES, Model
+from querist.asking.specification import RANDOM, Specification
+from querist.asking.turns import Turn
+from querist.labelling.worth import best
+from querist.types import Bools
+
+
+@dataclass(frozen=True)
+class Pick:
+    """The next question: which node, and why in words; of the stream, in which round."""
+
+    row: int
+    reason: str
+    value: float = 0.0
+    round: int = 0
+
+
+class Chooser(Protocol):
+    """A way to choose."""
+
+    foresees: bool
+    """Whether `pick` changes nothing, so that it can be tried on answers that are not given yet."""
+
+    def pick(self, model: Model, free: Bools) -> Pick | None:
+        """The next question, or None when there is none to ask."""
+
+    def asked(self, turn: Turn) -> None:
+        """A question was put."""
+
+    def closed(self, turn: Turn) -> None:
+        """Its outcome is there."""
+
+
+def chooser_of(
+    specification: Specification, model: Model, order: Sequence[int], known: Mapping[int, int]
+) -> Chooser:
+    """A fresh chooser; `order` holds the nodes that it may ask about, at random, `known` codes by row."""
+    if specification.choose in RULES:
+        return Pool(specification.choose)
+    return Chance(order) if specification.choose == RANDOM else Stream(specification, model, order, known)
+
+
+WORTH = {
+    "ambiguity": "an answer here decides most among the nodes that are in doubt",
+    "variance": "an answer here takes most off the uncertainty of all nodes",
+    "sigma": "an answer here takes most off the uncertainty of the class sizes",
+    "margin": "the model knows least about this node: a small margin, a large variance",
+}
+
+
+class Pool:
+    """The most valuable node anywhere."""
+
+    foresees = True
+
+    def __init__(self, rule: str) -> None:
+        self.rule = rule
+
+    def pick(self, model: Model, free: Bools) -> Pick | None:
+        """The free node of the largest value."""
+        values = RULES[self.rule](model)
+        row = best(values, free)
+        return None if row is None else Pick(row, WORTH[self.rule], float(values[row]))
+
+    def asked(self, turn: Turn) -> None:
+        """Nothing to remember."""
+
+    def closed(self, turn: Turn) -> None:
+        """Nothing to remember."""
+
+
+class Chance:
+    """A random order."""
+
+    foresees = True
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self.order = order
+
+    def pick(self, model: Model, free: Bools) -> Pick | None:
+        """The first free node of the order."""
+        row = next((row for row in self.order if free[row]), None)
+        return None if row is None else Pick(row, "drawn at random")
+
+    def asked(self, turn: Turn) -> None:
+        """Nothing to remember."""
+
+    def closed(self, turn: Turn) -> None:
+        """Nothing to remember."""
+
+
+class Stream:
+    """Selective sampling over a random order; known labels are rounds of their own before it."""
+
+    foresees = False
+
+    def __init__(
+        self, specification: Specification, model: Model, order: Sequence[int], known: Mapping[int, int]
+    ) -> None:
+        from querist.embedding import Embedding
+        from querist.online.catalogue import ALGORITHMS
+
+        self.order, self.played = order, 0
+        self.learner = ALGORITHMS[specification.choose](
+            Embedding(model.rows, model.components), len(specification.classes), seed=specification.seed
+        )
+        for row, code in known.items():
+            self._close(row, ask=True)
+            self.learner.learn(row, code)
+
+    def pick(self, model: Model, free: Bools) -> Pick | None:
+        """Play rounds until one asks."""
+        while self.played < len(self.order):
+            row = self.order[self.played]
+            decision = self.learner.decide(row)
+            if decision.ask and free[row]:
+                return Pick(row, decision.reason, decision.variance, self.played + 1)
+            self._play(ask=False)
+        return None
+
+    def asked(self, turn: Turn) -> None:
+        """Play the rounds before the question as they went, and its own."""
+        if turn.audit:
+            return
+        while self.played < turn.about["round"] - 1:
+            self._play(ask=False)
+        self._play(ask=True)
+
+    def closed(self, turn: Turn) -> None:
+        """Learn the answer; one that was not given teaches nothing."""
+        if turn.audit:
+            return
+        from querist.online.door import Answer
+
+        self.learner.learn(turn.row, turn.code if turn.outcome == "answer" else Answer.UNSURE)
+
+    def _play(self, ask: bool) -> None:
+        self._close(self.order[self.played], ask)
+        self.played += 1
+
+    def _close(self, row: int, ask: bool) -> None:
+        """End a round as it went, whatever the learner would decide on rows that have changed since."""
+        decision: Any = self.learner.decide(row)
+        if decision.ask != ask:
+            decision = replace(decision, ask=ask, asks=np.full_like(decision.asks, ask))
+        self.learner.commit(decision)

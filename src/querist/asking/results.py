@@ -1,0 +1,119 @@
+"""What came of a campaign: the accuracy of an audit, numbers, and a few words of HTML."""
+
+import html
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from querist.asking.audit import Audit
+from querist.asking.specification import RANDOM
+from querist.graph.entries import some
+
+if TYPE_CHECKING:
+    from querist.asking.campaign import Asking
+
+BIASED = (
+    "The questions were chosen where the learner was unsure, a biased sample: the expected accuracy is that "
+    "of such nodes, not of all. An audit measures it."
+)
+
+
+def audited(asking: "Asking") -> Audit | None:
+    """How right predictions are on the audit; None where there is none.
+
+    They are made from the other answers and known labels only, so they have not seen what they are judged by.
+    """
+    if not asking.specification.audit:
+        return None
+    sample, chosen = asking.state.answers(audit=True), asking.state.answers(audit=False)
+    if not sample or not (chosen or asking.state.known):
+        return Audit(0, 0)
+    predicted = asking.labelled(chosen).labels
+    right = sum(predicted[row] == asking.classes[code] for row, code in sample.items())
+    return Audit(right, len(sample))
+
+
+def guessed_right(asking: "Asking") -> tuple[int, int]:
+    """How many of the learner's own questions it had guessed right, and of how many it had a guess for.
+
+    A biased sample: it asks where it is unsure. For an accuracy there is the audit.
+    """
+    guessed = (t for t in asking.state.turns if t.about.get("guess") is not None)
+    turns = [t for t in guessed if t.outcome == "answer" and not t.audit]
+    return sum(turn.about["guess"] == turn.code for turn in turns), len(turns)
+
+
+def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Hashable | None, bool]]:
+    """(neighbour, its label by answer or guess, whether it was answered), the heaviest edges first."""
+    graph, classes, model = asking.graph, asking.classes, asking.state.model
+    row, S = graph.row_of[node], graph.adjacency
+    assert graph.nodes is not None
+    part = slice(S.indptr[row], S.indptr[row + 1])
+    near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")].tolist()
+    answered = {**asking.state.known, **asking.state.answers()}
+    guesses = np.where(model.reached[near], model.scores[near].argmax(axis=1), -1).tolist()
+    codes = [answered.get(other, guess) for other, guess in zip(near, guesses, strict=True)]
+    return [
+        (graph.nodes[other], None if code < 0 else classes[code], other in answered)
+        for other, code in zip(near, codes, strict=True)
+    ]
+
+
+def summary(asking: "Asking") -> dict[str, Any]:
+    """What happened, in numbers."""
+    right, of = guessed_right(asking)
+    audit, turns, seconds = audited(asking), asking.state.turns, asking.seconds
+    return {
+        "nodes": asking.graph.n_nodes,
+        "classes": list(asking.classes),
+        "choose": asking.specification.choose,
+        "known": len(asking.state.known),
+        "asked": asking.asked,
+        "answers": len(asking.state.answers()),
+        "unsure": sum(turn.outcome == "unsure" for turn in turns),
+        "skipped": sum(turn.outcome == "skip" for turn in turns),
+        "budget": asking.budget,
+        "stopped": asking.stopped,
+        "guessed_right": {"right": right, "of": of, "biased": True},
+        "audit": None
+        if audit is None
+        else {
+            "accuracy": audit.accuracy,
+            "interval": list(audit.interval),
+            "right": audit.right,
+            "answered": audit.answered,
+        },
+        "seconds_per_question": {
+            "mean": sum(seconds) / len(seconds) if seconds else None,
+            "max": max(seconds, default=None),
+        },
+    }
+
+
+def in_words(asking: "Asking") -> str:
+    """One line."""
+    audit = audited(asking)
+    known = len(asking.state.known)
+    parts = [
+        f"{some(len(asking.state.answers()), 'answer')} about {some(asking.graph.n_nodes, 'node')}",
+        *([f"{some(known, 'label')} known before"] if known else []),
+        f"{len(asking.classes)} classes, chosen by {asking.specification.choose}",
+        *([] if asking.stopped is None else [asking.stopped]),
+        *([] if audit is None else [f"accuracy {audit}"]),
+    ]
+    return f"<Asking {'; '.join(parts)}>"
+
+
+def as_html(asking: "Asking") -> str:
+    """For a notebook: the line, the open question, and the labels so far."""
+    parts = [f"<p>{html.escape(in_words(asking)[1:-1].removeprefix('Asking '))}</p>"]
+    if asking.state.open is not None:
+        question = asking.shown(asking.state.open)
+        node, reason = html.escape(str(question.node)), html.escape(question.reason)
+        parts.append(f"<p>Open: node <b>{node}</b>; {reason}</p>")
+    if asking.state.answers() or asking.state.known:
+        parts.append(asking.labelling._repr_html_())
+    if asking.state.answers() and asking.specification.choose != RANDOM:
+        parts.append(f"<p>{BIASED}</p>")
+    return "".join(parts)

@@ -1,0 +1,125 @@
+"""What a campaign of questions is about: fixed when it begins, written first into its journal.
+
+A journal answers for one graph, one set of classes and one way of choosing. Resuming with anything else would
+replay answers into a state they were not given in, so it is refused, with what differs.
+"""
+
+import hashlib
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from querist.asking.model import RULES
+from querist.errors import InputError, UnknownNameError
+from querist.graph import Graph
+from querist.labels import plain
+from querist.types import Sparse
+
+RANDOM = "random"
+DEFAULTS = {"pool": "ambiguity", "stream": "msg"}
+"""What a way to choose means where its rule or algorithm is not named."""
+
+
+@dataclass(frozen=True)
+class Specification:
+    """The fixed part of a campaign.
+
+    Parameters
+    ----------
+    graph : digest of nodes, edges and attributes; nodes, edges : how many, for messages
+    classes : what an answer may be, in the order of their codes
+    choose : a rule of the pool (`model.RULES`), an algorithm of the stream (`querist.ALGORITHMS`) or "random"
+    seed : of everything random; audit : how many questions are a random sample
+    """
+
+    graph: str
+    nodes: int
+    edges: int
+    classes: tuple[Any, ...]
+    choose: str = "ambiguity"
+    seed: int = 0
+    audit: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.audit <= self.nodes:
+            raise InputError(f"audit {self.audit}; it must lie between 0 and the {self.nodes:,} nodes")
+
+    def body(self) -> dict[str, Any]:
+        """As the journal keeps it."""
+        return {**asdict(self), "classes": list(self.classes)}
+
+    @staticmethod
+    def of(body: Mapping[str, Any]) -> "Specification":
+        """From the journal."""
+        known = {field.name for field in fields(Specification)}
+        given = {name: value for name, value in body.items() if name in known}
+        # The first journals kept the rule and the algorithm beside the way.
+        given["choose"] = {"pool": body.get("rule"), "stream": body.get("algorithm")}.get(
+            given["choose"], given["choose"]
+        )
+        return Specification(**{**given, "classes": tuple(given["classes"])})
+
+    def check_same(self, kept: "Specification", where: str) -> None:
+        """Refuse a journal that is about something else."""
+        if kept.graph != self.graph:
+            raise InputError(
+                f"{where}: it was begun with another graph ({kept.nodes:,} nodes, {kept.edges:,} edges; now "
+                f"{self.nodes:,} and {self.edges:,}, or other ids, weights or attributes). Give the files it "
+                "was begun with, or another journal"
+            )
+        for field in fields(self):
+            then, now = getattr(kept, field.name), getattr(self, field.name)
+            if then != now:
+                raise InputError(
+                    f"{where}: it was begun with {field.name} {_words(then)}, now it is {_words(now)}; give "
+                    "the same, or another journal"
+                )
+
+
+def way_to_choose(name: str) -> str:
+    """The rule, the algorithm or "random" behind a name.
+
+    >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
+    ('ambiguity', 'sigma', 'msg', 'random')
+    """
+    found = DEFAULTS.get(name, name)
+    if found not in RULES and found != RANDOM:
+        from querist.online.catalogue import ALGORITHMS
+
+        if found not in ALGORITHMS:
+            raise UnknownNameError.of("way to choose", name, (*DEFAULTS, RANDOM, *RULES, *ALGORITHMS))
+    return found
+
+
+def checked_classes(classes: Any) -> tuple[Hashable, ...]:
+    """Two classes or more, each once, of a kind that a journal can keep."""
+    names = tuple(plain(name) for name in classes)
+    if len(names) < 2:
+        raise InputError(f"classes {names!r}; name at least 2")
+    if len(set(names)) != len(names):
+        raise InputError(f"classes {names!r} name a class twice; name each once")
+    odd = next((name for name in names if not isinstance(name, str | int | float)), None)
+    if odd is not None:
+        raise InputError(f"class {odd!r} is {type(odd).__name__}; a journal keeps strings and numbers")
+    return names
+
+
+def digest(graph: Graph) -> str:
+    """SHA-256 of all that a campaign depends on: ids, edges with their weights, attributes."""
+    total = hashlib.sha256("\n".join(f"{type(v).__name__} {v}" for v in graph.nodes or ()).encode())
+    for matrix in (graph.adjacency, graph.attributes):
+        if matrix is not None:
+            _feed(total, matrix)
+    return total.hexdigest()
+
+
+def _feed(total: Any, matrix: Sparse) -> None:
+    total.update(repr(matrix.shape).encode())
+    for part, kind in ((matrix.indptr, np.int64), (matrix.indices, np.int64), (matrix.data, np.float64)):
+        total.update(np.ascontiguousarray(part, dtype=kind).data)
+
+
+def _words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else repr(value)

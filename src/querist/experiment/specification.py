@@ -1,0 +1,191 @@
+"""An experiment as data: frozen, checked, and named by its content.
+
+A specification says all that the numbers of a run depend on. It goes to TOML and comes back equal, and a
+hash of it names the file of its results. How many repeats are wanted is not part of the hash: repeat r is
+the same run whatever stands beside it, so that more repeats add to what is there.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from querist.errors import InputError, QueristError, UnknownNameError
+from querist.experiment.plain import plain
+
+FORMAT = 1
+"""Part of every hash: raise it when the same specification comes to mean other numbers."""
+
+HELD_OUT = 10**6
+"""The seed that tuning draws from, unless another is given."""
+
+TUNING_KEYS = ("tuning", "tuned_by", "tuned_with", "tuned_parameters")
+"""Settings of every protocol; see `querist.experiment.tuning`."""
+
+_TABLES = ("parameters", "grid", "representation", "protocol")
+
+
+class SpecificationError(InputError):
+    """A specification that cannot be run; `where` is the path of keys that is to blame."""
+
+    def __init__(self, message: str, where: tuple[str | int, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+@contextmanager
+def blame(*where: str | int) -> Iterator[None]:
+    """Whatever is refused inside is the fault of this key."""
+    try:
+        yield
+    except SpecificationError as problem:
+        raise SpecificationError(str(problem), (*where, *problem.where)) from problem
+    except QueristError as problem:
+        raise SpecificationError(str(problem), where) from problem
+
+
+@dataclass(frozen=True)
+class Specification:
+    """What to run: a task, its data, a method and everything they need.
+
+    Parameters
+    ----------
+    task : "online", "collective", "stream", "transduce", or one that a paper registers ("bls19.manifolds")
+    dataset : a name or path that `querist.datasets` loads; "" where the task makes its own data
+    method : a name in the task's catalogue
+    parameters : for the method's factory
+    grid : parameter -> values to choose from, by the task's measure on held-out draws
+    representation : how the data are turned into what the method takes; with `dataset` it is all that a
+        task prepares from
+    protocol : how a run goes (labelled share, order, budget, curve points, ...)
+    repeats : runs reported, at least 1
+    seed : repeat r draws from (seed, r)
+    held_out : the seed that tuning draws from
+
+    >>> one = Specification("online", "karate", "msg", {"gamma": 0.1})
+    >>> one.key == Specification.from_toml(one.to_toml()).key
+    True
+    """
+
+    task: str
+    dataset: str = ""
+    method: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    representation: Mapping[str, Any] = field(default_factory=dict)
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int = 20
+    seed: int = 0
+    held_out: int = HELD_OUT
+
+    def __post_init__(self) -> None:
+        for name in ("task", "dataset", "method"):
+            if not isinstance(getattr(self, name), str):
+                raise SpecificationError(f"{name} = {getattr(self, name)!r}; it must be a text", (name,))
+        for name in _TABLES:
+            given = getattr(self, name)
+            if not isinstance(given, Mapping):
+                raise SpecificationError(f"{name} = {given!r}; it must be a table of name = value", (name,))
+            frozen = {str(key): _frozen(value, (name, str(key))) for key, value in given.items()}
+            object.__setattr__(self, name, MappingProxyType(frozen))
+        for parameter, values in self.grid.items():
+            if not isinstance(values, tuple) or not values:
+                raise SpecificationError(
+                    f"grid.{parameter} = {values!r}; it must be a list of at least one value",
+                    ("grid", parameter),
+                )
+            if parameter in self.parameters:
+                raise SpecificationError(
+                    f"{parameter} is in both parameters and grid; leave it in one", ("grid", parameter)
+                )
+        for name, least in (("repeats", 1), ("seed", 0), ("held_out", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise SpecificationError(
+                    f"{name} = {value!r}; it must be a whole number from {least}", (name,)
+                )
+        last, tuning = self.seed + self.repeats - 1, self.protocol.get("tuning", 1)
+        if not isinstance(tuning, int) or tuning < 1:
+            raise SpecificationError(
+                f"tuning = {tuning!r}; it must be a whole number from 1", ("protocol", "tuning")
+            )
+        if self.grid and self.held_out <= last and self.seed < self.held_out + tuning:
+            raise SpecificationError(
+                f"held_out = {self.held_out} is one of the reported draws, {self.seed} to {last}; what is "
+                f"tuned on a draw must not be reported on it: leave held_out out, or set it above {last}",
+                ("held_out",),
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, without the tables that are empty."""
+        return dict(self._content)
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        found = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+        return {name: value for name, value in found.items() if value or name not in _TABLES}
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of all that a run depends on: everything but `repeats`."""
+        content = {name: value for name, value in self.as_dict().items() if name != "repeats"}
+        text = json.dumps([FORMAT, content], sort_keys=True, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    @cached_property
+    def preparation(self) -> str:
+        """A hash of what the data are prepared from."""
+        content = [self.task, self.dataset, plain(self.representation)]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
+
+    def to_toml(self) -> str:
+        """As TOML; `from_toml` gives an equal one."""
+        import tomli_w
+
+        return tomli_w.dumps(self.as_dict())
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Specification":
+        """One specification from TOML; see `querist.experiment.comparison` for files of several."""
+        import tomllib
+
+        try:
+            return cls.from_dict(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as problem:
+            raise InputError(f"not TOML: {problem}") from problem
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> "Specification":
+        """From plain values, every name checked."""
+        known = [f.name for f in fields(cls)]
+        for name in given:
+            if name not in known:
+                with blame(name):
+                    raise UnknownNameError.of("key", name, known)
+        if "task" not in given:
+            raise SpecificationError('there is no task; say which, as in task = "online"')
+        return cls(**given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Specification.from_dict, (self.as_dict(),)
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.repeats))
+
+
+def _frozen(value: Any, where: tuple[str, ...]) -> Any:
+    """The value in kinds that TOML has, and that nobody can change."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, Mapping):
+        return MappingProxyType({str(k): _frozen(v, (*where, str(k))) for k, v in value.items()})
+    if isinstance(value, list | tuple | range):
+        return tuple(_frozen(item, where) for item in value)
+    if isinstance(value, bool | int | str) or (isinstance(value, float) and abs(value) < float("inf")):
+        return value
+    hint = 'leave it out, or write "none"' if value is None else "use texts, finite numbers, true or false"
+    raise SpecificationError(f"{'.'.join(where)} = {value!r} cannot stand in a specification; {hint}", where)

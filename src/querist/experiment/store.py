@@ -1,0 +1,155 @@
+"""Results on disk: a file of JSON lines a specification, a line a run.
+
+A line holds all there is to know about one run: specification, parameters, draw, numbers, curves, seconds,
+versions, machine. It is appended when the run is finished, and never changed. A process that is killed while
+it writes leaves at most a last line without an end, which is cut off before the next is written; a run whose
+line is not whole was never finished. Processes that write into one folder take turns (`taking_turns`). What
+another version of Querist computed, or this one from a data file that has changed, stays in the file and is
+computed again.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from querist.experiment.files import digest
+from querist.experiment.plain import plain
+from querist.experiment.results import Outcome
+from querist.experiment.specification import Specification
+from querist.version import VERSION
+
+TUNING, RUN = "tuning", "run"
+Draw: TypeAlias = tuple[str, str, int]
+"""Which run it is: stage, parameters as JSON, repeat."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished run; `conditions` are its seconds, versions and machine, and a digest of a data file."""
+
+    stage: str
+    parameters: Mapping[str, Any]
+    seed: int
+    repeat: int
+    outcome: Outcome
+    conditions: Mapping[str, Any]
+
+    @property
+    def draw(self) -> Draw:
+        """Which run it is."""
+        return draw_of(self.stage, self.parameters, self.repeat)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is written."""
+        return {
+            "stage": self.stage,
+            "parameters": self.parameters,
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "numbers": {name: float(value) for name, value in self.outcome.numbers.items()},
+            "curves": {name: [float(v) for v in line] for name, line in self.outcome.curves.items()},
+            **self.conditions,
+        }
+
+
+def draw_of(stage: str, parameters: Mapping[str, Any], repeat: int) -> Draw:
+    """The name of a run within its specification."""
+    return stage, json.dumps(plain(parameters), sort_keys=True), repeat
+
+
+class Store:
+    """The results in a folder, `KEY.jsonl` each."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def path(self, spec: Specification) -> Path:
+        """The file of a specification."""
+        return self.folder / f"{spec.key}.jsonl"
+
+    def read(self, spec: Specification) -> dict[Draw, Record]:
+        """Every run that this version of Querist finished on data as they are now.
+
+        Lines that are not whole are passed over.
+        """
+        found: dict[Draw, Record] = {}
+        path, data = self.path(spec), digest(spec)
+        if path.is_file():
+            for line in path.read_bytes().split(b"\n")[:-1]:
+                record = _record(line)
+                if record is not None and record.conditions.get("data", "") == data:
+                    found.setdefault(record.draw, record)
+        return found
+
+    def append(self, spec: Specification, record: Record) -> None:
+        """Keep a finished run."""
+        path = self.path(spec)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        line = {"key": spec.key, **plain(record.as_dict()), "specification": spec.as_dict()}
+        data = json.dumps(line, allow_nan=False).encode() + b"\n"
+        with path.open("ab+", buffering=0) as file, taking_turns(path):
+            whole = _mend(file)
+            try:
+                while data:
+                    data = data[file.write(data) :]
+            except OSError as problem:  # the disk is full
+                file.truncate(whole)
+                problem.filename = str(path)
+                raise
+
+
+@contextmanager
+def taking_turns(path: Path) -> Iterator[None]:
+    """One process at a time with a file or folder, where the system has locks; they go with their process."""
+    try:
+        import fcntl
+
+        handle = os.open(path, os.O_RDONLY)
+    except (ImportError, OSError):  # pragma: no cover
+        yield
+        return
+    try:
+        with suppress(OSError):  # some network disks have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _mend(file: IO[bytes]) -> int:
+    """Cut off what a killed process left of a line; the bytes that are whole."""
+    size = file.seek(0, os.SEEK_END)
+    if size:
+        file.seek(size - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            size = file.read().rfind(b"\n") + 1
+            file.truncate(size)
+    return size
+
+
+def _record(line: bytes) -> Record | None:
+    try:
+        found = json.loads(line)
+        outcome = Outcome(
+            {name: _number(value) for name, value in found["numbers"].items()},
+            {name: [_number(v) for v in values] for name, values in found["curves"].items()},
+        )
+        conditions = {name: found[name] for name in ("seconds", "versions", "machine")}
+        conditions |= {"data": found["data"]} if "data" in found else {}
+        if conditions["versions"]["querist"] != VERSION:
+            return None
+        return Record(
+            found["stage"], found["parameters"], found["seed"], found["repeat"], outcome, conditions
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,7 +1,0 @@
-"""Yang, Zhao, Hai, Liu, Hoi and Li, Efficient Multi-Class Selective Sampling on Graphs (UAI 2016)."""
-
-from querist.lab.papers.msg16.figures import FIGURE_1, FIGURE_2
-from querist.lab.papers.msg16.rank import FIGURE_3
-from querist.lab.papers.msg16.table import TABLE_1
-
-ITEMS = (TABLE_1, FIGURE_1, FIGURE_2, FIGURE_3)

@@ -1,0 +1,22 @@
+"""A label for every node from some: representations, members, pooling, calibration, an estimate."""
+
+from querist.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "CANDIDATES": ".members",
+        "Choice": ".choice",
+        "Estimate": ".calibrate",
+        "Labelling": ".labelling",
+        "Score": ".choice",
+        "extend": ".relabel",
+        "influences": ".influence",
+        "join": ".growth",
+        "keep_up": ".growth",
+        "label": ".labelling",
+        "read_seeds": ".seeds",
+        "read_source": ".reading",
+        "write_example": ".example",
+    },
+)

@@ -1,0 +1,152 @@
+"""Which labelled nodes weighed most in a node's label: the three largest entries of its smoothing row.
+
+A linear method predicts node i from `sum_s w_is y_s` over the labelled nodes s; `w_i` is its smoothing row,
+which the fitted method tells (`model.weights(nodes)`). A method without one gets the row of a personalised
+PageRank: the share of its visits that a random walk from i, which starts again with probability `1 - damping`
+at every step, spends at s,
+
+    W = (1 - damping) E + damping D^-1 S W,    E_is = 1 where i is s.
+
+For a million nodes and ten thousand labels W has ten billion entries, of which three a row are wanted. So
+only the `kept` largest of a row are passed on: **top-k propagation**, W_t+1 from the truncated W_t, in
+time `edges x kept` a step. It is exact where `kept` covers all labelled nodes (Jacobi's iteration for W),
+and stops when hardly any node's three change any more.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from querist.labelling.spread import largest, spread_rows
+from querist.operator.threads import available, cuts
+from querist.operator.value import empty_block
+from querist.types import Codes, Floats, Sparse
+
+Progress: TypeAlias = Callable[[float, str], None]
+
+SHOWN = 3
+DAMPING = 0.85
+STEPS = (8, 40)
+"""Steps at most, in a large graph and in a small one: what a walk does after 40 weighs `0.85^40`, 0.15 %."""
+SETTLED = 1e-3
+"""The share of nodes whose three may still change when the propagation stops."""
+WORK = 3e7
+"""Products in a step that are worth their time: as many entries of a row are kept, 8 at least, 32 at most."""
+ALL_WORK = 1e9
+"""Products in all steps that are worth their time."""
+AFFORDABLE = 4e9
+"""Nodes times labelled nodes up to which every smoothing row is looked at in full."""
+BLOCK = 2e7
+"""Entries of smoothing rows that are held at a time."""
+
+
+@dataclass(frozen=True)
+class Influences:
+    """`rows` (n, 3) labelled nodes, the heaviest first, -1 where there are fewer; `weights` (n, 3).
+
+    `how` says whose weights they are.
+    """
+
+    rows: Codes
+    weights: Floats
+    how: str
+
+
+def influences(labelling: Any, progress: Progress | None = None) -> Influences:
+    """The three labelled nodes that weighed most, for every node of a `Labelling`."""
+    show = progress or (lambda fraction, text: None)
+    graph, seeds = labelling.graph, np.flatnonzero(labelling.labelled)
+    tell = getattr(labelling.model, "weights", None)
+    told = None if tell is None else tell(np.zeros(1, dtype=np.int64))
+    name = labelling.choice.method
+    if tell is not None and told is not None and graph.n_nodes * seeds.size <= AFFORDABLE:
+        rows, weights = of_rows(tell, graph.n_nodes, show)
+        part = "the heaviest part that has smoothing rows" if len(labelling.choice.scores) > 1 else name
+        how = f"the largest entries of the smoothing rows of {part}"
+    else:
+        why = "has no smoothing rows" if told is None else "has too many smoothing rows to look at"
+        rows, weights = by_pagerank(graph.adjacency, seeds, progress=show)
+        how = f"personalised PageRank (damping {DAMPING}), since {name} {why}"
+    heard = labelling.reached[:, None]
+    return Influences(np.where(heard, rows, -1), np.where(heard, weights, 0.0), how)
+
+
+def of_rows(tell: Callable[[Codes], Any], n: int, progress: Progress) -> tuple[Codes, Floats]:
+    """The largest entries of smoothing rows that are told a block of nodes at a time."""
+    rows, weights = np.full((n, SHOWN), -1, dtype=np.int64), np.zeros((n, SHOWN))
+    first, block = 0, 1
+    while first < n:
+        nodes = np.arange(first, min(n, first + block))
+        seeds, W = tell(nodes)
+        places = np.empty((nodes.size, SHOWN), dtype=np.int64)
+        W = np.ascontiguousarray(W, dtype=np.float64).reshape(nodes.size, -1)
+        largest(W, places, weights[nodes[0] : nodes[-1] + 1])
+        rows[nodes] = np.where(places >= 0, np.asarray(seeds)[places], -1)
+        first += block
+        block = max(1, int(BLOCK / max(1, W.shape[1])))
+        progress(first / n, "finding who weighed most")
+    return rows, weights
+
+
+def by_pagerank(
+    S: Sparse,
+    seeds: Codes,
+    *,
+    damping: float = DAMPING,
+    kept: int | None = None,
+    steps: int | None = None,
+    settled: float = SETTLED,
+    progress: Progress = lambda fraction, text: None,
+) -> tuple[Codes, Floats]:
+    """(n, 3) the labelled nodes at which random walks from each node spend most time, and the shares.
+
+    Weights count by their size, signed or not. `kept` entries of a row are passed on.
+
+    >>> from querist import as_graph
+    >>> path = as_graph([(0, 1), (1, 2), (2, 3)])
+    >>> rows, weights = by_pagerank(path.adjacency, np.array([0, 3]))
+    >>> rows.tolist()
+    [[0, 3, -1], [0, 3, -1], [3, 0, -1], [3, 0, -1]]
+    """
+    n, m = S.shape[0], seeds.size
+    width = int(np.clip(WORK / max(1, S.nnz), 8, 32)) if kept is None else kept
+    width = max(SHOWN, min(width, m))
+    most = int(np.clip(ALL_WORK / max(1, S.nnz * width), *STEPS)) if steps is None else steps
+    sizes = abs(S.data)
+    degrees = np.bincount(np.repeat(np.arange(n), np.diff(S.indptr)), weights=sizes, minlength=n)
+    scale = damping / np.where(degrees > 0, degrees, 1.0)
+    code = np.full(n, -1, dtype=np.int64)
+    code[seeds] = np.arange(m)
+    (lists, shares) = map(list, zip(*(_table(n, width) for _ in range(2)), strict=True))
+    lists[0][seeds, 0], shares[0][seeds, 0] = np.arange(m), 1 - damping
+    indptr = np.ascontiguousarray(S.indptr, dtype=np.int64)
+    bounds = cuts(indptr, max(1, min(available(), n)))
+    rooms = [(np.zeros(m), np.zeros(m, dtype=np.bool_), np.zeros(m, dtype=np.int64)) for _ in bounds[1:]]
+
+    def part(k: int) -> int:
+        entries = indptr, S.indices, sizes, scale
+        state = lists[0], shares[0], lists[1], shares[1]
+        return int(
+            spread_rows(*entries, *state, code, 1 - damping, *rooms[k], SHOWN, bounds[k], bounds[k + 1])
+        )
+
+    with ThreadPoolExecutor(len(bounds) - 1) as pool:
+        for step in range(most):
+            changed = sum(pool.map(part, range(len(bounds) - 1)))
+            lists.reverse()
+            shares.reverse()
+            progress((step + 1) / most, "finding who weighed most")
+            if changed <= settled * n:
+                break
+    found = lists[0][:, :SHOWN]
+    return np.where(found >= 0, seeds[found], -1), shares[0][:, :SHOWN].astype(np.float64)
+
+
+def _table(n: int, width: int) -> tuple[Any, Any]:
+    """(n, width) numbers and (n, width) shares that lie beside each other, so that a row is one visit."""
+    both = empty_block((n, 2 * width), np.int32)
+    both[:, :width], both[:, width:] = -1, 0
+    return both[:, :width], both.view(np.float32)[:, width:]

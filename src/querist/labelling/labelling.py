@@ -1,0 +1,227 @@
+"""`label`: from a graph and a few labels to a label, and a calibrated probability, for every node.
+
+result = querist.label(graph, {"ann": "cat", "bob": "dog"})
+result.labels, result.probability, result.runner_up, result.reached
+result.choice.why          # what was taken, and why, in sentences
+result.estimate            # the accuracy to expect, with an interval
+result.write("labels.csv")
+"""
+
+import html
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.graph import Graph
+from querist.labelling.calibrate import Estimate
+from querist.labelling.choice import Choice
+from querist.labelling.choose import Progress, choose
+from querist.labels import tabulate
+from querist.operator.threads import one_blas_thread
+from querist.types import Bools, Codes, Floats
+
+Label = Hashable | tuple[Hashable, ...] | None
+"""What a node is called: a class; with several labels a node a tuple of classes; None where not reached."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labelling:
+    """A label for every node, and how it came about.
+
+    Parameters
+    ----------
+    graph : that was labelled
+    classes : (K,) the user's own labels, in the order of the columns
+    probabilities : (n, K) calibrated; rows of nodes that no label reaches are zero. With one label a node
+        rows sum to one and a labelled node has its own class for sure; with several, columns are separate
+    seeds : (n,) class codes of the labelled nodes, -1 elsewhere; (n, K) 0/1 with several labels a node
+    reached : (n,) whether a label could reach the node
+    choice : the method, and what else was tried
+    estimate : the accuracy to expect
+    model : what was fitted; `model.weights(nodes)` says how much each labelled node weighed, or None
+    """
+
+    graph: Graph
+    classes: tuple[Hashable, ...]
+    probabilities: Floats
+    seeds: Codes
+    reached: Bools
+    choice: Choice
+    estimate: Estimate
+    model: Any
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether a node may have several labels."""
+        return self.seeds.ndim == 2
+
+    @property
+    def labelled(self) -> Bools:
+        """(n,) whether a node's label was given."""
+        return np.asarray(self.seeds.any(axis=1) if self.multi_label else self.seeds >= 0)
+
+    @cached_property
+    def labels(self) -> list[Label]:
+        """The label of every node; those that were given stay as they are."""
+        if self.multi_label:
+            rows = [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in self._sets]
+            return [names if heard else None for names, heard in zip(rows, self.reached, strict=True)]
+        return self._named(self._order[:, -1])
+
+    @cached_property
+    def probability(self) -> Floats:
+        """(n,) of the label; with several, of its least likely class. 0 where not reached."""
+        if self.multi_label:
+            least = np.where(self._sets, self.probabilities, np.inf).min(axis=1, initial=1.0)
+            return np.asarray(least * self.reached)
+        return np.asarray(self.probabilities.max(axis=1))
+
+    @cached_property
+    def runner_up(self) -> list[Label]:
+        """The likeliest class that the node does not get; None where there is none or it has no chance."""
+        if self.multi_label:
+            rest = np.where(self._sets, -1.0, self.probabilities)
+            codes = np.where(rest.max(axis=1) > 0, rest.argmax(axis=1), -1)
+        else:
+            second = self._order[:, -2] if len(self.classes) > 1 else np.full(self.graph.n_nodes, -1)
+            codes = np.where(np.take_along_axis(self.probabilities, second[:, None], 1)[:, 0] > 0, second, -1)
+        return self._named(codes)
+
+    def table(self) -> dict[str, Any]:
+        """Columns of equal length: node, label, probability, runner_up, reached."""
+        return {
+            "node": list(self.graph.nodes or ()),
+            "label": self.labels,
+            "probability": self.probability,
+            "runner_up": self.runner_up,
+            "reached": self.reached,
+        }
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """One row a node, as CSV or parquet by the path's extension."""
+        from querist.labelling.output import write
+
+        write(self, path)
+
+    def __repr__(self) -> str:
+        given, n = int(self.labelled.sum()), self.graph.n_nodes
+        lost = n - int(self.reached.sum())
+        missed = f", {lost:,} not reached" if lost else ""
+        return (
+            f"<Labelling of {n:,} nodes from {given:,} labels in {len(self.classes)} classes{missed}; "
+            f"{self.choice.method}; expected accuracy {self.estimate}>"
+        )
+
+    def _repr_html_(self) -> str:
+        columns, shown = self.table(), 10
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        found_first = np.argsort(self.labelled, kind="stable")[:shown]  # what was given is known
+        rows = [
+            "".join(f"<td>{html.escape(_cell(column[i]))}</td>" for column in columns.values())
+            for i in found_first
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        more = f"<p>and {self.graph.n_nodes - shown:,} more</p>" if self.graph.n_nodes > shown else ""
+        why = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.choice.why)
+        return (
+            f"<p>{html.escape(repr(self)[1:-1])}</p><ul>{why}</ul>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        )
+
+    # -- inside ----------------------------------------------------------------------------
+
+    @cached_property
+    def _order(self) -> Codes:
+        """(n, K) classes from the least likely to the likeliest; of equals the lower code is the likelier."""
+        return np.argsort(self.probabilities[:, ::-1], axis=1, kind="stable") * -1 + len(self.classes) - 1
+
+    @cached_property
+    def _sets(self) -> Bools:
+        """(n, K) the classes of every node: those given, or those likelier than not, at least one."""
+        chosen = self.probabilities >= 0.5
+        chosen[np.arange(self.graph.n_nodes), self.probabilities.argmax(axis=1)] = True
+        given = self.labelled
+        chosen[given] = self.seeds[given] > 0
+        return np.asarray(chosen & self.reached[:, None])
+
+    def _named(self, codes: Codes) -> list[Label]:
+        where = np.where(self.reached, codes, -1).tolist()
+        return [None if code < 0 else self.classes[code] for code in where]
+
+
+def label(
+    graph: Any,
+    labels: Any = None,
+    *,
+    method: str = "auto",
+    attributes: Any = None,
+    multi_label: bool = False,
+    picked: bool = False,
+    classes: Sequence[Hashable] | None = None,
+    missing: Hashable = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Labelling:
+    """Label every node of a graph from the labels of some.
+
+    Parameters
+    ----------
+    graph : a `Graph`, or anything that `as_graph` takes
+    labels : a dict by node id, a value a node with None for the unlabelled, a Series, sets of classes or a
+        0/1 matrix (several labels a node); those of the graph by default
+    method : "auto" chooses and combines by cross-validation on the labels; or the name of a candidate
+        (`querist.labelling.CANDIDATES`) or of a classifier (`querist.CLASSIFIERS`)
+    attributes : (n, m) of the nodes; those of the graph by default
+    multi_label : whether a node may have several labels; sets and matrices need it
+    picked : whether the labelled nodes were picked, by a person or a learner, and not drawn at random: then
+        how many of them are of a class says nothing about how large it is
+    classes : in the order of the columns; those that occur by default
+    missing : the label that means "unlabelled", besides None and NaN
+    seed : of the folds; the same seed gives the same result
+    progress : called with (fraction done, what is being done)
+
+    >>> from querist.datasets import load
+    >>> karate = load("karate")
+    >>> result = label(karate, {node: karate.labels[node] for node in (0, 1, 32, 33)})
+    >>> print(f"{np.mean([a == b for a, b in zip(result.labels, karate.labels)]):.3f}")
+    0.971
+    """
+    from querist.collective.problem import Problem, pose
+
+    problem = pose(graph, labels, attributes, classes, missing)
+    known = problem.known
+    if known.multilabel and not multi_label:
+        raise InputError(
+            "labels are sets or a matrix: several classes a node; pass multi_label=True, or one class a node"
+        )
+    if multi_label and not known.multilabel:
+        sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
+        assert problem.graph.nodes is not None
+        problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
+    with one_blas_thread():  # the candidates have threads of their own
+        outcome = choose(problem, method=method, picked=picked, seed=seed, progress=progress)
+    P = np.where(outcome.reached[:, None], outcome.probabilities, 0.0)
+    own = problem.seeds
+    P[own] = problem.known.indicator[own]
+    codes = problem.known.indicator.argmax(axis=1)
+    return Labelling(
+        graph=problem.graph,
+        classes=tuple(problem.known.classes),
+        probabilities=P,
+        seeds=problem.known.indicator.astype(np.int64) if multi_label else np.where(own, codes, -1),
+        reached=outcome.reached | own,
+        choice=outcome.choice,
+        estimate=outcome.estimate,
+        model=outcome.model,
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "" if value is None else str(value)

@@ -1,0 +1,138 @@
+"""Rows of numbers for the nodes: what a node says of itself, smoothed over the graph, in few columns.
+
+With features X (tf-idf of the attributes, or of the links: a node's words are its neighbours and itself)
+and the smoothing matrix T of `querist.embedding.diffusion`,
+
+    Z_0 = X,    Z <- a T Z + (1 - a) X,    `steps` times,
+
+and the rows are `U Sigma^p` of its leading singular vectors, each scaled to length one. The decomposition
+sees all nodes, labelled or not: with few labels, leaving out the small directions is worth more than any
+choice of the classifier on top. `by_row=True` smooths with `D^-1 (S + C)`, plain means of the neighbours,
+instead of the symmetric T; the two are similar matrices, so the same operator serves both.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.embedding import Embedding, embed
+from querist.embedding.diffusion import singular_triples, smoothing, weighted
+from querist.graph import Graph
+from querist.operator import Operator
+from querist.types import Floats, Sparse
+
+Source: TypeAlias = Literal["attributes", "links"]
+
+Apply: TypeAlias = Callable[[Any], Any]
+
+CHOOSING_RANK = 64
+"""Columns of the quick learner's rows by which questions are chosen."""
+
+SWEEPS = 4
+"""Of subspace iteration: the rows are features, not eigenvectors to publish."""
+
+
+@dataclass(frozen=True)
+class View:
+    """How to look at a graph: which features, and how far they are smoothed."""
+
+    source: Source
+    steps: int
+    damping: float
+    by_row: bool = False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """`left` (n, r) orthonormal columns and `values` (r,) falling."""
+
+    left: Floats
+    values: Floats
+
+    def take(self, rank: int, power: float) -> Floats:
+        """(n, rank) `U Sigma^power`, rows of length one."""
+        from querist.labelling.heads import unit_rows
+
+        return unit_rows(self.left[:, :rank] * self.values[:rank] ** power)
+
+
+def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
+    """The embedding behind the quick learner: of the attributes where there are any, else of the graph."""
+    X = graph.attributes
+    kind: Any = "spectral" if X is None or not X.count_nonzero() else "diffusion"
+    return embed(graph, min(rank, graph.n_nodes), kind=kind, weighting="tfidf", progress=progress)
+
+
+def features(graph: Graph, source: Source) -> Sparse:
+    """(n, m) tf-idf rows of length one. Counts count by their logarithm; negative attributes as they are."""
+    if source == "links":
+        own = sp.diags_array((graph.degrees > 0).astype(np.float64))
+        X: Any = sp.csr_array(abs(graph.adjacency) + own)
+        X.data = np.ones_like(X.data)
+        return weighted(X, "tfidf")
+    assert graph.attributes is not None
+    if graph.attributes.nnz and graph.attributes.data.min() < 0:
+        return weighted(graph.attributes, "unit")
+    X = graph.attributes.copy()
+    X.data = np.log1p(X.data)
+    return weighted(X, "tfidf")
+
+
+def smoothed_rows(
+    graph: Graph,
+    X: Sparse,
+    view: View,
+    rank: int,
+    *,
+    seed: int = 0,
+    progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> Rows:
+    """The leading `rank` directions of the smoothed features.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> view = View("links", 10, 0.9)
+    >>> smoothed_rows(club, features(club, "links"), view, 5).take(2, 1.0).shape
+    (34, 2)
+    """
+    columns = min(rank, *X.shape)
+    forward, backward = _products(graph, X, view)
+    found = singular_triples(
+        forward, backward, X.shape, columns, tol=0.0, sweeps=SWEEPS, seed=seed, progress=progress
+    )
+    positive = found.values[:columns] > 1e-12 * max(found.values[0], 1e-300)
+    kept = max(1, int(positive.sum()))
+    return Rows(
+        np.ascontiguousarray(found.left[:, :kept], dtype=np.float64), found.values[:kept].astype(np.float64)
+    )
+
+
+def _products(graph: Graph, X: Sparse, view: View) -> tuple[Apply, Apply]:
+    """`Z B` and `Z'B` for thin blocks B, by the recursion, in single precision."""
+    T, scale = smoothing(graph), np.ones((graph.n_nodes, 1), dtype=np.float32)
+    if view.by_row:
+        neighbours = np.diff(graph.adjacency.indptr)
+        own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
+        scale = np.sqrt(graph.degrees + own).astype(np.float32)[:, None]
+    operator, kept = Operator.symmetric(T, dtype=np.float32), 1 - view.damping
+    single: Any = X.astype(np.float32)
+    transposed: Any = sp.csr_array(single.T)
+
+    def smooth(block: Any) -> Any:
+        out, other = block, np.empty_like(block)
+        for step in range(view.steps):
+            np.copyto(other, block)
+            operator.combine(out, other, scale=view.damping, previous=kept)
+            out, other = other, np.empty_like(block) if step == 0 else out
+        return out
+
+    def forward(B: Any) -> Any:
+        return smooth(scale * (single @ B.astype(np.float32, copy=False))) / scale
+
+    def backward(B: Any) -> Any:
+        return transposed @ (scale * smooth(B.astype(np.float32, copy=False) / scale))
+
+    return forward, backward

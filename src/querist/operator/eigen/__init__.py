@@ -1,0 +1,1 @@
+"""The lower end of the spectrum of a sparse symmetric matrix."""

@@ -1,0 +1,288 @@
+"""Chebyshev-filtered subspace iteration for the lower end of a spectrum.
+
+A block X of vectors is multiplied by a polynomial p(M) that is small on the unwanted interval [cut, top]
+and grows as fast as a polynomial can below it: the Chebyshev polynomial of that interval. Its span turns to
+the lowest eigenvectors, which a Rayleigh-Ritz step reads off (Zhou, Saad, Tiago and Chelikowsky 2006).
+
+- The filter runs in float32 where the tolerance allows: it is bound by memory, and what it loses the next
+  sweep repairs. The last Rayleigh-Ritz step and all residuals are float64.
+- The cut comes from the spectral density (density.py) before the first product, later from Ritz values. The
+  first one lies high, with `sqrt(width n)` values below: a random block is nearly all unwanted, and what is
+  wanted must first come out of that; a low cut separates too little to do it.
+- The degree of a sweep is what the slowest wanted pair still needs, within what the precision can hold.
+- Pairs that have arrived stay in the Rayleigh-Ritz step but are no longer filtered.
+- Where there is no guess, or a poor one, the filter first serves a Lanczos method (krylov.py), which needs
+  fewer products; the sweeps are there for what it cannot do.
+- A block finds copies of multiple eigenvalues by itself, up to its width; where the cut falls inside one
+  and the sweeps stall, the cut moves up.
+
+A pair has arrived when `|Mv - lambda v| <= min(tol, lambda / 4)`: with the second, an eigenvalue lies within
+a quarter of each one given, however small; rows divide by its root.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from querist.operator import Operator
+from querist.operator.eigen import krylov
+from querist.operator.eigen.density import Density, density
+from querist.operator.eigen.filter import filtered, growth
+from querist.operator.eigen.ritz import Ritz, orthonormal, ritz
+from querist.types import Floats
+
+SWEEPS = 60
+"""Filter sweeps before the solver gives up."""
+
+PATIENCE = 3
+"""Sweeps that gain little before float32 gives way to float64."""
+
+COLUMNS = 16
+"""Columns of a float32 block in a cache line."""
+
+SINGLE = 2e-5
+"""Tolerances from here on are reached by a float32 filter."""
+
+WARM = 10.0
+"""A guess whose residuals exceed their goals by more than this is worse than Lanczos from nothing."""
+
+REACH = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
+"""How much more a sweep may amplify the lowest vector than the cut, so that rounding leaves the weakest."""
+
+Block = Any
+
+
+class Found(NamedTuple):
+    """Pairs (growing), residuals, products with one vector, and whether all arrived."""
+
+    values: Floats
+    vectors: Floats
+    residuals: Floats
+    products: int
+    arrived: bool
+
+
+def width_of(count: int, size: int) -> int:
+    """Columns of the block: the wanted ones and a fifth more, since the last ones arrive late.
+
+    Rounded up to whole cache lines: see `empty_block`.
+    """
+    return min(size, -(-(count + max(12, count // 5)) // COLUMNS) * COLUMNS)
+
+
+def filtered_pairs(
+    make: Callable[[Any], Operator],
+    u: Floats | None,
+    count: int,
+    *,
+    ceiling: float,
+    tol: float,
+    seed: int,
+    tick: Callable[[float], None],
+    start: Floats | None = None,
+    known: Density | None = None,
+    spare: int = 0,
+) -> Found:
+    """The `count` lowest pairs of a symmetric operator whose null vector is the unit vector `u`, or nothing.
+
+    `make(dtype)` gives the operator in a precision; no eigenvalue exceeds `ceiling`; `start` is (n, k), a
+    guess of the lowest vectors; `known` the density, when it is known already; the last `spare` pairs are
+    given as they are and need not arrive.
+    """
+    random = np.random.default_rng(seed)
+    M = make(precision(tol, ceiling))
+    v = None if u is None else u.astype(M.dtype)
+    seen = density(M, v, random) if known is None else known
+    # The estimate could lie a little low; the ceiling cannot, and is as good where it is near.
+    top = ceiling if ceiling <= 1.5 * seen.top else 1.05 * seen.top
+    block = _Sweeps(M, v, top, width_of(count, M.n - (u is not None)), count - spare, tol, tick)
+    numbers = float(block.width), krylov.beyond(count), float(np.sqrt(block.width * M.n))
+    low, high, first = (min(seen.quantile(number), 0.9 * top) for number in numbers)
+    if start is not None:
+        block.begin(random, start, low)
+    if krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
+        early = lanczos_pairs(
+            make, M, u, count, cut=high, top=top, tol=tol, random=random, tick=tick, spare=spare
+        )
+        if early.arrived:
+            return early
+        # A copy may be missing among what it found: no place to start from.
+        start, block = None, _Sweeps(M, v, top, block.width, count - spare, tol, tick)
+        block.products = early.products
+    if start is None:
+        block.begin(random, start, first)
+    exact = M
+    for number in range(SWEEPS):
+        if number or block.late.any():
+            block.sweep()
+        if block.late.any():
+            if block.stalls > PATIENCE and M.dtype == np.float32:
+                # An eigenvalue so small that float32 cannot tell it from 0.
+                exact = M = make(np.float64)
+                block.promote(M, u)
+            continue
+        exact = exact if exact.dtype == np.float64 else make(np.float64)
+        found = ritz(exact, block.X[:, :count].astype(np.float64), u)
+        if found.values.size < count:
+            continue
+        late = (found.residuals > goals(found.values, tol))[: count - spare]
+        if not late.any():
+            return Found(*found, block.products, True)
+        block.goal_factor /= 2
+    exact = exact if exact.dtype == np.float64 else make(np.float64)
+    return Found(*ritz(exact, block.X[:, :count].astype(np.float64), u), block.products, False)
+
+
+def lanczos_pairs(
+    make: Callable[[Any], Operator],
+    M: Operator,
+    u: Floats | None,
+    count: int,
+    *,
+    cut: float,
+    top: float,
+    tol: float,
+    random: np.random.Generator,
+    tick: Callable[[float], None],
+    spare: int,
+) -> Found:
+    """The pairs by filtered block Lanczos (krylov.py), checked in float64, as far as it comes."""
+    v = None if u is None else u.astype(M.dtype)
+    reach = krylov.reach_of(tol, M.dtype)
+    space = krylov.Space(M, v, count, cut=cut, top=top, reach=reach, random=random, tick=tick)
+    exact, strict = make(np.float64) if M.dtype != np.float64 else M, 1.0
+    while True:
+        S = space.advance(partial(goals, tol=strict * tol), count - spare)
+        if space.m - space.null < count:
+            # Few different eigenvalues: the block ran into all that it holds of them before it had enough.
+            nothing = np.empty(0)
+            return Found(nothing, np.empty((M.n, 0)), nothing, space.products, False)
+        turn = space.largest(count)[1] if S is None else S
+        found = ritz(exact, space.vectors(turn, np.float64), u)
+        whole = found.values.size == count and found.values[-1 - spare] < cut
+        late = (found.residuals > goals(found.values, tol))[: count - spare]
+        if S is None or not whole or not late.any() or strict < 0.1:
+            return Found(*found, space.products, whole and not late.any())
+        strict /= 2
+
+
+def precision(tol: float, ceiling: float) -> type[np.floating[Any]]:
+    """float32 where its rounding, relative to the largest eigenvalue, is small against the tolerance."""
+    return np.float32 if tol >= SINGLE * ceiling else np.float64
+
+
+def goals(values: Floats, tol: float) -> Floats:
+    """(k,) the residual at which a pair has arrived; below 1e-12 there is only rounding."""
+    return np.minimum(tol, np.maximum(values / 4, 1e-12))
+
+
+class _Sweeps:
+    """The block, and where the sweeps stand; the maths is in the functions below."""
+
+    def __init__(
+        self,
+        M: Operator,
+        v: Block,
+        top: float,
+        width: int,
+        count: int,
+        tol: float,
+        tick: Callable[[float], None],
+    ) -> None:
+        self.M, self.v, self.top, self.width, self.count, self.tol = M, v, top, width, count, tol
+        self.ready, self.products, self.expected, self.stalls, self.lowest = 0, 0, 0, 0, 0.0
+        self.tick = tick
+        self.worst, self.goal_factor = np.inf, 0.8
+        self.late: Any = np.ones(count, dtype=bool)
+        self.X: Block = None
+
+    def begin(self, random: np.random.Generator, start: Floats | None, cut: float) -> None:
+        """A block in general position, filtered once unless there is a guess to start from, and judged."""
+        self.random = random
+        self.cut, self.degree = cut, most_degree(0.0, cut, self.top, self.M.dtype)
+        X = random.standard_normal((self.M.n, self.width), dtype=self.M.dtype.type)
+        if start is not None:
+            X[:, : start.shape[1]] = start[:, : self.width]
+        # Most graphs take about three sweeps like the first.
+        self.expected = 3 * self.degree * self.width
+        X = orthonormal(X, self.v)
+        if start is None:
+            X = self._filtered(X, self.degree)
+        self.judge(ritz(self.M, X, self.v))
+
+    def promote(self, M: Operator, v: Block) -> None:
+        """Go on in float64."""
+        self.M, self.v, self.X, self.stalls, self.worst = M, v, self.X.astype(np.float64), 0, np.inf
+
+    def _filtered(self, X: Block, degree: int) -> Block:
+        def each() -> None:
+            self.products += X.shape[1]
+            self.tick(0.95 * min(1.0, self.products / self.expected))
+
+        return filtered(self.M, X, degree, self.cut, self.top, each)
+
+    def sweep(self) -> None:
+        """Filter what is late, then Rayleigh-Ritz."""
+        X, ready = self.X, self.ready
+        degree = max(1, min(self.degree, most_degree(self.lowest, self.cut, self.top, self.M.dtype)))
+        X[:, ready:] = self._filtered(X[:, ready:], degree)
+        self.judge(ritz(self.M, X, self.v))
+
+    def judge(self, found: Ritz) -> None:
+        """Who is late, and from that the cut and degree of the next sweep."""
+        values, self.X, errors = self._whole(found)
+        excess = (errors / goals(values, self.tol))[: self.count]
+        self.late = excess > self.goal_factor
+        if not self.late.any():
+            return
+        self.ready = int(np.argmax(self.late)) // COLUMNS * COLUMNS
+        self.lowest = float(values[self.ready])
+        self.stalls = self.stalls + 1 if excess.max() > self.worst / 3 else max(0, self.stalls - 1)
+        self.worst = float(excess.max())
+        self.cut = next_cut(values, self.count, self.cut, self.top, self.stalls)
+        late = values[: self.count][self.late]
+        self.degree = needed_degree(late, excess[self.late] / self.goal_factor, self.cut, self.top)
+        self.expected = self.products + self.degree * (self.width - self.ready)
+
+    def _whole(self, found: Ritz) -> Ritz:
+        """With fresh columns, late by any measure, in place of those that fell together."""
+        lost = self.width - found.values.size
+        if not lost:
+            return found
+        fresh = self.random.standard_normal((self.M.n, lost), dtype=self.M.dtype.type)
+        fresh /= np.linalg.norm(fresh, axis=0)
+        last = found.values[-1] if found.values.size else self.top
+        return Ritz(
+            np.append(found.values, np.full(lost, last)),
+            np.hstack([found.vectors, fresh]),
+            np.append(found.residuals, np.full(lost, self.top)),
+        )
+
+
+def needed_degree(values: Floats, excess: Floats, cut: float, top: float) -> int:
+    """The degree that brings every residual, `excess` times its goal, below the goal with a margin of 2."""
+    steps = np.arccosh(np.maximum(2 * excess, 1.0)) / growth(values, cut, top)
+    return int(min(np.ceil(steps.max(initial=4.0)), 10_000))
+
+
+def most_degree(lowest: float, cut: float, top: float, dtype: Any) -> int:
+    """The degree beyond which the lowest vector of the block drowns the others in rounding.
+
+    Nor may what rounding leaves of lower ones, null or arrived and no longer in the block, grow to its size.
+    """
+    reach, rounding = REACH[np.dtype(dtype)], float(np.finfo(dtype).eps)
+    inside = np.arccosh(reach) / float(growth(lowest, cut, top))
+    below = np.arccosh(0.1 / rounding) / float(growth(0.0, cut, top))
+    return max(4, int(min(inside, below)))
+
+
+def next_cut(values: Floats, count: int, cut: float, top: float, stalls: int) -> float:
+    """Where the unwanted part begins, judged by the Ritz values of the whole block."""
+    last, wanted = float(values[-1]), float(values[min(count, values.size) - 1])
+    if last < cut or wanted > cut or stalls:
+        # Ritz values lie above their eigenvalues, so the last one is a safe cut; a cut inside a multiple
+        # eigenvalue separates nothing, so one that stalls moves on.
+        cut = last + 0.2 * stalls * max(last - float(values[0]), 0.05 * top)
+    return float(min(max(cut, 1e-6 * top), 0.9 * top))

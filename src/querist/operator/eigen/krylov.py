@@ -1,0 +1,292 @@
+"""Block Lanczos with a filtered operator: the lower end of a spectrum from few products.
+
+Subspace iteration forgets what the filter made of the block in the sweep before; Lanczos keeps it. From a
+narrow random block Q the space `Q, p(M) Q, p(M)^2 Q, ...` is built, p a Chebyshev filter (filter.py), and
+the wanted vectors are the largest of p(M) in it (polynomial filtered Lanczos: Fang and Saad, SIAM J. Sci.
+Comput. 2012; restarts: Wu and Simon, SIAM J. Matrix Anal. 2000).
+
+- A product costs little beside making its result orthogonal to the space, so the filter's degree is as
+  high as rounding lets it be: fewer, better vectors.
+- The known null vector v is the first of the space. What is found is orthogonal to it, and rounding has no
+  chance to bring it back.
+- `T = V'p(M)V` is summed as it is, not taken to be banded: restarts and fresh blocks need no special case.
+- A block of b columns finds at most b copies of a multiple eigenvalue. Where b values lie so close together
+  that they could be copies, a fresh random block joins the vectors found until nothing new turns up. Where
+  that takes too long, as in graphs that are all copies, the caller has the wide block of chebyshev.py.
+
+Ritz values of p(M) say nothing about values above the cut; the caller measures residuals with M itself.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+
+from querist.operator import Operator
+from querist.operator.eigen.filter import filtered, growth, origins
+from querist.operator.eigen.ritz import gram
+from querist.operator.threads import over_parts
+from querist.types import Floats
+
+LINE = 16
+"""Columns of a float32 block in a cache line."""
+
+LEAST = 48
+"""For fewer pairs the sweeps of chebyshev.py, whose block is then narrow too, are as quick or quicker."""
+
+REACH = 240.0, 1000.0
+"""How much more the filter amplifies the null vector than the cut, at least and at most: with more, fewer
+vectors are needed, and rounding shows earlier."""
+
+RESTARTS = 2
+"""Times that the space is made small again before the caller's next method is tried."""
+
+COPIES = 0.05
+"""Values nearer to each other than this times the tolerance could be copies of one."""
+
+FAR = 30.0
+"""Errors that exceed their goals by more are not looked at after the next block, but after the one behind."""
+
+PROBES = 3
+"""Blocks with which a fresh start looks for copies that were missed."""
+
+ROUNDING = 10
+"""Directions that are smaller than this times the rounding are nothing but that."""
+
+CHUNK = 4096
+"""Entries of every vector that are worked on at a time."""
+
+Block = Any
+
+
+def width_of(count: int) -> int:
+    """Columns of a block: about a sixth of those wanted, in whole cache lines.
+
+    A product with more costs less a column, but then a larger space is needed.
+    """
+    return LINE * max(1, round(count / 100))
+
+
+def room_of(count: int) -> int:
+    """The most vectors that are kept."""
+    return 4 * count + 4 * width_of(count)
+
+
+def reach_of(tol: float, dtype: Any) -> float:
+    """How far the filter may reach, so that what it makes of rounding stays small against the tolerance."""
+    return float(np.clip(tol / (16 * np.finfo(dtype).eps), *REACH))
+
+
+def beyond(count: int) -> float:
+    """How many values the filter should let pass: near the cut it separates little, and the number of
+    values below is an estimate."""
+    return 1.5 * count + LINE
+
+
+def worth(count: int, n: int) -> bool:
+    """Whether the space stays small against the graph, and enough pairs are wanted to make up for it."""
+    return count >= LEAST and 4 * room_of(count) <= n
+
+
+class Space:
+    """Orthonormal rows `V` (m, n), `T = V p(M) V'` and the next block; `advance` makes it grow.
+
+    `count` pairs of M are wanted, whose null vector is the unit vector `v`, or nothing. The filter is small
+    on [cut, top], which holds all others. `tick` is told the share of the work done.
+    """
+
+    def __init__(
+        self,
+        M: Operator,
+        v: Block | None,
+        count: int,
+        *,
+        cut: float,
+        top: float,
+        reach: float,
+        random: np.random.Generator,
+        tick: Callable[[float], None],
+    ) -> None:
+        self.M, self.count, self.cut, self.top, self.random, self.tick = M, count, cut, top, random, tick
+        self.degree = max(2, round(float(np.arccosh(reach)) / float(growth(0.0, cut, top))))
+        # The most that the filter makes of anything above the cut.
+        self.least = 1 / float(np.cosh(self.degree * growth(0.0, cut, top)))
+        most = room_of(count)
+        self.V = np.empty((most, M.n), dtype=M.dtype)
+        self.T = np.zeros((most, most))
+        self.null = int(v is not None)
+        if v is not None:
+            self.V[0] = v
+        self.m, self.products, self.restarts, self.probes, self.loose = self.null, 0, 0, 0, 0
+        self.before = np.full(count, np.inf)
+        self.Q = self._fresh()
+        # The part of p(M) applied to the last block that leaves the space: (rows, columns of the block).
+        self.leaving, self.last = np.empty((0, 0)), slice(0, 0)
+
+    def advance(self, goals: Callable[[Floats], Floats], needed: int) -> Floats | None:
+        """(m, count) the wanted vectors in terms of V once the first `needed` seem to have arrived.
+
+        `goals(values)` is the residual at which a pair has; None when they do not.
+        """
+        skip = 0
+        while self.restarts <= RESTARTS:
+            if self.m + self.Q.shape[1] > self.T.shape[0]:
+                self._restart(min(self.count + self.Q.shape[1], self.m - self.null))
+                self.restarts += 1
+            if self.m + self.Q.shape[1] > self.T.shape[0]:
+                return None
+            self._grow()
+            skip -= 1
+            if self.m - self.null < self.count or skip >= 0:
+                continue
+            theta, S = self.largest(self.count)
+            values = origins(theta, self.degree, self.cut, self.top)
+            # What leaves the space lies above the cut, about the centre of the spectrum.
+            distance = np.maximum(theta - self.least, self.least)
+            errors = np.linalg.norm(self.leaving @ S[self.last], axis=0) / distance
+            errors *= (self.top + self.cut) / 2 - values
+            below = theta[:needed] > 1.1 * self.least
+            allowed = goals(values)[:needed]
+            excess = float((errors[:needed] / allowed)[below].max(initial=0.0))
+            if excess > 1 or not below.any():
+                skip = int(excess > FAR or not below.all())
+                continue
+            if self._complete(values[:needed], bool(below.all()), COPIES * float(allowed.max())):
+                return S
+        return None
+
+    def vectors(self, S: Floats, dtype: Any) -> Block:
+        """(n, k) the columns `V'S`."""
+        out, turn = np.empty((self.M.n, S.shape[1]), dtype=dtype), S.astype(self.M.dtype)
+
+        def fill(part: slice) -> None:
+            out[part] = self.V[: self.m, part].T @ turn
+
+        over_parts(fill, self.M.n, CHUNK)
+        return out
+
+    def _grow(self) -> None:
+        """Take the next block in, and from its product make the one after."""
+        Q, first = self.Q, self.m
+        self.m += Q.shape[1]
+        self.last = slice(first, self.m)
+        self.V[self.last] = Q.T
+        W = filtered(self.M, Q, self.degree, self.cut, self.top, self._multiplied)
+        size = float(np.linalg.norm(W)) / np.sqrt(Q.shape[1])
+        H = self._remove(W)
+        self.T[: self.m, self.last] = H
+        self.T[self.last, : self.m] = H.T
+        self.T[self.last, self.last] = (H[self.last] + H[self.last].T) / 2
+        self.T[: self.null] = self.T[:, : self.null] = 0.0  # known: a pair of its own
+        self.Q, self.leaving = self._orthonormal(W, size)
+        if 2 * self.Q.shape[1] < width_of(self.count):
+            # Few different eigenvalues, so many copies of each: a narrow block is not the way.
+            self.restarts = RESTARTS + 1
+
+    def _multiplied(self) -> None:
+        self.products += self.Q.shape[1]
+        # Most graphs need a space of about 5/2 vectors for each that is wanted.
+        self.tick(0.95 * min(1.0, self.products / (2.5 * self.count * self.degree)))
+
+    def _remove(self, W: Block) -> Floats:
+        """(m, b) the part of W within the space, which is taken out of W."""
+        V = self.V[: self.m]
+        along = over_parts(lambda part: V[:, part] @ W[part], self.M.n, CHUNK)
+        H = np.asarray(sum(along, np.zeros((self.m, W.shape[1]))))
+        turn = H.astype(W.dtype)
+
+        def subtract(part: slice) -> None:
+            W[part] -= V[:, part].T @ turn
+
+        over_parts(subtract, self.M.n, CHUNK)
+        return H
+
+    def _orthonormal(self, W: Block, size: float) -> tuple[Block, Floats]:
+        """W, with its part within the space taken out, as Q R with Q orthonormal.
+
+        `size` is what a column measured before. What one pass leaves of the space grows from block to block;
+        two blocks that are cleaned twice start it from rounding again, since T is banded but for rounding
+        (periodic reorthogonalisation: Grcar 1981).
+        """
+        rounding = float(np.finfo(W.dtype).eps)
+        spread, turn = np.linalg.eigh(gram(W, W))
+        keep = spread > (ROUNDING * rounding * size) ** 2
+        length = np.sqrt(spread[keep])
+        Q = W @ (turn[:, keep] / length).astype(W.dtype)
+        any_of_them = Q.sum(axis=1, dtype=W.dtype)
+        V = self.V[: self.m]
+        along = over_parts(lambda part: V[:, part] @ any_of_them[part], self.M.n, CHUNK)
+        left = float(np.abs(sum(along, np.zeros(self.m))).max(initial=0.0))
+        self.loose = 2 if left > np.sqrt(rounding) / 8 else self.loose - 1
+        if self.loose > 0:
+            self._remove(Q)
+            rest, again = np.linalg.eigh(gram(Q, Q))
+            own = rest > 0.5  # the others were rounding
+            Q = Q @ (again[:, own] / np.sqrt(rest[own])).astype(W.dtype)
+        return Q, (turn[:, keep] * length).T
+
+    def _fresh(self, Q: Block | None = None) -> Block:
+        """A random block, orthonormal to the space and to Q."""
+        width = width_of(self.count)
+        W = self.random.standard_normal((self.M.n, width), dtype=self.M.dtype.type)
+        size = float(np.linalg.norm(W)) / np.sqrt(width)
+        for _ in "ab":
+            self._remove(W)
+            if Q is not None:
+                W -= Q @ (Q.T @ W)
+        return self._orthonormal(W, size)[0]
+
+    def largest(self, count: int) -> tuple[Floats, Floats]:
+        """The largest pairs of T, falling."""
+        m = self.m
+        try:
+            theta, S = sla.eigh(self.T[:m, :m], subset_by_index=(m - count, m - 1), check_finite=False)
+        except np.linalg.LinAlgError:  # LAPACK's quick way can fail on equal eigenvalues
+            theta, S = (part[..., m - count :] for part in np.linalg.eigh(self.T[:m, :m]))
+        return theta[::-1], S[:, ::-1]
+
+    def _restart(self, keep: int) -> None:
+        """Keep the best vectors of the space only."""
+        theta, S = self.largest(keep)
+        turn, m = S.T.astype(self.M.dtype), self.m
+        self.m = self.null + keep
+
+        def turned(part: slice) -> None:
+            self.V[self.null : self.m, part] = turn @ self.V[:m, part]
+
+        over_parts(turned, self.M.n, CHUNK)
+        self.T[:] = 0.0
+        np.fill_diagonal(self.T[self.null : self.m, self.null : self.m], theta)
+
+    def _complete(self, values: Floats, whole: bool, near: float) -> bool:
+        """Whether no copy of a multiple eigenvalue can be missing; if one can, a fresh block looks for it.
+
+        `whole` says that as many lie below the cut as are wanted.
+        """
+        if whole and longest_run(np.diff(values) <= near) + 1 < width_of(self.count):
+            return True
+        self.probes = max(0, self.probes - 1)
+        if self.probes:
+            return False
+        same = bool((np.abs(values - self.before[: values.size]) <= near).all())
+        if same and whole:
+            return True
+        if same:  # there are no more: the cut is too low
+            self.restarts = RESTARTS + 1
+            return False
+        self.before[: values.size], self.probes = values, PROBES
+        self.restarts += 1
+        self._restart(min(self.count, self.m - self.null))
+        self.Q = np.hstack([self.Q, self._fresh(self.Q)])
+        return False
+
+
+def longest_run(marks: Any) -> int:
+    """The most neighbouring True values.
+
+    >>> longest_run(np.array([True, False, True, True]))
+    2
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(marks, dtype=np.int8), [0]])))
+    return int((edges[1::2] - edges[::2]).max(initial=0))

@@ -1,0 +1,195 @@
+"""The smallest eigenpairs of a disconnected graph: those of its components, pooled.
+
+A Laplacian is block diagonal over components, so its eigenvectors can be chosen with one component each.
+Solving every component on its own makes them exactly zero elsewhere, which a solver that sees the whole
+matrix does not (it returns any rotation of equal eigenvalues), and leaves no null vector to chance.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from querist.operator.eigen.solve import Pairs, smallest_pairs
+from querist.types import Codes, Floats, Sparse
+
+TINY = 32
+"""Components up to this size are solved in batches of equal size."""
+
+BATCH = 1 << 22
+"""Entries of a batch of dense blocks."""
+
+Entry = tuple[float, int, Floats]
+
+
+class Pool(NamedTuple):
+    """`values` (k,) growing, `vectors` (n, k), the component of each pair, solver names, pairs missing."""
+
+    values: Floats
+    vectors: Floats
+    owner: Codes
+    solver: str
+    missing: int
+
+
+@dataclass
+class _Best:
+    """The `count` smallest pairs so far, as (value, component, vector on the component)."""
+
+    count: int
+    entries: list[Entry] = field(default_factory=list)
+
+    def offer(self, values: Floats, component: Codes, vector: Callable[[int], Floats]) -> None:
+        """Candidates by number; `vector(i)` is only called for those that stay."""
+        order = np.lexsort((component, values))[: self.count]
+        if len(self.entries) == self.count and self.entries:
+            order = order[values[order] < self.entries[-1][0]]
+        fresh = [(float(values[i]), int(component[i]), vector(int(i)).copy()) for i in order]
+        merged = heapq.merge(self.entries, fresh, key=lambda entry: entry[:2])
+        self.entries = list(merged)[: self.count]
+
+
+def pooled_pairs(
+    S: Sparse,
+    components: Codes,
+    null: Floats,
+    count: int,
+    *,
+    normalised: bool,
+    tol: float,
+    seed: int,
+    progress: Callable[[float, str], None],
+    start: Floats | None = None,
+    spare: int = 0,
+) -> Pool:
+    """The `count` smallest non-null pairs over all components; ties go to the lower component number.
+
+    `null` (n,) holds the null vectors of all components in one, zero on a component that has none; `start`
+    (n, k) is a guess of the vectors, and the last `spare` pairs need not be exact.
+    """
+    order = np.argsort(components, kind="stable")
+    sizes = np.bincount(components)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    # A connected graph is not copied: it may be most of the memory.
+    blocks = S if sizes.size == 1 else sorted_blocks(S, order)
+    sorted_null = null[order]
+    best, solvers, missing, done = _Best(count), dict[str, None](), 0, 0
+    for component in np.flatnonzero(sizes > TINY):
+        rows = slice(int(starts[component]), int(starts[component + 1]))
+        u = sorted_null[rows] if sorted_null[rows].any() else None
+        size, before = int(sizes[component]), done / order.size
+        text = f"solving a component of {size:,} nodes"
+
+        def tick(share: float, before: float = before, size: int = size, text: str = text) -> None:
+            progress(before + share * size / order.size, text)
+
+        tick(0.0)
+        pairs = smallest_pairs(
+            blocks if sizes.size == 1 else blocks[rows, rows],
+            u,
+            count,
+            normalised=normalised,
+            tol=tol,
+            seed=seed,
+            tick=tick,
+            start=None if start is None else start[order[rows]],
+            spare=spare,
+        )
+        missing += min(count, size - (u is not None)) - pairs.values.size
+        if sizes.size == 1:  # nothing to be merged with
+            return Pool(pairs.values, pairs.vectors, np.zeros(pairs.values.size, int), pairs.solver, missing)
+        solvers[pairs.solver] = None
+        best.offer(pairs.values, np.full(pairs.values.size, component), _columns(pairs))
+        done += size
+    for numbers in _batches(sizes):
+        values, vectors = _batch_pairs(blocks, starts, numbers, sorted_null, normalised)
+        size = int(sizes[numbers[0]])
+        best.offer(values.ravel(), np.repeat(numbers, size), _nth_of_batch(vectors))
+        solvers["dense"] = None
+        done += numbers.size * size
+        progress(done / order.size, "solving small components")
+    return _assembled(best.entries, order, starts, " + ".join(solvers) or "none needed", missing)
+
+
+def sorted_blocks(S: Sparse, order: Codes) -> Sparse:
+    """S with its nodes in another order."""
+    blocks: Sparse = S[order][:, order]
+    blocks.sort_indices()
+    return blocks
+
+
+def _columns(pairs: Pairs) -> Callable[[int], Floats]:
+    return lambda i: pairs.vectors[:, i]
+
+
+def _nth_of_batch(vectors: Floats) -> Callable[[int], Floats]:
+    size = vectors.shape[1]
+    return lambda i: vectors[i // size, :, i % size]
+
+
+def _batches(sizes: Codes) -> Iterator[Codes]:
+    """Component numbers in batches of equal size, 2 to `TINY`; a single node has no pair to offer."""
+    for size in range(2, TINY + 1):
+        numbers = np.flatnonzero(sizes == size)
+        step = max(1, BATCH // size**2)
+        for first in range(0, numbers.size, step):
+            yield numbers[first : first + step]
+
+
+def _batch_pairs(
+    blocks: Sparse, starts: Codes, numbers: Codes, null: Floats, normalised: bool
+) -> tuple[Floats, Floats]:
+    """All eigenpairs of equally large blocks: values (k, c) and vectors (k, c, c); null pairs are inf."""
+    size = int(starts[numbers[0] + 1] - starts[numbers[0]])
+    nodes = starts[numbers][:, None] + np.arange(size)
+    slots = np.arange(nodes.size)
+    # Entries of the CSR rows of these nodes; a column's place in its block is its distance to the start.
+    counts = np.diff(blocks.indptr)[nodes.ravel()].astype(np.int64)
+    slot = np.repeat(slots, counts)
+    within = np.arange(slot.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    entry = blocks.indptr[nodes.ravel()].astype(np.int64)[slot] + within
+    column = blocks.indices[entry] - starts[numbers][slot // size]
+    dense = np.zeros((numbers.size, size, size))
+    dense[slot // size, slot % size, column] = blocks.data[entry]
+    dense = dense_laplacians(dense, normalised)
+    u = null[nodes]
+    length = np.linalg.norm(u, axis=1)
+    u = u / np.where(length > 0, length, 1)[:, None]
+    # Each block in units of its mean degree, its null vector moved above the spectrum, as in solve.py.
+    diagonal = np.einsum("kii->ki", dense)
+    scale = diagonal.mean(axis=1)
+    lift = 3 * diagonal.max(axis=1) / scale
+    values, vectors = np.linalg.eigh(
+        dense / scale[:, None, None] + lift[:, None, None] * u[:, :, None] * u[:, None, :]
+    )
+    values *= scale[:, None]
+    values[length > 0, -1] = np.inf
+    return values, vectors
+
+
+def dense_laplacians(S: Floats, normalised: bool) -> Floats:
+    """`D - S` or `I - D^-1/2 S D^-1/2` of (k, c, c) connected adjacencies."""
+    degrees = np.abs(S).sum(axis=2)
+    if normalised:
+        root = np.sqrt(degrees)
+        S = S / root[:, :, None] / root[:, None, :]
+        degrees = np.ones_like(degrees)
+    L = -S
+    np.einsum("kii->ki", L)[:] = degrees
+    return L
+
+
+def _assembled(entries: list[Entry], order: Codes, starts: Codes, solver: str, missing: int) -> Pool:
+    finite = [entry for entry in entries if np.isfinite(entry[0])]
+    vectors = np.zeros((order.size, len(finite)))
+    for k, (_, component, vector) in enumerate(finite):
+        vectors[order[starts[component] : starts[component + 1]], k] = vector
+    return Pool(
+        np.array([entry[0] for entry in finite]),
+        vectors,
+        np.array([entry[1] for entry in finite], dtype=np.int64),
+        solver,
+        missing,
+    )

@@ -1,0 +1,292 @@
+"""The smallest eigenpairs of one connected component's Laplacian, its null vector left out.
+
+Three solvers, one contract: `count` pairs `L v = lambda v` with growing `lambda` and orthonormal `v`, all
+orthogonal to the known null vector `u`. We know from the graph whether a component has a null vector, so
+null is never told from small by looking at an eigenvalue: `u` is deflated before solving.
+
+- *dense*: LAPACK on `L + c u u'`, which moves the null vector to the far end of the spectrum.
+- *chebyshev*: a filter with Lanczos (krylov.py) or subspace iteration (chebyshev.py) around it. The
+  normalised Laplacian's solver: all of its spectrum lies in [0, 2]. The combinatorial one is as wide as its
+  largest degree, and a filter needs a degree that grows with the root of that: it stands in where a factor
+  would not fit.
+- *shift-invert*: Lanczos (ARPACK) on `(L + s I)^-1` with one sparse factorisation. Exact whatever the
+  spectrum, and quick while the factor stays sparse, which is counted beforehand (operator/fill.py).
+
+LOBPCG with algebraic multigrid was tried for the combinatorial Laplacian: on PubMed it took far longer than
+either, and it lost eigenpairs of a regular tree.
+
+A later solver joins by meeting the contract and a line in `solvers_for`. Whatever was chosen is reported,
+and residuals are measured by the caller.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from querist.errors import QueristError
+from querist.operator import Operator
+from querist.operator.eigen.chebyshev import filtered_pairs, precision, width_of
+from querist.operator.eigen.compact import BELOW, compacted
+from querist.operator.eigen.density import Density, density
+from querist.operator.eigen.lanczos import largest_pairs
+from querist.operator.fill import fill
+from querist.operator.threads import one_blas_thread
+from querist.types import Floats, Sparse
+
+DENSE = 1500
+"""Components up to this size are solved densely."""
+
+FACTOR_ENTRIES = 60_000_000
+"""The largest factor that is made, by the estimate of fill.py (12 bytes an entry)."""
+
+FACTOR_WORK = 1.5e11
+"""Its most multiplications."""
+
+FLAT = 0.01
+"""With all wanted eigenvalues below it (a path, a mesh), a filter needs a high degree and a factor fills
+little: shift-invert first."""
+
+EXACT = 1e-6
+"""Shift-invert works to this tolerance or a smaller one: it costs hardly more than a loose one."""
+
+SHIFT = 1e-8
+"""Distance of the shift below 0, in units of the mean degree: small against every eigenvalue wanted, large
+enough to factorise. What it amplifies is the null vector, and that is projected out."""
+
+Tick = Callable[[float], None]
+
+
+class Pairs(NamedTuple):
+    """`values` (k,) growing, `vectors` (n, k) orthonormal, and the name of the solver."""
+
+    values: Floats
+    vectors: Floats
+    solver: str
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One component: adjacency over its mean degree, unit null vector or None, and what is wanted of it."""
+
+    S: Sparse
+    u: Floats | None
+    count: int
+    normalised: bool
+    tol: float
+    seed: int
+    tick: Tick
+    start: Floats | None = None
+    spare: int = 0
+    _made: dict[Any, Operator] = field(default_factory=dict, repr=False)
+
+    @property
+    def n(self) -> int:
+        """Nodes."""
+        return int(self.S.shape[0])
+
+    def laplacian(self) -> Sparse:
+        """As a matrix."""
+        return self.operator(np.float64).matrix()
+
+    def operator(self, dtype: Any) -> Operator:
+        """As an operator, made once a precision."""
+        kind = np.dtype(dtype)
+        if kind not in self._made:
+            self._made[kind] = Operator.laplacian(self.S, normalised=self.normalised, dtype=kind)
+        return self._made[kind]
+
+    @cached_property
+    def density(self) -> Density:
+        """How its spectrum is spread, in the complement of the null vector."""
+        v = None if self.u is None else self.u.astype(np.float32)
+        return density(self.operator(np.float32), v, np.random.default_rng(self.seed))
+
+    @cached_property
+    def ceiling(self) -> float:
+        """No eigenvalue is larger: 2, or the largest sum of two degrees that share an edge."""
+        if self.normalised:
+            return 2.0
+        degrees = np.asarray(abs(self.S).sum(axis=1)).ravel()
+        ends = np.repeat(degrees, np.diff(self.S.indptr))
+        return float((ends + degrees[self.S.indices]).max(initial=0.0))
+
+
+def smallest_pairs(
+    S: Sparse,
+    null: Floats | None,
+    count: int,
+    *,
+    normalised: bool,
+    tol: float,
+    seed: int,
+    tick: Tick,
+    start: Floats | None = None,
+    spare: int = 0,
+) -> Pairs:
+    """Up to `count` smallest non-null pairs of the Laplacian of a connected component with adjacency S.
+
+    `null` is its null vector of any length, or None where it has none (an unbalanced signed component).
+    Fewer pairs come back when the component has fewer, or (said by the caller) when they did not converge.
+    `tick` is told the share of the work done, 0 to 1; `start` (n, k) is a guess, used where it helps. The
+    last `spare` pairs need not be exact: they are there to be compared with.
+
+    >>> path = sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> keyword = dict(normalised=False, tol=1e-6, seed=0, tick=lambda share: None)
+    >>> smallest_pairs(path, np.ones(3), 5, **keyword).values.round(9).tolist()
+    [1.0, 3.0]
+    """
+    n = S.shape[0]
+    count = min(count, n - (null is not None))
+    if count <= 0:
+        return Pairs(np.empty(0), np.empty((n, 0)), "none needed")
+    # Units of the mean degree: tolerances and shift then mean the same for weights of 1e-12 and 1e12.
+    scale = 1.0 if normalised else float(abs(S).sum() / n)
+    unit = None if null is None else null / np.linalg.norm(null)
+    scaled = S if normalised else sp.csr_array(S / scale)
+    problem = Problem(scaled, unit, count, normalised, tol, seed, tick, start, min(spare, count - 1))
+    values, vectors, solver = _on_fewer_nodes(problem) or _first_that_works(problem)
+    if (np.diff(values) < 0).any():
+        order = np.argsort(values, kind="stable")
+        values, vectors = values[order], vectors[:, order]
+    return Pairs(values * scale, vectors, solver)
+
+
+def _on_fewer_nodes(problem: Problem) -> Pairs | None:
+    """The pairs by way of a smaller graph (compact.py); None where it lacks some, or is no gain."""
+    if not problem.normalised or _small(problem.n, problem.count):
+        return None
+    smaller = compacted(problem.S, problem.seed)
+    n = smaller.S.shape[0]
+    if n <= problem.count or (n > DENSE and _small(n, problem.count)):
+        return None
+    found = _first_that_works(
+        replace(
+            problem,
+            S=smaller.S,
+            u=None if problem.u is None else smaller.lower(problem.u),
+            start=None if problem.start is None else smaller.lower(problem.start),
+            _made={},
+        )
+    )
+    if found.values.max() > BELOW:
+        return None
+    twins = f", {problem.n - n:,} twins aside" if n < problem.n else ""
+    return Pairs(found.values, smaller.lift(found.vectors), found.solver + twins)
+
+
+def solvers_for(problem: Problem) -> Iterator[Callable[[Problem], Pairs]]:
+    """The solvers to try, best first; the next is only asked for when one did not deliver."""
+    if _small(problem.n, problem.count):
+        yield dense_pairs
+        return
+    first = problem.normalised and not _flat(problem)
+    if first:
+        yield chebyshev_pairs
+    fits = _factor_fits(problem.S)
+    if fits:
+        yield shift_invert_pairs
+    if not first:
+        yield chebyshev_pairs
+    if fits:
+        yield from_another_start
+
+
+def _small(n: int, count: int) -> bool:
+    """Whether a dense solution is the quickest, or the only one that gives so many pairs."""
+    return n <= DENSE or count > n // 3
+
+
+def _flat(problem: Problem) -> bool:
+    """Whether the wanted eigenvalues crowd at 0."""
+    return problem.density.quantile(width_of(problem.count, problem.n)) < FLAT
+
+
+def _factor_fits(S: Sparse) -> bool:
+    cost = fill(S, FACTOR_ENTRIES)
+    return cost.known and cost.work <= FACTOR_WORK
+
+
+def _first_that_works(problem: Problem) -> Pairs:
+    found = Pairs(np.empty(0), np.empty((problem.n, 0)), "none")
+    for solver in solvers_for(problem):
+        try:
+            latest = solver(problem)
+        except (MemoryError, RuntimeError):  # the factor did not fit, or ARPACK broke down
+            continue
+        if latest.values.size > found.values.size:
+            found = latest
+        if found.values.size == problem.count:
+            break
+    if not found.values.size:
+        raise QueristError(
+            f"no eigenpair of a component of {problem.n:,} nodes converged; "
+            f"raise tol (now {problem.tol:g}), lower the rank, or use normalised=True"
+        )
+    return found
+
+
+def dense_pairs(problem: Problem) -> Pairs:
+    """LAPACK on the dense matrix, its null vector moved above the spectrum (`lambda_max <= 2 max degree`)."""
+    M, u = np.asarray(problem.laplacian().toarray()), problem.u
+    if u is not None:
+        M += (3.0 * M.diagonal().max()) * np.outer(u, u)
+    last = problem.count - 1
+    values, vectors = sla.eigh(M, subset_by_index=(0, last), overwrite_a=True, check_finite=False)
+    return Pairs(values, vectors, "dense")
+
+
+def chebyshev_pairs(problem: Problem) -> Pairs:
+    """Filtered iterations; only pairs that arrived, unless there is nothing better to come."""
+    with one_blas_thread():  # the threads are ours
+        found = filtered_pairs(
+            problem.operator,
+            problem.u,
+            problem.count,
+            ceiling=problem.ceiling,
+            tol=problem.tol,
+            seed=problem.seed,
+            tick=problem.tick,
+            start=problem.start,
+            known=problem.density,
+            spare=problem.spare,
+        )
+    single = precision(problem.tol, problem.ceiling) == np.float32
+    name = f"chebyshev, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
+    if found.arrived:
+        return Pairs(found.values, found.vectors, name)
+    # One pair short is what makes the next solver try; what it cannot better is taken and doubted.
+    short = max(1, problem.count - 1)
+    return Pairs(found.values[:short], found.vectors[:, :short], name)
+
+
+def shift_invert_pairs(problem: Problem) -> Pairs:
+    """Lanczos on `(L + s I)^-1`: `lambda = 1/theta - s`."""
+    L, n = problem.laplacian(), problem.n
+    shifted = sp.csc_array(L + SHIFT * sp.eye_array(n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", spla.MatrixRankWarning)
+        # Symmetric positive definite: pivots stay on the diagonal and the ordering may use the symmetry.
+        factor = spla.splu(
+            shifted,
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    # A residual rho of the inverse is one of up to |L| rho of L: be as much stricter.
+    strict = min(problem.tol, EXACT) / (2 * float(L.diagonal().max()))
+    theta, vectors = largest_pairs(
+        factor.solve, problem.u, n, problem.count, strict, problem.seed, problem.tick
+    )
+    return Pairs(1 / theta - SHIFT, vectors, "shift-invert")
+
+
+def from_another_start(problem: Problem) -> Pairs:
+    """Shift-invert once more: ARPACK can break down where many eigenvalues are equal, seldom twice."""
+    return shift_invert_pairs(replace(problem, seed=problem.seed + 1))

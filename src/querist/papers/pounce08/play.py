@@ -1,0 +1,35 @@
+"""How the items of pounce08 name what they run."""
+
+from typing import Any
+
+from querist.experiment.item import Cell
+from querist.experiment.results import Result
+from querist.experiment.specification import Specification
+
+PAPER = "pounce08"
+RIVALS: dict[str, dict[str, Any]] = {
+    "POUNCE": {"method": "pounce"},
+    "perceptron": {"method": "perceptron"},
+    "nearest by resistance": {"method": "nearest", "parameters": {"distance": "resistance"}},
+    "nearest by path": {"method": "nearest", "parameters": {"distance": "geodesic"}},
+    "nearest, no preview": {"method": "nearest", "parameters": {"distance": "points"}},
+}
+LOOKS = tuple(RIVALS)
+"""The learners, in the order of their looks."""
+
+
+def case(name: str, world: str, repeats: int = 20, **protocol: Any) -> Specification:
+    """A learner in a world."""
+    return Specification(
+        "pounce08.worlds", protocol={"world": world, **protocol}, repeats=repeats, **RIVALS[name]
+    )
+
+
+def counted(result: Result, measure: str = "mistakes", digits: int = 1) -> Cell:
+    """Mean and deviation of a count."""
+    return Cell.of(result, measure, digits)
+
+
+def largest(result: Result, measure: str = "mistakes") -> float:
+    """Over the runs."""
+    return float(result.values(measure).max())

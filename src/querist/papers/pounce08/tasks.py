@@ -1,0 +1,157 @@
+"""Runs of pounce08: a learner in a world, with its bound; and learners on the nodes of a real graph."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from querist.embedding import embed
+from querist.errors import InputError, UnknownNameError
+from querist.experiment.results import Outcome
+from querist.experiment.specification import Specification, blame
+from querist.experiment.tasks.common import checked
+from querist.experiment.tasks.online import APART, Online, Place
+from querist.graph.neighbours import all_distances
+from querist.online.catalogue import ALGORITHMS
+from querist.online.experiment import shuffled_run
+from querist.online.trace import Trace
+from querist.papers.pounce08.worlds import WORLDS, World
+from querist.theory import energy, pounce08, resistance_diameter
+from querist.types import Floats
+
+METHODS = ("pounce", "perceptron", "nearest")
+
+
+class Worlds:
+    """One learner in one world, drawn from (seed, repeat): every method meets the same.
+
+    protocol : `world` and its settings; `bound` ("theorem 2", "theorem 8", "equation 4") where one is wanted,
+        `picture` for the points as curves
+    parameters : of nearest: `distance` ("resistance", "geodesic", or "points": no graph, no preview)
+    """
+
+    name = "pounce08.worlds"
+    measures = ("mistakes", "rounds", "nodes", "bound", "violations", "components", "balls")
+    tuned_by = "mistakes"
+
+    def check(self, spec: Specification) -> None:
+        """Names."""
+        with blame("method"):
+            if spec.method not in METHODS:
+                raise UnknownNameError.of("method", spec.method, METHODS)
+        if spec.method != "perceptron":
+            checked(spec.parameters, ALGORITHMS[spec.method], "parameters", APART)
+        with blame("protocol", "world"):
+            if spec.protocol.get("world") not in WORLDS:
+                raise UnknownNameError.of("world", str(spec.protocol.get("world")), WORLDS)
+        with blame("protocol", "bound"):
+            if spec.protocol.get("bound", "") not in ("", *BOUNDS):
+                raise UnknownNameError.of("bound", str(spec.protocol["bound"]), BOUNDS)
+        _settings(spec)
+
+    def prepare(self, spec: Specification) -> None:
+        """A world is drawn anew in every run."""
+
+    def run(
+        self, spec: Specification, prepared: None, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Outcome:
+        """Draw the world and play it."""
+        world = WORLDS[str(spec.protocol["world"])](np.random.default_rng((seed, repeat)), **_settings(spec))
+        trace = _played(world, spec.method, parameters)
+        numbers = {
+            "mistakes": float(trace.mistaken.sum()),
+            "rounds": float(len(trace)),
+            "nodes": float(world.graph.n_nodes),
+        }
+        if spec.protocol.get("bound"):
+            numbers |= BOUNDS[str(spec.protocol["bound"])](world, trace)
+            numbers["violations"] = float(numbers["mistakes"] > numbers["bound"] * (1 + 1e-9))
+        return Outcome(numbers, _picture(world) if spec.protocol.get("picture") else {})
+
+
+def _settings(spec: Specification) -> dict[str, Any]:
+    """The protocol less what is not the world's own, checked by its builder's signature."""
+    own = {k: v for k, v in spec.protocol.items() if k not in ("world", "bound", "picture")}
+    return checked(own, WORLDS[str(spec.protocol["world"])], "protocol")
+
+
+def _played(world: World, method: str, parameters: Mapping[str, Any]) -> Trace:
+    if method == "perceptron":
+        # The kernel of eq. 4: the pseudo-inverse and a constant, as large as the resistance diameter.
+        rows = embed(
+            world.graph,
+            rank=world.graph.n_nodes,
+            normalised=False,
+            constant=float(np.sqrt(resistance_diameter(world.graph))),
+            cache=False,
+        )
+        learner = ALGORITHMS["gpa"](rows, 2, scheme="one-vs-rest")
+    else:
+        where = _points(world) if parameters.get("distance") == "points" else world.graph
+        learner = ALGORITHMS[method](where, 2, **parameters)
+    return learner.run(world.order, world.labels)
+
+
+def _points(world: World) -> Floats:
+    if world.points is None:
+        raise InputError(f"{world.graph.name} is not made of points; choose a world that is, as moons")
+    return world.points
+
+
+def _picture(world: World) -> dict[str, list[float]]:
+    x, y = _points(world).T
+    return {
+        "x": x.tolist(),
+        "y": y.tolist(),
+        "label": world.labels.astype(float).tolist(),
+    }
+
+
+# -- bounds ----------------------------------------------------------------------
+
+
+def _theorem_2(world: World, trace: Trace) -> dict[str, float]:
+    found = pounce08.theorem_2(world.graph, trace.node, 2 * world.labels[trace.node] - 1, trace.mistaken)
+    return {"bound": found.value}
+
+
+def _theorem_8(world: World, trace: Trace) -> dict[str, float]:
+    distance = all_distances(_points(world), "euclidean")
+    found = pounce08.theorem_8(distance, world.labels, float(trace.mistaken.sum()), world.scale)
+    return {
+        "bound": found.value,
+        "components": found.terms["component separating-cover number"],
+        "balls": found.terms["separating-cover number"],
+    }
+
+
+def _equation_4(world: World, trace: Trace) -> dict[str, float]:
+    """`2 |u*|^2 R_G + 2`, for a perceptron that is asked about every node."""
+    signs = np.where(world.labels == 1, 1.0, -1.0)
+    return {"bound": 2 * energy(world.graph, signs) * resistance_diameter(world.graph) + 2}
+
+
+BOUNDS = {"theorem 2": _theorem_2, "theorem 8": _theorem_8, "equation 4": _equation_4}
+
+# -- real graphs -----------------------------------------------------------------
+
+
+class Nodes(Online):
+    """POUNCE and nearest neighbour on shuffles of a graph.
+
+    `error_rate` is the average over the binary problems where the learner has them, `class_error` the share
+    of nodes whose class is wrong: the same for a learner without binary problems.
+    """
+
+    name = "pounce08.nodes"
+    measures = ("error_rate", "class_error")
+
+    def run(
+        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Outcome:
+        """One shuffle."""
+        graph, factory = prepared.graph, ALGORITHMS[spec.method]
+        own = checked(parameters, factory, "parameters", APART)
+        task = (prepared.of(spec.method), graph.codes, graph.n_classes, factory, own)
+        trace = shuffled_run(*task, seed=seed, shuffle=repeat)
+        return Outcome({"error_rate": trace.error_rate, "class_error": float(trace.mistaken.mean())})

@@ -1,0 +1,12 @@
+"""Gu, Aggarwal, Liu and Han, Selective Sampling on Graphs for Classification (KDD 2013)."""
+
+from querist.experiment.tasks import register
+from querist.papers.sslgc13.figures import FIGURE_1, FIGURE_2, FIGURE_3
+from querist.papers.sslgc13.tables import TABLE_1, TABLE_2
+from querist.papers.sslgc13.tasks import Asking, Clock, Counts
+
+register(Counts())
+register(Asking())
+register(Clock())
+
+ITEMS = (TABLE_1, TABLE_2, FIGURE_1, FIGURE_2, FIGURE_3)

@@ -1,0 +1,231 @@
+"""Figures 1 to 3 of sslgc13."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from querist.experiment.item import Entry, Figure, Item, Shown, Table
+from querist.experiment.results import CONTROL, Result
+from querist.papers import panels
+from querist.papers.cases import Cases, Label
+from querist.papers.graphs import DATA, STOOD_IN, TITLES, cell, place, words
+from querist.papers.sslgc13 import tasks
+from querist.papers.sslgc13.published import KAPPAS, METHODS, RANKS, case, chosen
+from querist.papers.sslgc13.tables import RANDOM_GPA, RANDOM_OLLGC
+
+PAPER = "sslgc13"
+POINTS = 60
+LOOKS = ("SSLGC", "OLLGC", "GPA")
+SECONDS = "Seconds are processor time of this machine and of compiled code, without the eigenvectors."
+QUICK_RANKS, QUICK_KAPPAS = (10, 50, 100, 250), (0.1, 0.4, 0.7, 1.0)
+
+# -- Figure 1 --------------------------------------------------------------------
+
+_ranks = Cases(
+    {
+        (name, rank): case("Cora", method, representation=place(rank))
+        for rank in RANKS
+        for name, method in chosen("Cora").items()
+    },
+    few=2,
+    hurried=lambda label: label[1] in QUICK_RANKS,
+)
+
+
+def _show_ranks(results: Sequence[Result]) -> Shown:
+    found = _ranks.read(results)
+    ranks = sorted({rank for _, rank in found if isinstance(rank, int)})
+    rows: list[list[Entry]] = [
+        [rank, *(cell(found[name, rank], m) for name in METHODS for m in ("error_rate", "seconds"))]
+        for rank in ranks
+    ]
+    columns = ["rank", *(f"{name} {m}" for name in METHODS for m in ("error", "seconds"))]
+    mean = {label: result.mean("error_rate") for label, result in found.items()}
+    below = sum(mean[name, rank] < mean["GPA", rank] for name in ("OLLGC", "SSLGC") for rank in ranks)
+    falls = [name for name in METHODS if mean[name, ranks[-1]] < mean[name, ranks[0]]]
+    caption = (
+        "Rank of the representation against error and time on Cora; bands are one standard deviation over "
+        "the shuffles. The axis of time is logarithmic."
+    )
+    return Shown(
+        [Table("Error and time by rank, Cora", columns, rows)],
+        [Figure("rank", lambda canvas: _draw_ranks(canvas, found, ranks), caption, (7.4, 3.4))],
+        remarks=[
+            f"OLLGC and SSLGC are below GPA in {below} of {2 * len(ranks)} cases; the paper says in all.",
+            f"From rank {ranks[0]} to {ranks[-1]} the error falls for {words(falls)}.",
+            SECONDS,
+        ],
+    )
+
+
+def _draw_ranks(canvas: Any, found: dict[Label, Result], ranks: list[int]) -> None:
+    sides = panels.grid(canvas, 1, 2)[0]
+    for axes, measure, label in zip(
+        sides, ("error_rate", "seconds"), ("error rate", "seconds a run"), strict=True
+    ):
+        series = {
+            name: (ranks, np.column_stack([found[name, rank].values(measure) for rank in ranks]))
+            for name in METHODS
+        }
+        panels.panel(
+            axes,
+            series,
+            LOOKS,
+            x_label="rank d",
+            y_label=label,
+            percent=measure == "error_rate",
+            log_y=measure == "seconds",
+            markers=len(ranks),
+        )
+    panels.shared_legend(canvas, sides, LOOKS)
+
+
+FIGURE_1 = Item(
+    PAPER,
+    "figure1",
+    "Rank against error and time (Cora)",
+    "20 shuffles of Cora, one-vs-rest, ranks 10 to 1000, mu = 1 at all of them, kappa 0.4.",
+    _ranks.plan,
+    _show_ranks,
+)
+
+# -- Figure 2 --------------------------------------------------------------------
+
+_curves = Cases(
+    {
+        (dataset, name): case(dataset, method, protocol={"curve": POINTS})
+        for dataset in DATA
+        for name, method in chosen(dataset).items()
+    },
+    few=2,
+)
+ROWS = {
+    "error_rate": "cumulative error rate",
+    "queries": "queried nodes so far",
+    "seconds": "seconds so far",
+}
+
+
+def _show_curves(results: Sequence[Result]) -> Shown:
+    found = _curves.read(results)
+    rows: list[list[Entry]] = [
+        [TITLES[str(dataset)], name, *(cell(result, measure) for measure in ROWS)]
+        for (dataset, name), result in found.items()
+    ]
+    caption = (
+        "Cumulative error rate, queried nodes and time against the rounds; bands are one standard deviation "
+        "over the shuffles. The paper shows IMDB and PubMed."
+    )
+    return Shown(
+        [Table("Where the curves end", ["data", "method", "error", "queries", "seconds"], rows)],
+        [Figure("curves", lambda canvas: _draw_curves(canvas, found), caption, (10.5, 7.2))],
+        remarks=[STOOD_IN, SECONDS],
+    )
+
+
+def _draw_curves(canvas: Any, found: dict[Label, Result]) -> None:
+    table = panels.grid(canvas, len(ROWS), len(DATA))
+    for column, dataset in enumerate(DATA):
+        for row, (measure, label) in enumerate(ROWS.items()):
+            lines = {name: found[dataset, name] for name in METHODS}
+            panels.panel(
+                table[row, column],
+                {name: (line.curve("round")[0], line.curve(measure)) for name, line in lines.items()},
+                LOOKS,
+                title=TITLES[dataset] if row == 0 else "",
+                x_label="round" if row == len(ROWS) - 1 else "",
+                y_label=label if column == 0 else "",
+                percent=measure == "error_rate",
+            )
+    panels.shared_legend(canvas, table.ravel(), LOOKS)
+
+
+FIGURE_2 = Item(
+    PAPER,
+    "figure2",
+    "Cumulative error, queries and time",
+    f"20 shuffles, read at {POINTS} rounds; mu as chosen for Table 2.",
+    _curves.plan,
+    _show_curves,
+)
+
+# -- Figure 3 --------------------------------------------------------------------
+
+_ratios = Cases(
+    {
+        (dataset, kappa): case(dataset, chosen(dataset, kappa)["SSLGC"], "sslgc13.asking")
+        for dataset in DATA
+        for kappa in KAPPAS
+    },
+    few=2,
+    hurried=lambda label: label[1] in QUICK_KAPPAS,
+)
+ASKERS = {"SSLGC": "", RANDOM_OLLGC: CONTROL, RANDOM_GPA: tasks.PERCEPTRON}
+
+
+def _show_ratios(results: Sequence[Result]) -> Shown:
+    found = _ratios.read(results)
+    kappas = sorted({kappa for _, kappa in found if isinstance(kappa, float)})
+    rows: list[list[Entry]] = []
+    for (dataset, kappa), line in found.items():
+        errors = (cell(line, "error_rate", prefix) for prefix in ASKERS.values())
+        rows.append([TITLES[str(dataset)], f"{kappa:g}", _ratio(line), *errors])
+    caption = (
+        "Error against the ratio of queried nodes, kappa from 0.1 to 1: SSLGC, the fair control (random "
+        "questions, OLLGC's learner) and the paper's (random questions, GPA's learner). Bands are one "
+        "standard deviation over the shuffles."
+    )
+    return Shown(
+        [Table("Error by ratio of queries", ["data", "kappa", "ratio", *ASKERS], rows)],
+        [Figure("ratio", lambda canvas: _draw_ratios(canvas, found, kappas), caption, (7.4, 6.0))],
+        remarks=[
+            STOOD_IN,
+            *(_wins(found, kappas, name, prefix) for name, prefix in ASKERS.items() if prefix),
+        ],
+    )
+
+
+def _draw_ratios(canvas: Any, found: dict[Label, Result], kappas: list[float]) -> None:
+    table = panels.grid(canvas, 2, 2).ravel()
+    for axes, dataset in zip(table, DATA, strict=True):
+        lines = [found[dataset, kappa] for kappa in kappas]
+        ratios = [_ratio(line) for line in lines]
+        panels.panel(
+            axes,
+            {
+                name: (ratios, np.column_stack([line.values(prefix + "error_rate") for line in lines]))
+                for name, prefix in ASKERS.items()
+            },
+            list(ASKERS),
+            title=TITLES[dataset],
+            x_label="ratio of queried nodes",
+            y_label="error rate",
+            percent=True,
+            markers=len(kappas),
+        )
+    panels.shared_legend(canvas, table, list(ASKERS))
+
+
+def _ratio(result: Result) -> float:
+    return result.mean("queries") / result.mean("rounds")
+
+
+def _wins(found: dict[Label, Result], kappas: list[float], name: str, prefix: str) -> str:
+    counts = []
+    for dataset in DATA:
+        lines = [found[dataset, kappa] for kappa in kappas]
+        below = sum(line.mean("error_rate") < line.mean(prefix + "error_rate") for line in lines)
+        counts.append(f"{below} of {len(kappas)} on {TITLES[dataset]}")
+    return f"Ratios at which SSLGC is below {name}: {words(counts)}."
+
+
+FIGURE_3 = Item(
+    PAPER,
+    "figure3",
+    "Selective against random sampling, by ratio of queries",
+    "20 shuffles, kappa from 0.1 to 1, mu as chosen for Table 2. Both controls ask at random, as often as "
+    "SSLGC did in the same shuffle.",
+    _ratios.plan,
+    _show_ratios,
+)

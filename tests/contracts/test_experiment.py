@@ -1,0 +1,252 @@
+"""What the runner promises: the same numbers however it is run, and nothing lost when it is killed."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from querist import ALGORITHMS, CLASSIFIERS, STREAMS
+from querist.collective.catalogue import CLASSIFIERS as REGISTERED
+from querist.errors import InputError
+from querist.experiment import Specification, Store, run
+from querist.experiment.tasks import task_of
+
+ROWS = {"rank": 8}
+PLAN = [
+    Specification("online", "karate", "msg", grid={"h": (0.01, 0.1)}, representation=ROWS, repeats=6),
+    Specification("online", "two_moons", "sslgc", representation=ROWS, protocol={"curve": 4}, repeats=4),
+    Specification("collective", "karate", "wvrn", protocol={"labelled": 0.1}, repeats=4),
+]
+
+
+def kept(folder: Path) -> dict[str, list]:
+    """Everything in a store that must be the same each time, in one order."""
+    return {
+        path.name: sorted(lasting(json.loads(line)) for line in path.read_text().splitlines())
+        for path in folder.glob("*.jsonl")
+    }
+
+
+def lasting(line: dict) -> str:
+    for name in ("seconds", "versions", "machine"):
+        assert line.pop(name), "it stands beside every number"
+    line["numbers"] = {n: v for n, v in line["numbers"].items() if not n.endswith("seconds")}
+    return json.dumps(line, sort_keys=True)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
+    folder = tmp_path_factory.mktemp("alone")
+    run(PLAN, Store(folder))
+    return kept(folder)
+
+
+def test_one_process_or_two(alone, tmp_path):
+    seen = []
+    run(PLAN, Store(tmp_path), processes=2, progress=lambda *told: seen.append(told))
+    assert kept(tmp_path) == alone
+    total = sum(spec.repeats for spec in PLAN) + 2
+    assert sorted({done for _, done, _ in seen}) == list(range(total + 1))
+    assert {stage for stage, _, _ in seen} == {"embedding karate", "embedding two_moons", "tuning", "run"}
+
+
+def test_any_order(alone, tmp_path):
+    run(PLAN[::-1], Store(tmp_path))
+    assert kept(tmp_path) == alone
+
+
+def test_a_dask_cluster_of_two_processes(alone, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        run(PLAN, Store(tmp_path), cluster=cluster.scheduler_address)
+    assert kept(tmp_path) == alone
+
+
+KILLED = textwrap.dedent(
+    """
+    import os, random, signal, sys, time
+    from dataclasses import replace
+    from querist.experiment import Specification, Store, run
+
+    folder, kills = sys.argv[1], int(sys.argv[2])
+    rows = {"rank": 8}
+    plan = [
+        Specification("online", "two_moons", "msg", grid={"h": (0.01, 0.1)}, representation=rows,
+                      protocol={"tuning": 50, "curve": 20}, repeats=400),
+        Specification("online", "karate", "bbq", representation=rows, repeats=300),
+    ]
+    clock = random.Random(5)
+    run([replace(spec, repeats=1) for spec in plan], Store(folder + "-warm"))  # compiles
+    started = time.perf_counter()
+    run(plan, Store(folder + "-alone"))
+    whole = time.perf_counter() - started
+    for kill in range(kills):
+        child = os.fork()
+        if child == 0:
+            run(plan, Store(folder))
+            os._exit(0)
+        time.sleep(clock.uniform(0.0, 0.8 * whole / kills))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            sys.exit(f"finished after {kill} kills: too little work to be killed at")
+    finished = sum(len(Store(folder).read(spec)) for spec in plan)
+    run(plan, Store(folder))
+    print(finished, sum(len(Store(folder).read(spec)) for spec in plan))
+    """
+)
+"""Kills its own children: a process that starts anew would spend its time importing."""
+
+
+def test_killed_at_twenty_moments_and_resumed(tmp_path):
+    folder = tmp_path / "killed"
+    command = [sys.executable, "-c", KILLED, str(folder), "20"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stderr
+    finished, total = map(int, ran.stdout.split())
+    assert total == 2 * 50 + 400 + 300
+    assert 0 < finished < total, "some runs were finished before a kill, some were not"
+    assert kept(folder) == kept(Path(f"{folder}-alone")), "every run is there, once, with the same numbers"
+
+
+PARALLEL = textwrap.dedent(
+    """
+    import sys
+    from querist.experiment import Specification, Store, run
+    plan = [Specification("online", "two_moons", "msg", representation={"rank": 8}, repeats=int(sys.argv[2]))]
+    run(plan, Store(sys.argv[1]), processes=2)
+    """
+)
+
+
+def test_workers_go_when_their_master_is_killed_and_the_rest_is_made_later(tmp_path):
+    command = [sys.executable, "-c", PARALLEL, str(tmp_path), "5000"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as master:
+        wait_for(lambda: any(tmp_path.glob("*.jsonl")), 120)
+        workers = children_of(master.pid)
+        master.kill()
+    assert workers
+    wait_for(lambda: not any(alive(worker) for worker in workers), 30)
+    plan = [Specification("online", "two_moons", "msg", representation=ROWS, repeats=5000)]
+    there = len(Store(tmp_path).read(plan[0]))
+    few = [Specification("online", "two_moons", "msg", representation=ROWS, repeats=there + 3)]
+    made = []
+    (found,) = run(few, Store(tmp_path), progress=lambda *told: made.append(told))
+    assert 3 < len(made) <= there + 4
+    (again,) = run(few, Store(tmp_path / "fresh"))
+    assert (found.values("queries") == again.values("queries")).all()
+
+
+def wait_for(what, seconds):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+
+
+# -- every registered method runs by name -----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], 60)
+    path = tmp_path_factory.mktemp("vectors") / "blobs.npz"
+    np.savez(path, X=rng.normal(size=(120, 3)) + y[:, None], y=y)
+    return str(path)
+
+
+EVERY = [
+    *(("online", name) for name in ALGORITHMS),
+    *(("collective", name) for name in CLASSIFIERS),
+    *(("stream", name) for name in STREAMS),
+    *(("transduce", name) for name in ("bls", "lp", "rlp")),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("task", "method"), EVERY)
+def test_every_method_runs_with_the_measures_it_promises(task, method, vectors, tmp_path):
+    dataset = "digits" if method in ("gmnr", "mrgm", "plsa", "lnp", "ica", "semiica", "icml") else "karate"
+    if task in ("stream", "transduce"):
+        dataset = vectors
+    spec = Specification(task, dataset, method, repeats=1)
+    (found,) = run([spec], Store(tmp_path))
+    known = task_of(task)
+    promised = getattr(known, "measures_of", lambda _: known.measures)(spec)
+    assert set(found.measures) == set(promised)
+    assert np.isfinite(found.values(known.tuned_by)).all()
+
+
+class Spy(REGISTERED["wvrn"]):
+    """A classifier that looks for labels where there must be none."""
+
+    def fit(self, graph, y, **options):
+        assert graph.codes is None
+        assert graph.label_matrix is None
+        return super().fit(graph, y, **options)
+
+
+def test_a_true_label_reaches_a_classifier_only_as_a_seed(tmp_path, monkeypatch):
+    monkeypatch.setattr("querist.experiment.tasks.collective.CLASSIFIERS", {"spy": Spy})
+    (found,) = run([Specification("collective", "karate", "spy", repeats=2)], Store(tmp_path))
+    assert len(found.outcomes) == 2
+
+
+@pytest.mark.parametrize("method", ["pounce", "msg"])
+def test_a_true_label_reaches_a_learner_only_as_an_answer(method, tmp_path, monkeypatch):
+    """Neither the graph nor the embedding that it is made of holds labels; it is told those it asks for."""
+    made = ALGORITHMS[method]
+
+    def spy(place, n_classes, **options):
+        assert getattr(place, "codes", None) is None
+        assert getattr(place, "label_matrix", None) is None
+        return made(place, n_classes, **options)
+
+    functools.update_wrapper(spy, made)
+    monkeypatch.setattr("querist.experiment.tasks.online.ALGORITHMS", {**ALGORITHMS, method: spy})
+    (found,) = run([Specification("online", "karate", method, repeats=1)], Store(tmp_path))
+    assert found.mean("queries") > 0
+
+
+def test_the_control_asks_as_often_in_the_same_shuffles(tmp_path):
+    (found,) = run([PLAN[0]], Store(tmp_path))
+    assert (found.values("control_queries") == found.values("queries")).all()
+    assert (found.values("control_error_rate") != found.values("error_rate")).any()
+
+
+def test_interrupted_by_the_user_nothing_is_lost(tmp_path):
+    def progress(stage, done, total):
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(PLAN, Store(tmp_path), progress=progress)
+    assert sum(len(Store(tmp_path).read(spec)) for spec in PLAN) == 5
+
+
+def test_what_goes_wrong_in_a_worker_is_told_here(tmp_path):
+    every_node = Specification("collective", "karate", "wvrn", protocol={"labelled": 0.99}, repeats=2)
+    with pytest.raises(InputError, match="no node is left to be tested"):
+        run([every_node], Store(tmp_path), processes=2)

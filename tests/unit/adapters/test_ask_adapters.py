@@ -1,0 +1,115 @@
+"""The rules inside scikit-activeml and river decide as our own learners do."""
+
+import numpy as np
+import pytest
+
+from querist import ALGORITHMS, datasets, embed
+from querist.errors import InputError, UnknownNameError
+
+pytest.importorskip("skactiveml")
+pytest.importorskip("river")
+
+from querist.adapters.activeml import COMPOSITIONS, SelectiveSampling
+from querist.adapters.river_graph import GraphAsker, GraphClassifier
+
+
+@pytest.fixture(scope="module")
+def digits():
+    graph = datasets.load_graph("digits")
+    rows = embed(graph, rank=12, cache=False)
+    order = np.random.default_rng(0).permutation(graph.n_nodes)[:250]
+    return rows, graph.codes, order
+
+
+def streamed(strategy, rows, codes, order, block=1):
+    """What the strategy asks about, its answers fed back as scikit-activeml's users do."""
+    X, y, asked = [], [], []
+    for start in range(0, len(order), block):
+        nodes = order[start : start + block]
+        known = {"X": np.array(X), "y": np.array(y)} if X else {}
+        before = strategy.query(rows[nodes], **known)
+        indices, utilities = strategy.query(rows[nodes], **known, return_utilities=True)
+        assert before.tolist() == indices.tolist(), "a query changes nothing"
+        assert ((utilities >= 0) & (utilities <= 1)).all()
+        assert strategy.update(rows[nodes], indices) is strategy
+        for i in indices:
+            asked.append(int(nodes[i]))
+            X.append(rows[nodes[i]])
+            y.append(codes[nodes[i]])
+    return asked
+
+
+@pytest.mark.parametrize("algorithm", sorted(COMPOSITIONS))
+def test_the_strategy_asks_what_the_learner_asks(digits, algorithm):
+    embedding, codes, order = digits
+    parameters = {"dgs": {"alpha": 0.3}, "bbq_eps": {"eps": 0.3}}.get(algorithm, {})
+    strategy = SelectiveSampling(algorithm, classes=range(10), parameters=parameters, random_state=3)
+    asked = streamed(strategy, embedding.rows, codes, order)
+    uniforms = np.random.RandomState(3).random_sample(len(order))
+    own = ALGORITHMS[algorithm](embedding, 10, update="always", target="one-hot", **parameters)
+    trace = own.run(order, codes, uniforms=uniforms)
+    assert asked == trace.node[trace.asked].tolist()
+    assert 5 < len(asked) < 250
+
+
+def test_a_budget_holds_at_every_moment(digits):
+    embedding, codes, order = digits
+    strategy = SelectiveSampling("random_sampling", classes=range(10), parameters={"p": 1.0}, budget=0.2)
+    asked = streamed(strategy, embedding.rows, codes, order, block=7)
+    places = np.searchsorted(np.arange(len(order)), [order.tolist().index(node) for node in asked])
+    assert len(asked) == 50
+    assert all(k + 1 <= 0.2 * (place + 1) + 1 for k, place in enumerate(places))
+
+
+def test_it_is_an_estimator_that_can_be_cloned():
+    from sklearn.base import clone
+
+    strategy = clone(SelectiveSampling("bbq", classes=["a", "b"], parameters={"kappa": 0.2}))
+    assert strategy.query(np.eye(2), X=np.eye(2), y=["a", "b"]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "given", "message"),
+    [
+        (SelectiveSampling("mgs", classes="ab"), {}, "did you mean 'msg'"),
+        (SelectiveSampling("msg"), {}, "name the classes"),
+        (SelectiveSampling("msg", classes="ab"), {"X": np.eye(2)}, "go together"),
+    ],
+)
+def test_what_cannot_be_is_said(strategy, given, message):
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        strategy.query(np.eye(2), **given)
+    with pytest.raises(InputError, match="the same candidates"):
+        SelectiveSampling("msg", classes="ab").update(np.eye(2), [0])
+
+
+@pytest.mark.parametrize("algorithm", ["msg", "bbq", "sslgc"])
+def test_rivers_active_classifier_is_a_run_of_the_learner(digits, algorithm):
+    embedding, codes, order = digits
+    model = GraphAsker(GraphClassifier(embedding, list(range(10)), algorithm, {"seed": 4}))
+    asked = []
+    for node in order.tolist():
+        guess, ask = model.predict_one({"node": node})
+        assert guess in (*range(10), {})
+        if ask:
+            asked.append(node)
+            model.learn_one({"node": node}, int(codes[node]))
+    trace = ALGORITHMS[algorithm](embedding, 10, seed=4).run(order, codes)
+    assert asked == trace.node[trace.asked].tolist()
+    assert len(asked) > 0
+
+
+def test_rivers_metrics_and_unasked_labels(digits):
+    from river import metrics
+
+    embedding, codes, order = digits
+    model, accuracy = GraphClassifier(embedding, list(range(10))), metrics.Accuracy()
+    for node in order.tolist():
+        guess = model.predict_one({"node": node})
+        accuracy.update(int(codes[node]), -1 if guess is None else guess)
+        model.learn_one({"node": node}, int(codes[node]))
+    assert accuracy.get() > 0.6
+    with pytest.raises(InputError, match="none of the classes"):
+        model.learn_one({"node": 0}, "zebra")
+    with pytest.raises(InputError, match="no feature 'node'"):
+        model.predict_one({"x": 1})

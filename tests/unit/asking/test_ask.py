@@ -1,0 +1,612 @@
+"""Asking: what follows from a journal, and every way to answer."""
+
+import time
+
+import numpy as np
+import pytest
+
+from querist import ALGORITHMS, as_graph
+from querist.asking.asking import ask
+from querist.asking.audit import Audit, due
+from querist.asking.journal import Journal, JournalError
+from querist.asking.specification import Specification
+from querist.embedding import Embedding
+from querist.errors import InputError
+
+CHOICES = [
+    {"choose": "pool"},
+    {"choose": "variance"},
+    {"choose": "sigma"},
+    {"choose": "margin"},
+    {"choose": "stream"},
+    {"choose": "bbq"},
+    {"choose": "random"},
+]
+
+
+def planted(n=60, seed=0, attributes=True):
+    """Three groups of nodes that link and write alike, and their labels by node."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 3
+    edges = [
+        (f"n{i}", f"n{j}")
+        for i in range(n)
+        for j in range(i)
+        if rng.random() < (0.25 if group[i] == group[j] else 0.02)
+    ]
+    words = (rng.random((n, 12)) < np.where(np.arange(12) % 3 == group[:, None], 0.5, 0.05)).astype(float)
+    ids = [f"n{i}" for i in range(n)]
+    graph = as_graph(edges, nodes=ids, attributes=words if attributes else None)
+    return graph, dict(zip(ids, [f"class {k}" for k in group], strict=True))
+
+
+def asked(asking):
+    """Nodes by turn."""
+    return [asking.graph.nodes[turn.row] for turn in asking.state.turns]
+
+
+def same_state(one, other):
+    assert one.question == other.question
+    same_model(one, other)
+
+
+def same_model(one, other):
+    a, b = one.state, other.state
+    assert a.turns == b.turns
+    for name in ("rows", "scores", "answers"):
+        np.testing.assert_array_equal(getattr(a.model, name), getattr(b.model, name), err_msg=name)
+    for one_state, other_state in zip(states(a.model), states(b.model), strict=True):
+        np.testing.assert_array_equal(one_state.P, other_state.P)
+        np.testing.assert_array_equal(one_state.r, other_state.r)
+
+
+def states(model):
+    """All that is of second order."""
+    return [*(member.ridge for member in model.members), model.choosing]
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_it_asks_once_each_only_what_it_must_and_ends_at_the_budget(chosen):
+    graph, labels = planted()
+    called = []
+
+    def oracle(node):
+        called.append(node)
+        return labels[node]
+
+    result = ask(graph, oracle, 12, classes=sorted(set(labels.values())), audit=3, **chosen)
+    assert called == asked(result)
+    assert len(called) == len(set(called)) == 12
+    assert result.stopped == "the budget of 12 answers is spent"
+    assert result.answers == {node: labels[node] for node in called}
+    right = np.mean([found == labels[node] for node, found in zip(graph.nodes, result.labels, strict=True)])
+    assert right > 0.7
+    assert all(result.labels[graph.row_of[node]] == labels[node] for node in called)
+
+
+def test_the_pool_is_better_than_chance():
+    graph, labels = planted(150)
+    truth = np.array(list(labels.values()))
+
+    def accuracy(**chosen):
+        found = ask(graph, labels, 12, **chosen).state.model.scores.argmax(axis=1)
+        return (np.array(sorted(set(truth)))[found] == truth).mean()
+
+    assert accuracy() > np.mean([accuracy(choose="random", seed=seed) for seed in range(5)])
+
+
+def test_labels_that_the_graph_holds_are_not_looked_at():
+    graph, labels = planted()
+    told = as_graph(graph, labels=[labels[node] for node in graph.nodes])
+    wrong = dict.fromkeys(labels, "class 0") | {"n1": "class 1", "n2": "class 2"}
+    assert ask(told, wrong, 8).answers == ask(graph, wrong, 8).answers
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+@pytest.mark.parametrize("attributes", [True, False], ids=["attributes", "edges alone"])
+def test_a_journal_gives_the_same_state_again(tmp_path, chosen, attributes):
+    graph, labels = planted(attributes=attributes)
+    classes = sorted(set(labels.values()))
+    one = ask(graph, None, 20, classes=classes, audit=3, journal=tmp_path / "j", **chosen)
+    for turn, what in enumerate("aasaaua?asauuaa"):
+        question = one.question
+        {
+            "a": lambda node=question.node: one.answer(labels.get(node, "class 0")),
+            "s": one.skip,
+            "?": one.unsure,
+            "u": one.undo,
+        }[what]()
+        if turn == 9:
+            one.extend([("new", "n0"), ("new", "n3"), ("newer", "new")])
+    assert one.question is not None
+    one.close()
+    two = ask(graph, None, 20, audit=3, journal=tmp_path / "j", **chosen)
+    assert two.resumed
+    assert two.graph.n_nodes == 62
+    same_state(one, two)
+    two.close()
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+@pytest.mark.parametrize("many", [1, 40], ids=["remembered", "learned anew"])
+def test_an_answer_that_was_taken_back_was_never_there(chosen, many):
+    graph, labels = planted()
+    classes = sorted(set(labels.values()))
+    one, other = (ask(graph, None, 50, classes=classes, **chosen) for _ in range(2))
+    while (question := one.question) is not None and one.asked < 45:
+        one.answer(labels[question.node])
+    many = min(many, one.asked - 1)
+    left = one.asked - many
+    for _ in range(many):
+        assert one.undo()
+    while other.asked < left:
+        other.answer(labels[other.question.node])
+    same_state(one, other)
+    wrong = next(name for name in classes if name != labels[one.question.node])
+    one.answer(wrong)
+    assert list(one.answers.values())[-1] == wrong
+
+
+def test_undo_before_any_answer_does_nothing():
+    graph, _ = planted()
+    asking = ask(graph, classes=["class 0", "class 1"])
+    assert not asking.undo()
+    before = asking.question
+    assert before.guess is None, "nothing has reached it yet"
+    assert not asking.undo()
+    assert asking.question == before
+
+
+def test_what_is_worked_out_ahead_changes_nothing_but_the_waiting():
+    graph, labels = planted()
+    classes = sorted(set(labels.values()))
+    ahead, plain = (
+        ask(graph, None, 25, classes=classes, audit=3, prefetch=p, stop=1e-9) for p in (True, False)
+    )
+    for what in "aaasa?aauaaaa":
+        assert ahead.question == plain.question
+        for asking in (ahead, plain):
+            node = asking.question.node
+            {
+                "a": lambda n=node, a=asking: a.answer(labels[n]),
+                "s": asking.skip,
+                "?": asking.unsure,
+                "u": asking.undo,
+            }[what]()
+    same_state(ahead, plain)
+
+
+def test_the_stream_is_the_papers_selective_sampling():
+    """The nodes it asks about are those that the learner asks about in a run of its own over that order."""
+    graph, labels = planted()
+    result = ask(graph, labels, 1000, choose="msg", seed=5)
+    state = result.state
+    learner = ALGORITHMS["msg"](Embedding(state.model.rows, state.model.components), 3, seed=5)
+    codes = np.array([int(labels[node][-1]) for node in graph.nodes])
+    trace = learner.run(state.order, codes)
+    assert asked(result) == [graph.nodes[row] for row in trace.node[trace.asked]]
+    assert 3 < trace.questions < 60
+    assert result.stopped == "no node is left to ask about"
+
+
+def test_rounds_of_the_stream_that_did_not_ask_are_played_again(tmp_path):
+    graph, labels = planted(150)
+    whole = ask(graph, labels, 16, choose="bbq")
+    ask(graph, labels, 11, choose="bbq", journal=tmp_path / "j").close()
+    rounds = [turn.about["round"] for turn in whole.state.turns]
+    opened = ask(graph, None, 11, choose="bbq", journal=tmp_path / "j")
+    assert opened.state.chooser.learner.round == rounds[10]
+    opened.close()
+    rest = ask(graph, labels, 16, choose="bbq", journal=tmp_path / "j")
+    assert rounds[10] > 15, "some rounds did not ask"
+    assert rest.state.turns == whole.state.turns
+    assert rest.state.chooser.learner.round == whole.state.chooser.learner.round
+    rest.close()
+
+
+class Failing(Journal):
+    """A journal on a disk that fills up."""
+
+    room = 10**9
+
+    def append(self, kind, **body):
+        if self.room == 0:
+            raise JournalError("the disk is full")
+        self.room -= 1
+        return super().append(kind, **body)
+
+
+@pytest.mark.parametrize("what", ["answer", "question"])
+def test_nothing_is_learned_or_shown_that_is_not_written(what):
+    graph, labels = planted()
+    journal = Failing()
+    asking = ask(graph, None, 9, classes=sorted(set(labels.values())), journal=journal)
+    asking.answer(labels[asking.question.node])
+    if what == "answer":
+        assert asking.question is not None
+    journal.room = 0
+    before = asking.state.model
+    if what == "answer":
+        with pytest.raises(JournalError):
+            asking.answer("class 1")
+    else:
+        with pytest.raises(JournalError):
+            _ = asking.question
+    assert asking.state.model is before
+    assert len(asking.answers) == 1
+    journal.room = 100
+    assert [event.kind for event in journal.events()][:3] == ["campaign", "question", "answer"]
+    asking.answer(labels[asking.question.node])
+    assert len(asking.answers) == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"classes": ["class 0", "class 1"]}, "begun with classes class 0, class 1, class 2, now it is"),
+        ({"choose": "random"}, "begun with choose 'ambiguity', now it is 'random'"),
+        ({"seed": 4}, "begun with seed 0"),
+        ({"audit": 2}, "begun with audit 0"),
+        ({"graph": planted(57)[0]}, "begun with another graph"),
+        ({"graph": planted(seed=9)[0]}, "begun with another graph"),
+        ({"graph": planted(attributes=False)[0]}, "begun with another graph"),
+    ],
+    ids=["classes", "choose", "seed", "audit", "nodes", "edges", "attributes"],
+)
+def test_a_journal_of_something_else_is_refused(tmp_path, changed, message):
+    graph, labels = planted()
+    ask(graph, labels, 3, journal=tmp_path / "j").close()
+    given = {"graph": graph, "classes": sorted(set(labels.values())), **changed}
+    with pytest.raises(InputError, match=message):
+        ask(**given, journal=tmp_path / "j")
+
+
+def test_the_budget_can_be_raised_and_what_was_asked_stays(tmp_path):
+    graph, labels = planted()
+    first = ask(graph, labels, 5, journal=tmp_path / "j")
+    first.close()
+    more = ask(graph, labels, 9, journal=tmp_path / "j")
+    assert asked(more)[:5] == asked(first)
+    assert more.asked == 9
+    kinds = [event.kind for event in more.journal.events()]
+    assert kinds.count("stop") == 2
+    more.close()
+
+
+# -- audit, stop ------------------------------------------------------------------------
+
+
+def test_the_audit_is_spread_evenly_and_taught_to_nobody():
+    graph, labels = planted()
+    result = ask(graph, labels, 20, audit=5)
+    positions = [t for t, turn in enumerate(result.state.turns) if turn.audit]
+    assert positions == [3, 7, 11, 15, 19]
+    plain = ask(graph, labels, 15)
+    audit = {turn.row for turn in result.state.turns if turn.audit}
+    if not audit & {turn.row for turn in plain.state.turns}:
+        np.testing.assert_array_equal(result.state.model.scores, plain.state.model.scores)
+    assert result.state.audit_rows == np.random.default_rng(0).permutation(60)[:5].tolist()
+    assert len(result.answers) == 20
+
+
+@pytest.mark.parametrize("choose", ["pool", "stream", "random"])
+def test_no_chooser_asks_about_a_node_of_the_audit(choose):
+    graph, labels = planted()
+    state = ask(graph, labels, 20, choose=choose, audit=15).state
+    assert not {turn.row for turn in state.turns if not turn.audit} & set(state.audit_rows)
+    assert {turn.row for turn in state.turns if turn.audit} <= set(state.audit_rows)
+    free = ask(graph, None, 59, classes=sorted(set(labels.values())), choose=choose, audit=57).state.free
+    assert free.sum() == 3
+
+
+@pytest.mark.parametrize(("audit", "budget"), [(5, 20), (3, 10), (10, 10), (1, 7), (0, 5)])
+def test_all_of_the_audit_is_due_by_the_end_of_the_budget(audit, budget):
+    done = 0
+    for t in range(budget):
+        done += due(t, done, audit, budget)
+    assert done == audit
+
+
+def test_a_question_without_a_guess_is_not_counted_among_the_guesses():
+    """Five pairs: the first answer in each comes without a guess."""
+    pairs = [(f"a{k}", f"b{k}") for k in range(5)]
+    labels = {node: "even" if k % 2 == 0 else "odd" for k, pair in enumerate(pairs) for node in pair}
+    asking = ask(pairs, labels, 7, choose="random", method="wvrn")
+    guesses = [turn.about["guess"] for turn in asking.state.turns]
+    found = asking.summary()["guessed_right"]
+    assert found["of"] == sum(guess is not None for guess in guesses) < 7
+    assert found["right"] <= found["of"]
+
+
+def test_the_audit_is_unbiased_where_chosen_answers_are_not():
+    """Over many draws its mean is the accuracy of the predictions on nodes not asked; the guesses' is not."""
+    graph, labels = planted(200, seed=3)
+    rng = np.random.default_rng(0)
+    labels |= {f"n{row}": f"class {rng.integers(3)}" for row in rng.permutation(200)[:70]}  # not to be known
+    truth = np.array([labels[node] for node in graph.nodes])
+    audited, true, guessed = [], [], []
+    for seed in range(8):
+        result = ask(graph, labels, 60, audit=30, seed=seed, method="wvrn")
+        audited.append(result.audit.accuracy)
+        chosen = result.state.answers(audit=False)
+        unasked = ~np.isin(np.arange(200), list(chosen))
+        true.append((np.array(result.labelled(chosen).labels) == truth)[unasked].mean())
+        found = result.summary()["guessed_right"]
+        guessed.append(found["right"] / found["of"])
+    spread = np.std(audited) / np.sqrt(len(audited))
+    assert abs(np.mean(audited) - np.mean(true)) < 3 * spread
+    assert np.mean(true) < 0.95
+    assert abs(np.mean(guessed) - np.mean(true)) > 0.1
+
+
+@pytest.mark.parametrize(("right", "answered"), [(0, 10), (7, 10), (10, 10), (83, 100)])
+def test_the_interval_is_wilsons(right, answered):
+    from scipy.stats import binomtest
+
+    expected = binomtest(right, answered).proportion_ci(method="wilson")
+    assert Audit(right, answered).interval == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+def test_it_stops_when_an_answer_is_expected_to_gain_little():
+    graph, labels = planted(150)
+    early = ask(graph, labels, 120, stop=0.005, audit=6)
+    assert "expected to gain" in early.stopped
+    assert 10 <= early.asked < 120
+    assert len(early.state.answers(audit=True)) == 6, "the audit is asked in full before it ends"
+    assert ask(graph, labels, 120, stop=0.0001).asked > ask(graph, labels, 120, stop=0.005).asked
+    gains = [turn.about["gain"] for turn in early.state.turns if not turn.audit]
+    assert np.mean(gains[-10:]) < 0.005 <= np.mean(gains[-11:-1])
+
+
+@pytest.mark.parametrize("rule", ["ambiguity", "variance", "sigma", "margin"])
+def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
+    from querist.asking.choosers import Pool
+    from querist.asking.model import RANKS, Model
+
+    rng = np.random.default_rng(0)
+    rows = Embedding(
+        rng.standard_normal((20_000, max(RANKS))), np.zeros(20_000, dtype=np.int64), kind="given"
+    )
+    model, free, took = Model.start(rows, 3, 1.0, 2.0), np.ones(20_000, dtype=bool), []
+    for code in range(5):
+        started = time.thread_time()  # of this thread alone: what else the machine does is not counted
+        row = Pool(rule).pick(model, free).row
+        model = model.learn(row, code % 3)
+        took.append(time.thread_time() - started)
+    assert min(took) < 0.1
+
+
+# -- a graph that grows -------------------------------------------------------------------
+
+
+def test_a_graph_that_grew_is_labelled_as_if_it_had_always_been_so():
+    graph, labels = planted()
+    whole, all_labels = planted(66, seed=0)
+    asking = ask(graph, None, 20, classes=sorted(set(labels.values())))
+    for _ in range(6):
+        asking.answer(labels[asking.question.node])
+    edges = [
+        (whole.nodes[i], whole.nodes[j])
+        for i, j in zip(*whole.adjacency.nonzero(), strict=True)
+        if i >= 60 and j < i
+    ]
+    words = {node: whole.attributes.toarray()[whole.row_of[node]] for node in whole.nodes[60:]}
+    asking.extend(edges, words)
+    assert asking.graph.nodes == whole.nodes
+    assert (asking.graph.adjacency != whole.adjacency).nnz == 0
+    while (question := asking.question) is not None:
+        asking.answer(all_labels[question.node])
+    from querist.labelling import label
+
+    scratch = label(asking.graph, asking.answers, classes=asking.classes)
+    np.testing.assert_array_equal(asking.labelling.probabilities, scratch.probabilities)
+    truth = [all_labels[node] for node in whole.nodes]
+    fresh = ask(asking.graph, all_labels, 20)
+    grown = np.mean([a == b for a, b in zip(asking.labels, truth, strict=True)])
+    assert grown >= np.mean([a == b for a, b in zip(fresh.labels, truth, strict=True)]) - 0.1
+
+
+def test_what_arrives_again_is_not_added_again(tmp_path):
+    graph, labels = planted()
+    asking = ask(graph, None, 9, classes=sorted(set(labels.values())), journal=tmp_path / "j")
+    asking.answer(labels[asking.question.node])
+    asking.extend([("x", "n1"), ("n2", "n4")])
+    asking.extend([("n1", "x"), ("n2", "n4")])
+    assert [event.kind for event in asking.journal.events()].count("growth") == 1
+    assert asking.graph.n_nodes == 61
+    asking.close()
+    again = ask(graph, None, 9, journal=tmp_path / "j")
+    again.extend([("x", "n1")])
+    assert (again.graph.adjacency != asking.graph.adjacency).nnz == 0
+    assert again.graph.nodes == asking.graph.nodes
+    assert [event.kind for event in again.journal.events()].count("growth") == 1
+    again.close()
+
+
+@pytest.mark.parametrize(("choose", "drawn"), [("pool", False), ("msg", False), ("random", True)])
+def test_shares_of_the_classes_are_taken_from_random_answers_only(choose, drawn):
+    graph, labels = planted()
+    asking = ask(graph, labels, 20, choose=choose, seed=1)
+    _, counts = np.unique(list(asking.answers.values()), return_counts=True)
+    assert np.ptp(counts) > 1, "equal numbers would say nothing anyway"
+    assert any("shares were matched" in sentence for sentence in asking.labelling.choice.why) == drawn
+
+
+def test_a_labelling_is_made_anew_when_the_graph_grows():
+    graph, labels = planted()
+    asking = ask(graph, labels, 9)
+    before = asking.labelling
+    assert asking.labelling is before
+    asking.extend([("n0", "n59", 7.5)])
+    assert asking.labelling.graph is asking.graph
+    assert asking.labelling is not before
+
+
+def test_new_nodes_can_be_asked_about():
+    graph, labels = planted(12)
+    asking = ask(graph, None, 50, classes=sorted(set(labels.values())))
+    asking.extend([("x", "n1"), ("y", "n2")])
+    while (question := asking.question) is not None:
+        asking.answer(labels.get(question.node, "class 0"))
+    assert {"x", "y"} <= set(asking.answers)
+    assert asking.stopped == "no node is left to ask about"
+
+
+# -- labels that are known ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_known_labels_are_learned_first_never_asked_and_kept(tmp_path, chosen):
+    graph, labels = planted()
+    known = {node: labels[node] for node in list(labels)[:20]}
+    one = ask(graph, labels, 12, labels=known, audit=4, journal=tmp_path / "j", **chosen)
+    assert not set(asked(one)) & set(known), "nobody is asked what is known"
+    assert one.asked <= 12 and one.known == known
+    assert not set(one.state.audit_rows) & set(one.state.known)
+    half = ask(graph, None, 6, labels=known, classes=one.classes, audit=4, **chosen)
+    assert half.state.model.answers.sum() == 20, "before any question"
+    last = one.question
+    one.close()
+    two = ask(graph, None, 12, audit=4, journal=tmp_path / "j", **chosen)
+    assert two.known == known and two.question == last
+    same_model(one, two)
+    again = ask(graph, None, 12, labels=known, audit=4, journal=Journal(), classes=one.classes, **chosen)
+    assert len([e for e in again.tell(known).journal.events() if e.kind == "known"]) == 1
+
+
+def test_many_labels_at_once_are_those_one_by_one():
+    graph, labels = planted()
+    model = ask(graph, None, classes=sorted(set(labels.values()))).state.model
+    rng = np.random.default_rng(3)
+    rows, codes = rng.permutation(60)[:25].tolist(), rng.integers(3, size=25).tolist()
+    slow = model.learn(7, 1)
+    quick = slow.learn_all(rows, codes)
+    for row, code in zip(rows, codes, strict=True):
+        slow = slow.learn(row, code)
+    for one, other in zip(states(quick), states(slow), strict=True):
+        np.testing.assert_allclose(one.P, other.P, atol=1e-10)
+        np.testing.assert_allclose(one.r, other.r, atol=1e-10)
+    np.testing.assert_allclose(quick.scores, slow.scores, atol=1e-10)
+    np.testing.assert_array_equal(quick.answers, slow.answers)
+
+
+@pytest.mark.parametrize("choose", ["pool", "bbq"])
+def test_labels_that_become_known_on_the_way_withdraw_their_question(tmp_path, choose):
+    graph, labels = planted()
+    one = ask(graph, None, 9, classes=sorted(set(labels.values())), audit=9 - 6, choose=choose,
+              journal=tmp_path / "j")  # fmt: skip
+    for _ in range(4):
+        one.answer(labels[one.question.node])
+    node = one.question.node
+    answered = next(iter(one.answers))
+    one.tell({node: labels[node], answered: labels[answered]})
+    assert one.known == {node: labels[node]}
+    assert one.question.node != node
+    with pytest.raises(InputError, match="and the journal has it as"):
+        one.tell({answered: next(name for name in one.classes if name != labels[answered])})
+    last = one.question
+    one.close()
+    two = ask(graph, None, 9, audit=3, choose=choose, journal=tmp_path / "j")
+    assert two.question == last
+    same_model(one, two)
+
+
+def test_known_labels_in_any_form_also_after_the_graph_grew():
+    import pandas as pd
+
+    graph, labels = planted(12)
+    asking = ask(graph, None, classes=sorted(set(labels.values()))).extend([("x", "n1")])
+    asking.tell([labels["n0"], None, labels["n2"], *[None] * 9])
+    asking.tell(pd.Series({"x": "class 1", "n5": labels["n5"]}))
+    assert asking.known == {"n0": labels["n0"], "n2": labels["n2"], "n5": labels["n5"], "x": "class 1"}
+
+
+def test_an_audit_can_judge_known_labels_alone():
+    graph, labels = planted()
+    known = {node: labels[node] for node in list(labels)[:30]}
+    result = ask(graph, labels, 10, labels=known, audit=10)
+    assert result.audit.answered == 10 and not result.state.answers(audit=False)
+    with pytest.raises(InputError, match="leaves no question to learn from"):
+        ask(graph, labels, 10, audit=10)
+
+
+def test_a_first_journal_is_still_read():
+    body = {"graph": "d", "nodes": 3, "edges": 2, "classes": ["a", "b"], "choose": "stream",
+            "rule": "sigma", "algorithm": "bbq", "seed": 1, "audit": 0}  # fmt: skip
+    assert Specification.of(body).choose == "bbq"
+    assert Specification.of({**body, "choose": "pool"}).choose == "sigma"
+    assert Specification.of({**body, "choose": "random"}).choose == "random"
+
+
+def test_negative_weights_are_refused_before_anybody_answers():
+    signed = as_graph([("a", "b", 1.0), ("b", "c", -2.0), ("a", "c", 1.0)])
+    with pytest.raises(InputError, match=r"1 edge with a negative weight, the first -2 between 'b' and 'c'"):
+        ask(signed, classes=["x", "y"])
+
+
+# -- who answers ----------------------------------------------------------------------------
+
+
+def test_unsure_counts_and_skip_does_not():
+    graph, labels = planted()
+    asking = ask(graph, None, 4, classes=sorted(set(labels.values())))
+    first = asking.question.node
+    asking.skip()
+    second = asking.question.node
+    asking.unsure()
+    assert asking.question.number == 2
+    asking.answer(None)
+    while (question := asking.question) is not None:
+        assert question.node not in (first, second)
+        asking.answer(labels[question.node])
+    found = asking.summary()
+    assert (found["asked"], found["answers"], found["unsure"], found["skipped"]) == (4, 2, 2, 1)
+
+
+def test_a_node_that_the_known_labels_lack_is_unsure():
+    graph, labels = planted(12)
+    result = ask(graph, {node: labels[node] for node in list(labels)[:9]}, 12)
+    assert result.asked == 12
+    assert len(result.answers) == 9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda g: ask(g, lambda node: "cat"), "classes are not given"),
+        (lambda g: ask(g, lambda node: "cat", classes=["a", "b"]), "answered with 'cat', which is none of"),
+        (lambda g: ask(g, classes=["a"]), "name at least 2"),
+        (lambda g: ask(g, classes=["a", "a"]), "twice"),
+        (lambda g: ask(g, classes=["a", ("b",)]), "strings and numbers"),
+        (lambda g: ask(g, classes="ab", choose="pol"), "did you mean 'pool'"),
+        (lambda g: ask(g, classes="ab", choose="sigmoid"), "did you mean 'sigma'"),
+        (lambda g: ask(g, classes="ab", choose="msgg"), "did you mean 'msg'"),
+        (lambda g: ask(g, classes="ab", audit=99), "between 0 and the 12 nodes"),
+        (lambda g: ask(g, classes="ab", budget=-1), "0 or more"),
+        (lambda g: ask(g, [{"a"}] * 12), "several classes a node"),
+        (lambda g: ask(g, classes="ab").answer("a"), "no question is open"),
+        (lambda g: ask(g, classes="ab").labels, "no answer yet"),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "",
+)
+def test_what_cannot_be_is_said(call, message):
+    with pytest.raises((InputError, KeyError), match=message):
+        call(planted(12)[0])
+
+
+def test_it_shows_itself():
+    graph, labels = planted()
+    asking = ask(graph, None, 10, classes=sorted(set(labels.values())), audit=2)
+    assert asking.question.node in asking._repr_html_()
+    while (question := asking.question) is not None:
+        asking.answer(labels[question.node])
+    shown = asking._repr_html_()
+    assert "<table>" in shown and "10 answers about 60 nodes" in shown
+    assert "95 % interval" in shown and "budget of 10" in repr(asking)
+    assert "a biased sample" in shown
+    assert "a biased sample" not in ask(graph, labels, 5, choose="random")._repr_html_()
+    near = asking.neighbours("n0")
+    assert {node for node, _, _ in near} == {
+        graph.nodes[j] for j in graph.adjacency[[0]].nonzero()[1].tolist()
+    }
+    assert all(known == (node in asking.answers) for node, _, known in near)

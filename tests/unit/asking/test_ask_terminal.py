@@ -1,0 +1,368 @@
+"""`querist ask` at the terminal: one key answers; off it a line does; and what programs read."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from querist.asking.journal import Journal
+from querist.cli import main
+from querist.cli.keyboard import KEYS, RESERVED, keys_for, legend
+
+EDGES = [
+    ("ann", "bob"),
+    ("bob", "cy"),
+    ("cy", "ann"),
+    ("dan", "eve"),
+    ("eve", "fay"),
+    ("fay", "dan"),
+    ("cy", "dan"),
+]
+TEXT = {
+    "ann": "guitar piano drums", "bob": "piano drums", "cy": "guitar drums", "dan": "goal ball",
+    "eve": "ball team goal", "fay": "team goal",
+}  # fmt: skip
+LABELS = {name: "music" if name in ("ann", "bob", "cy") else "sport" for name in TEXT}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QUERIST_CACHE", str(tmp_path / "cache"))
+    for name, head, rows in (
+        ("edges.csv", ("source", "target"), EDGES),
+        ("nodes.csv", ("node", "hobbies"), TEXT.items()),
+        ("labels.csv", ("node", "label"), LABELS.items()),
+        ("more.csv", ("source", "target"), [("gil", "fay"), ("gil", "eve")]),
+    ):
+        with (tmp_path / name).open("w", newline="") as file:
+            csv.writer(file).writerows([head, *rows])
+    return tmp_path
+
+
+@pytest.fixture
+def querist(capsys, files):
+    def run(*arguments, code=0):
+        found = main(arguments)
+        out, err = capsys.readouterr()
+        assert found == code, err
+        return out if code == 0 else err
+
+    return run
+
+
+def typed(*arguments, keys):
+    """A process whose input is a pipe."""
+    done = subprocess.run(
+        [sys.executable, "-m", "querist", *arguments],
+        input="".join(f"{key}\n" for key in keys),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+KINDS = {"nodes", "classes", "choose", "asked", "answers", "unsure", "skipped", "budget", "stopped", "known",
+         "guessed_right", "audit", "seconds_per_question", "journal", "out"}  # fmt: skip
+
+
+def test_json_tells_programs_everything(querist, files):
+    found = json.loads(
+        querist("ask", "edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--budget", "5",
+                "--audit", "1", "--json", "-o", "out.csv", "--journal", "j")
+    )  # fmt: skip
+    assert set(found) == KINDS
+    assert (found["asked"], found["answers"], found["classes"]) == (5, 5, ["music", "sport"])
+    assert found["audit"]["answered"] == 1
+    assert 0 <= found["audit"]["interval"][0] <= found["audit"]["interval"][1] <= 1
+    assert found["guessed_right"]["biased"] is True
+    assert found["out"] == "out.csv" and found["journal"] == "j"
+    with (files / "out.csv").open() as file:
+        rows = {row["node"]: row for row in csv.DictReader(file)}
+    assert rows.keys() == LABELS.keys()
+    assert sum(rows[node]["label"] == LABELS[node] for node in rows) >= 5
+
+
+@pytest.mark.parametrize(
+    ("way", "means"),
+    [("pool", "ambiguity"), ("stream", "msg"), ("random", "random"), ("sigma", "sigma"), ("bbq", "bbq")],
+)
+def test_each_way_to_choose_runs_and_is_remembered(querist, way, means):
+    common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j")
+    said = querist(*common, "--budget", "2", "--choose", way)
+    # The first question has no guess, so nothing is said of guesses after it alone.
+    assert ("biased sample" in said) == ("2 answers;" in said)
+    assert "2 answers;" in said or (way == "bbq" and "1 answer;" in said)
+    assert json.loads(querist(*common, "--budget", "3", "--json"))["choose"] == means
+    other = "variance" if way == "random" else "random"
+    assert f"begun with choose '{means}', now it is '{other}'" in querist(*common, "--choose", other, code=2)
+
+
+def test_edges_that_arrived_join_the_campaign(querist, files):
+    common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j", "--json")
+    assert json.loads(querist(*common, "--budget", "2"))["nodes"] == 6
+    first = json.loads(querist(*common, "--budget", "4", "--extend", "more.csv", "-o", "out.csv"))
+    assert first["nodes"] == 7
+    again = json.loads(querist(*common, "--budget", "4", "--extend", "more.csv"))
+    assert again["nodes"] == 7
+    with (files / "out.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 7
+
+
+def test_a_program_answers_and_may_fail(querist, files):
+    script = files / "answer.py"
+    script.write_text(
+        "import sys, pathlib\n"
+        f"labels = {LABELS!r}\n"
+        "if sys.argv[1] == 'eve' and not pathlib.Path('mended').exists(): sys.exit('eve is out')\n"
+        "print(labels[sys.argv[1]])\n"
+    )
+    common = ("ask", "edges.csv", "--classes", "music,sport", "--budget", "6", "--journal", "j",
+              "--oracle-command", f"{sys.executable} {script}")  # fmt: skip
+    failed = querist(*common, code=2)
+    assert "failed with exit status 1: eve is out; the question stays open" in failed
+    (files / "mended").touch()
+    assert "6 answers" in querist(*common)
+
+
+def test_a_program_that_takes_too_long_or_answers_nonsense():
+    from querist.asking.oracles import command_oracle
+    from querist.errors import InputError
+
+    with pytest.raises(InputError, match=r"no answer after 0\.2 s"):
+        command_oracle(f"{sys.executable} -c 'import time; time.sleep(9)'", timeout=0.2)("ann")
+    with pytest.raises(InputError, match="cannot be run"):
+        command_oracle("/no/such/program")("ann")
+    with pytest.raises(InputError, match="empty"):
+        command_oracle("  ")
+    assert command_oracle(f"{sys.executable} -c pass")("ann") is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--oracle", "labels.csv", "--oracle-command", "x"], "give one of them"),
+        (["--oracle", "labels.csv", "-o", "out.docx"], "cannot tell the format"),
+        (["--oracle", "labels.csv", "--classes", "music,sports"], "'sport'"),
+        (["--oracle", "nothing.csv"], "nothing.csv"),
+        (["--oracle-command", "echo"], "no classes: say what an answer may be, as in --classes cat,dog"),
+        (["--oracle-command", "echo 'a", "--classes", "a,b"], "No closing quotation"),
+        (["--oracle", "labels.csv", "-o", "labels.csv"], "labels.csv is read, and would be lost"),
+        (["--oracle", "labels.csv", "-o", "./edges.csv"], "edges.csv is read, and would be lost"),
+        (["--oracle", "labels.csv", "--choose", "sigam"], "did you mean 'sigma'"),
+        (["--oracle", "labels.csv", "--audit", "5", "--budget", "5"], "leaves no question to learn from"),
+        (["--oracle", "labels.csv", "--labels", "more.csv"], "more.csv, line 2: node 'gil' is not in the"),
+        (["--oracle", "labels.csv", "--audit", "99"], "between 0 and the 6 nodes"),
+        (["--oracle", "labels.csv", "--journal", "no/j"], "there is no folder"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_is_said_in_one_line(querist, arguments, message):
+    said = querist("ask", "edges.csv", *arguments, code=2)
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_program_that_prints_no_text_or_leaves_children_behind():
+    import time
+
+    from querist.asking.oracles import command_oracle
+    from querist.errors import InputError
+
+    assert command_oracle("printf '\\377\\376'")("ann").startswith("\ufffd")
+    started = time.monotonic()
+    with pytest.raises(InputError, match=r"no answer after 0\.3 s.*the question stays open"):
+        command_oracle("sh -c 'sleep 9; echo late'", timeout=0.3)("ann")
+    assert time.monotonic() - started < 5, "the sleeping child held the pipe open"
+
+
+def test_labels_go_beside_the_edges_where_no_place_is_named(querist, files):
+    querist("ask", "edges.csv", "--oracle", "labels.csv", "--budget", "3")
+    with (files / "edges.labelled.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 6
+
+
+def test_known_labels_are_learned_and_never_asked(querist, files):
+    (files / "known.csv").write_text("node,label\nann,music\nbob,music\n")
+    common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--journal", "j")
+    told = querist(*common, "--labels", "known.csv", "--budget", "9", "--classes", "music,sport")
+    assert not {"ann", "bob"} & {line.split()[1].rstrip(":") for line in told.splitlines()[:4]}
+    assert "4 answers; no node is left" in told
+    found = json.loads(querist(*common, "--budget", "9", "--json"))
+    assert (found["known"], found["answers"]) == (2, 4)
+    (files / "known.csv").write_text("node,label\nann,sport\nbob,music\n")
+    assert "known to be 'sport', and the journal has it as 'music'" in querist(
+        *common, "--labels", "known.csv", code=2
+    )
+
+
+def test_classes_are_numbers_where_the_known_labels_are(querist, files):
+    (files / "known.csv").write_text("node,label\nann,0\nbob,1\n")
+    found = json.loads(
+        querist("ask", "edges.csv", "--labels", "known.csv", "--classes", "0,1,2", "--oracle-command",
+                "sh -c 'echo 2'", "--budget", "2", "--json")
+    )  # fmt: skip
+    assert found["classes"] == [0, 1, 2] and found["answers"] == 2
+
+
+def test_nodes_with_attributes_arrive_and_the_oracle_knows_them(querist, files):
+    kinds = {"music": "loud", "sport": "quick"}
+    told = "".join(f"{node},{kinds[own]}\n" for node, own in LABELS.items())
+    (files / "nodes.csv").write_text(f"node,kind\n{told}")
+    (files / "nodes2.csv").write_text("kind,node\nquick,gil\nloud,hal\nloud,ann\n")
+    (files / "labels.csv").open("a").write("gil,sport\nhal,music\nzoe,music\n")
+    common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--journal", "j")
+    assert json.loads(querist(*common, "--budget", "2", "--json"))["nodes"] == 6
+    more = ("--extend", "more.csv", "--extend-nodes", "nodes2.csv")
+    told = querist(*common, "--budget", "8", *more, "-o", "out.csv")
+    assert "gil: sport" in told and "hal: music" in told and "8 answers" in told
+    again = json.loads(querist(*common, "--budget", "8", "--json"))
+    assert (again["nodes"], again["answers"]) == (8, 8)
+    journal = Journal(files / "j")
+    came = [event.body for event in journal.events() if event.kind == "growth"]
+    journal.close()
+    assert sum(len(body["nodes"]) for body in came) == 2
+    assert [entry for body in came for entry in body["attributes"]] == [[0, 1, 1.0], [1, 0, 1.0]]
+
+
+def test_a_resumed_campaign_knows_the_nodes_that_came_before(querist, files):
+    common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j", "--json")
+    (files / "labels.csv").open("a").write("gil,sport\n")
+    querist(*common, "--budget", "1", "--extend", "more.csv")
+    assert json.loads(querist(*common, "--budget", "9"))["answers"] == 7, "gil is asked about, and known"
+
+
+def test_lines_answer_where_there_is_no_terminal(files):
+    common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--budget", "4")
+    shown = typed(*common, "--classes", "music,sport", keys=["1", "zebra", "sport", "u", "2", "?", "s"])
+    assert "hobbies: " in shown and "neighbours: " in shown and "why: " in shown
+    assert "'zebra' is none of the keys" in shown
+    assert "taken back" in shown and "unsure: kept" in shown and "skip: kept" in shown
+    assert "left" in shown, "the input has ended"
+    assert (files / "edges.journal").is_file(), "a person's answers are kept without being asked to"
+    rest = typed(*common, "-o", "out.csv", keys=["1", "1", "1", "1"])
+    assert "Going on after 3 questions" in rest
+    assert "the budget of 4 answers is spent" in rest
+    assert (files / "out.csv").is_file()
+
+
+def test_one_key_answers_at_a_terminal(files):
+    pexpect = pytest.importorskip("pexpect")
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "querist", "ask", "edges.csv", "--nodes", "nodes.csv", "--classes", "music,sport", "--budget",
+         "3", "-o", "out.csv"],
+        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+
+    def shown(number):
+        child.expect(rf"Question {number} of 3: node (\w+)")
+        node = child.match[1]
+        child.expect(r"hobbies: (\w+)")
+        assert TEXT[node].startswith(child.match[1])
+        for part in ("neighbours: ", "guess: ", "why: ", r"\[1\] music   \[2\] sport   \[s\] skip", "> "):
+            child.expect(part)
+        return node
+
+    def key_of(node):
+        return "1" if LABELS[node] == "music" else "2"
+
+    first = shown(1)
+    child.send("x")
+    child.expect("'x' is none of the keys")
+    child.send("2" if key_of(first) == "1" else "1")
+    child.expect(": kept")
+    shown(2)
+    child.send("u")
+    child.expect("taken back")
+    assert shown(1) == first
+    child.send(key_of(first))
+    second = shown(2)
+    child.send("s")
+    child.expect("skip: kept")
+    third = shown(2)
+    assert third not in (first, second)
+    child.send(key_of(third))
+    last = shown(3)
+    child.send("q")
+    child.expect("left")
+    child.expect("2 answers; left by the person")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    with (files / "out.csv").open() as file:
+        rows = {row["node"]: row["label"] for row in csv.DictReader(file)}
+    assert rows[first] == LABELS[first] and rows[third] == LABELS[third]
+    again = typed("ask", "edges.csv", "--nodes", "nodes.csv", "--budget", "3", keys=["q"])
+    assert f"node {last}" in again, "the very question that was open"
+
+
+def at_terminal(pexpect, *arguments, **options):
+    return pexpect.spawn(
+        sys.executable,
+        ["-m", "querist", "ask", *arguments],
+        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"}, **options,
+    )  # fmt: skip
+
+
+def test_arrow_keys_are_no_answers(files):
+    pexpect = pytest.importorskip("pexpect")
+    many = ",".join(f"class{k}" for k in range(1, 15))  # the keys 1 to 9, then a to e
+    child = at_terminal(pexpect, "edges.csv", "--classes", many, "--budget", "3")
+    child.expect("Question 1 of 3")
+    child.expect("> ")
+    child.send("\x1b[A\x1bOB\x1b[1;5C")  # up, down, Ctrl-right: their letters are keys
+    child.send("b")
+    child.expect("class11: kept")
+    child.expect("Question 2 of 3")
+    child.expect("> ")
+    child.sendintr()
+    child.expect("Every answer is kept in edges.journal")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    with Journal(files / "edges.journal") as journal:
+        kinds = [event.kind for event in journal.events()]
+    assert kinds == ["campaign", "question", "answer", "question"]
+
+
+def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
+    pexpect = pytest.importorskip("pexpect")
+    child = pexpect.spawn(
+        "sh", ["-c", f"cat edges.csv | {sys.executable} -m querist ask - --classes music,sport --budget 1"],
+        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    child.expect("> ")
+    child.send("1")
+    child.expect("music: kept")
+    child.expect("querist.labelled.csv: a label for each of 6 nodes")
+    child.expect(pexpect.EOF)
+    assert (files / "querist.asking.journal").is_file()
+
+
+def test_a_wide_row_is_cut_and_what_is_empty_left_out():
+    import pyarrow as pa
+
+    from querist.cli.conversation import COLUMNS, _row
+
+    wide = {"age": [None], "id": ["ann"], **{f"w{k}": [float(k % 2)] for k in range(60)}, "note": ["a  b"]}
+    lines = list(_row(pa.table(wide), 0))
+    assert lines[0] == "  w1: 1.0" and len(lines) == COLUMNS + 1
+    assert lines[-1] == "  and 19 more columns"
+    assert list(_row(pa.table({"x": [0], "id": ["ann"], "y": [None]}), 0)) == ["  x: 0"]
+
+
+def test_keys_are_distinct_and_leave_the_reserved_ones_alone():
+    for count in (2, 9, 20, len(KEYS), len(KEYS) + 5):
+        keys = keys_for(count)
+        assert len(set(keys)) == count
+        assert not set(keys) & set(RESERVED)
+    assert legend(["cat", "dog"]) == "[1] cat   [2] dog   [s] skip   [?] unsure   [u] undo   [q] leave"
+    narrow = legend(["a long name", "another"], 30).split("\n")
+    assert narrow == ["[1] a long name   [2] another", "[s] skip   [?] unsure", "[u] undo   [q] leave"]

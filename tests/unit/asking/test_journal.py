@@ -1,0 +1,164 @@
+"""The journal keeps what it acknowledged, changes nothing, and says plainly what is wrong with a file."""
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from querist.asking.journal import APPLICATION, Journal, JournalError
+
+APPENDING = """
+import sys
+from querist.asking.journal import Journal
+journal = Journal(sys.argv[1])
+for number in range(int(sys.argv[2])):
+    journal.append("answer", number=number, text="x" * 200)
+    print(number, flush=True)
+"""
+
+
+def child(script, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
+
+
+def test_events_come_back_in_order_with_what_they_said(tmp_path):
+    said = [
+        ("campaign", {"classes": ["a", "ü"], "seed": 0}),
+        ("question", {"row": 3}),
+        ("answer", {"code": 1}),
+    ]
+    with Journal(tmp_path / "j") as journal:
+        written = [journal.append(kind, **body) for kind, body in said]
+    with Journal(tmp_path / "j") as journal:
+        assert journal.events() == written
+        assert [(event.kind, event.body) for event in journal.events()] == said
+        assert [event.id for event in journal.events()] == [1, 2, 3]
+        assert sorted(event.at for event in written) == [event.at for event in written]
+
+
+@pytest.mark.parametrize("change", ["UPDATE events SET kind = 'skip'", "DELETE FROM events"])
+def test_no_event_is_changed_or_removed(tmp_path, change):
+    with Journal(tmp_path / "j") as journal:
+        journal.append("answer", row=1)
+    with sqlite3.connect(tmp_path / "j") as database, pytest.raises(sqlite3.IntegrityError, match="never"):
+        database.execute(change)
+
+
+def test_nothing_that_is_no_json_gets_in(tmp_path):
+    with Journal(tmp_path / "j") as journal:
+        with pytest.raises(ValueError, match="JSON"):
+            journal.append("question", value=float("nan"))
+        assert journal.events() == []
+
+
+def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
+    with Journal(tmp_path / "j") as journal:
+        journal.append("answer", row=1)
+        second = child(APPENDING, tmp_path / "j", 1)
+        assert second.returncode == 1
+        assert "another process is using it" in second.stderr
+        assert len(journal.events()) == 1
+    assert child(APPENDING, tmp_path / "j", 1).returncode == 0
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", APPENDING, str(tmp_path / "j"), "100000"], stdout=subprocess.PIPE, text=True
+    )
+    seen = [process.stdout.readline() for _ in range(40)]
+    process.send_signal(signal.SIGKILL)
+    seen += process.stdout.read().splitlines()
+    process.wait()
+    with Journal(tmp_path / "j") as journal:
+        numbers = [event.body["number"] for event in journal.events()]
+    assert numbers == list(range(len(numbers)))
+    assert len(numbers) - len(seen) in (0, 1), "at most the one that was not acknowledged is there besides"
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path):
+    resource = pytest.importorskip("resource")
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    full = child(APPENDING, tmp_path / "j", 10_000, preexec_fn=small)
+    assert full.returncode == 1
+    assert "no acknowledged event is lost" in full.stderr
+    seen = full.stdout.split()
+    assert len(seen) > 5
+    with Journal(tmp_path / "j") as journal:
+        assert [event.body["number"] for event in journal.events()] == [int(number) for number in seen]
+        journal.append("answer", number=-1)
+
+
+@pytest.fixture
+def nobody():
+    """The superuser may write anything, so somebody else tries; `with nobody():` is not the superuser."""
+
+    @contextlib.contextmanager
+    def become():
+        was = os.geteuid()
+        if was == 0:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(was)
+
+    return become
+
+
+@pytest.mark.parametrize("where", ["file", "folder"])
+def test_a_file_that_cannot_be_written_is_said_to_be_so(nobody, where):
+    # Not below tmp_path, whose parents only their owner may enter.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with Journal(folder / "j") as journal:
+            journal.append("answer", number=0)
+        (folder / "j").chmod(0o444 if where == "file" else 0o666)
+        folder.chmod(0o777 if where == "file" else 0o555)
+        with nobody(), pytest.raises(JournalError, match="cannot be written; allow"):
+            Journal(folder / "j").append("answer", number=1)
+        folder.chmod(0o777)
+        with Journal(folder / "j") as journal:
+            assert [event.body for event in journal.events()] == [{"number": 0}]
+
+
+def test_files_that_are_no_journal_are_refused(tmp_path):
+    (tmp_path / "text").write_text("node,label\n" * 200)
+    with pytest.raises(JournalError, match="no journal of querist"):
+        Journal(tmp_path / "text")
+    with sqlite3.connect(tmp_path / "other") as database:
+        database.execute("CREATE TABLE birds (name)")
+    with pytest.raises(JournalError, match="no journal of querist"):
+        Journal(tmp_path / "other")
+    with sqlite3.connect(tmp_path / "newer") as database:
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(JournalError, match=r"version 99.*update"):
+        Journal(tmp_path / "newer")
+    with pytest.raises(JournalError, match="there is no folder"):
+        Journal(tmp_path / "nowhere" / "j")
+    with pytest.raises(JournalError, match="cannot be opened"):
+        Journal(tmp_path)
+    assert (tmp_path / "text").read_text() == "node,label\n" * 200
+
+
+def test_a_closed_journal_says_so():
+    journal = Journal()
+    journal.close()
+    with pytest.raises(JournalError, match="closed"):
+        journal.append("answer", row=1)

@@ -1,0 +1,75 @@
+"""What a comparison shows, whatever its task."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from querist.experiment import Comparison, Specification, Store, run
+from querist.experiment.compared import NO_CHOICE, show
+from querist.experiment.plots import rendered
+
+
+def shown(folder: Path, *specs: Specification, measures=()):
+    comparison = Comparison("T", [spec.method for spec in specs], specs, measures)
+    return show(comparison, run(specs, Store(folder)))
+
+
+@pytest.fixture
+def rows(tmp_path):
+    y = np.repeat([-1, 1], 40)
+    np.savez(tmp_path / "rows.npz", X=np.random.default_rng(0).normal(size=(80, 2)) + y[:, None], y=y)
+    return str(tmp_path / "rows.npz")
+
+
+def test_learners_stand_beside_their_controls(tmp_path):
+    rank = {"representation": {"rank": 8}, "repeats": 3}
+    curved = {**rank, "protocol": {"curve": 5}}
+    found = shown(
+        tmp_path,
+        Specification("online", "karate", "msg", **curved),
+        Specification("online", "karate", "gpa", **curved),
+    )
+    (table,) = found.tables
+    assert list(table.columns) == ["", "error rate", "queries", "updates", "seconds", "p"]
+    assert [row[0] for row in table.rows] == ["msg", "msg: random, as often", "gpa", "gpa: random, as often"]
+    assert [row[-1] is None for row in table.rows] == [True, False, True, False]
+    assert table.rows[2][1].value == table.rows[3][1].value, "who asks everything is its own control"
+    assert table.rows[3][-1] == 1.0
+    (figure,) = found.figures
+    assert b"random, as often" in rendered(figure)["svg"]
+    assert not found.remarks
+
+
+def test_one_run_has_no_p_and_untuned_methods_no_column(tmp_path):
+    (table,) = shown(tmp_path, Specification("online", "karate", "msg", repeats=1)).tables
+    assert "p" not in table.columns
+    assert "tuned" not in table.columns
+
+
+def test_streams_and_transduction(tmp_path, rows):
+    found = shown(
+        tmp_path,
+        Specification("stream", rows, "pa", repeats=2, protocol={"curve": 4, "labelled": 0.5}),
+        Specification("transduce", rows, "bls", repeats=2, grid={"lambda1": (0.1, 1.0)}),
+    )
+    assert [table.title for table in found.tables] == ["stream on rows.npz", "transduce on rows.npz"]
+    assert found.tables[1].columns[-1] == "tuned"
+    assert found.tables[1].rows[0][-1] in ("lambda1 0.1", "lambda1 1")
+    assert [figure.name for figure in found.figures] == ["stream_rows_npz"]
+    assert rendered(found.figures[0])
+    assert found.remarks == [NO_CHOICE]
+
+
+def test_several_labels_a_node_show_their_measures(tmp_path):
+    labels = sp.csr_array(np.array([[1, 0], [1, 1], [0, 1], [1, 1]] * 3))
+    parts = {f"labels_{name}": getattr(labels, name) for name in ("data", "indices", "indptr", "shape")}
+    np.savez(tmp_path / "two.npz", edges=np.array([(i, (i + 1) % 12) for i in range(12)]), **parts)
+    spec = Specification(
+        "collective", str(tmp_path / "two.npz"), "wvrn", repeats=2, protocol={"labelled": 0.3}
+    )
+    (table,) = shown(tmp_path, spec).tables
+    assert list(table.columns[1:3]) == ["hamming loss", "one error"]
+    (table,) = shown(tmp_path, spec, measures=["coverage"]).tables
+    assert list(table.columns) == ["", "coverage"]

@@ -1,0 +1,290 @@
+"""`label` in Python: what it promises whatever the graph."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from querist.collective.catalogue import CLASSIFIERS
+from querist.collective.problem import pose
+from querist.datasets import load, sbm
+from querist.errors import InputError, UnknownNameError
+from querist.graph import as_graph
+from querist.labelling import choose as choosing
+from querist.labelling import label
+from querist.labelling.calibrate import calibration_error, estimated
+from querist.labelling.folds import stratified
+from querist.labelling.ground import Ground
+from querist.labelling.members import CANDIDATES
+from querist.labelling.plan import plan
+from querist.labels import one_hot
+from querist.stats import wilson
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    """Three blocks of different sizes with words that lean to the block."""
+    graph = sbm((90, 60, 30), 0.12, 0.02, seed=1)
+    generator = np.random.default_rng(0)
+    lean = np.full((3, 30), 0.05)
+    for k in range(3):
+        lean[k, 10 * k : 10 * k + 10] = 0.2
+    words = generator.poisson(lean[graph.codes])
+    return as_graph(graph.adjacency, attributes=sp.csr_array(words.astype(float))), graph.codes
+
+
+def some(codes, count, seed=0):
+    """`count` in ten of each class, by node."""
+    generator = np.random.default_rng(seed)
+    rows = [generator.permutation(np.flatnonzero(codes == k)) for k in np.unique(codes)]
+    return {int(i): f"class {codes[i]}" for own in rows for i in own[: len(own) * count // 10]}
+
+
+@pytest.fixture(scope="module")
+def result(blocks):
+    graph, codes = blocks
+    return label(graph, some(codes, 1))
+
+
+def test_a_labelling_is_right_mostly_and_keeps_what_it_was_given(blocks, result):
+    _, codes = blocks
+    given = some(codes, 1)
+    assert np.mean([a == f"class {c}" for a, c in zip(result.labels, codes, strict=True)]) > 0.85
+    for node, value in given.items():
+        assert result.labels[node] == value
+        assert result.probability[node] == 1.0
+        assert result.runner_up[node] is None
+    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1)
+    assert result.classes == ("class 0", "class 1", "class 2")
+    assert (result.seeds >= 0).sum() == len(given) == result.labelled.sum()
+    assert result.reached.all()
+
+
+def test_it_says_what_it_took_and_why_and_shows_itself(result):
+    assert result.choice.representation == "attributes and links"
+    assert {score.name for score in result.choice.scores} <= set(CANDIDATES)
+    assert sum(score.weight for score in result.choice.scores) == pytest.approx(1)
+    assert any("cross-validation" in sentence for sentence in result.choice.why)
+    assert any(
+        "self-training" in sentence and "that of the counts" in sentence for sentence in result.choice.why
+    )
+    assert 0 < result.estimate.low < result.estimate.accuracy <= result.estimate.high <= 1
+    assert "expected accuracy" in repr(result)
+    assert "<table>" in result._repr_html_()
+    assert list(result.table()) == ["node", "label", "probability", "runner_up", "reached"]
+
+
+def test_the_runner_up_is_the_second_best_of_the_free_nodes(result):
+    order = np.argsort(-result.probabilities, axis=1, kind="stable")
+    for node in np.flatnonzero(~result.labelled)[:20]:
+        assert result.labels[node] == result.classes[order[node, 0]]
+        assert result.runner_up[node] == result.classes[order[node, 1]]
+
+
+def test_the_same_seed_gives_the_same_bits(blocks, result):
+    graph, codes = blocks
+    again = label(graph, some(codes, 1))
+    np.testing.assert_array_equal(again.probabilities, result.probabilities)
+    assert again.estimate.accuracy == result.estimate.accuracy
+
+
+def test_the_combination_is_near_its_best_part(blocks, result):
+    graph, codes = blocks
+    free = ~result.labelled
+    whole = np.mean(result.probabilities.argmax(axis=1)[free] == codes[free])
+    for name in ("walks", "smoothed", "gmnr"):
+        alone = label(graph, some(codes, 1), method=name)
+        assert whole >= np.mean(alone.probabilities.argmax(axis=1)[free] == codes[free]) - 0.03
+        assert alone.choice.method == name
+
+
+def test_calibration_brings_loud_opinions_down_to_their_accuracy(blocks, monkeypatch):
+    graph, codes = blocks
+    generator = np.random.default_rng(0)
+    codes = np.where(generator.random(len(codes)) < 0.4, generator.integers(3, size=len(codes)), codes)
+    monkeypatch.setattr("querist.labelling.combine.TYPICAL", 12.0)
+    monkeypatch.setattr("querist.labelling.combine.FIRMNESS", 0.05)
+    before, after = [], []
+    for seed in range(4):
+        given = np.full(len(codes), -1)
+        for node in some(codes, 2, seed):
+            given[node] = codes[node]
+        outcome = choosing.choose(pose(graph, given, missing=-1))
+        free = given < 0
+        L = np.log(np.maximum(outcome.probabilities, 1e-300)) * outcome.estimate.temperature
+        raw = np.exp(L - L.max(axis=1, keepdims=True))
+        raw /= raw.sum(axis=1, keepdims=True)
+        for P, found in ((raw, before), (outcome.probabilities, after)):
+            right = P.argmax(axis=1) == codes
+            found.append(calibration_error(P.max(axis=1)[free], right[free]))
+    assert np.mean(after) < 0.15 < 2 * np.mean(after) < np.mean(before)
+
+
+def test_nodes_without_a_way_to_a_label_are_not_reached():
+    graph = as_graph([(0, 1), (1, 2), (3, 4)])
+    found = label(graph, {0: "a", 2: "b"})
+    assert found.labels[3] is found.labels[4] is None
+    assert not found.reached[3:].any()
+    assert not found.probabilities[3:].any()
+    assert found.probability[3] == 0
+    assert found.runner_up[3] is None
+
+
+def test_one_label_a_class_leaves_the_accuracy_unknown():
+    karate = load("karate")
+    found = label(karate, {0: "left", 33: "right"})
+    assert str(found.estimate) == "unknown"
+    assert found.labels[1] == "left" and found.labels[32] == "right"
+    assert "No label could be held out" in " ".join(found.choice.why)
+
+
+def test_one_class_is_everyones():
+    found = label(as_graph([(0, 1), (1, 2)]), {0: "a", 1: "a"})
+    assert found.labels == ["a", "a", "a"]
+    assert found.runner_up == [None, None, None]
+
+
+def test_attributes_alone_are_enough(blocks):
+    graph, codes = blocks
+    bare = as_graph(sp.csr_array((len(codes), len(codes))), attributes=graph.attributes)
+    found = label(bare, some(codes, 2))
+    assert np.mean([a == f"class {c}" for a, c in zip(found.labels, codes, strict=True)]) > 0.6
+    assert "walks" not in {score.name for score in found.choice.scores}
+
+
+def test_negative_attributes_are_no_counts(blocks):
+    graph, codes = blocks
+    centred = graph.attributes.toarray() - 0.5
+    found = label(as_graph(graph.adjacency, attributes=sp.csr_array(centred)), some(codes, 1))
+    assert "counts" not in {score.name for score in found.choice.scores}
+
+
+def test_several_labels_a_node(blocks):
+    graph, codes = blocks
+    truth = one_hot(codes, 3)
+    truth[codes == 2, 0] = 1  # every third-class node is also of the first class
+    rows = list(some(codes, 3))
+    given = {i: {f"c{k}" for k in np.flatnonzero(truth[i])} for i in rows}
+    found = label(graph, given, multi_label=True)
+    assert found.multi_label and found.seeds.shape == (180, 3)
+    free = ~found.labelled
+    predicted = found.probabilities >= 0.5
+    assert np.mean(predicted[free] == truth[free].astype(bool)) > 0.85
+    assert all(isinstance(value, tuple) and value for value in found.labels)
+    assert found.labels[rows[0]] == tuple(sorted(given[rows[0]]))
+    assert 0 < found.estimate.accuracy <= 1
+
+
+def test_sets_need_to_be_meant(blocks):
+    graph, _ = blocks
+    with pytest.raises(InputError, match="multi_label=True"):
+        label(graph, {0: {"a", "b"}, 1: {"a"}})
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones(blocks):
+    graph, codes = blocks
+    with pytest.raises(UnknownNameError, match="did you mean 'smoothed'"):
+        label(graph, some(codes, 1), method="smooth")
+
+
+def test_influence_points_to_labelled_nodes_of_the_predicted_class(result, blocks):
+    _, codes = blocks
+    rows, weights = result.model.weights(np.flatnonzero(~result.labelled))
+    assert weights.shape == (int((~result.labelled).sum()), rows.size)
+    heaviest = codes[rows[weights.argmax(axis=1)]]
+    said = result.probabilities[~result.labelled].argmax(axis=1)
+    assert np.mean(heaviest == said) > 0.7
+    _, one = result.model.weights(int(np.flatnonzero(~result.labelled)[0]))
+    np.testing.assert_allclose(one, weights[0])
+
+
+def test_a_plan_leaves_out_what_takes_too_long(blocks, monkeypatch):
+    graph, codes = blocks
+    Y = one_hot(codes[:30], 3)
+    taken, _, skipped = plan(Ground(graph), "auto", Y, "softmax")
+    assert not skipped and "near_links" not in taken
+    monkeypatch.setattr("querist.labelling.plan.SECONDS", 2e-3)
+    ground = Ground(graph)
+    fewer, _, left = plan(ground, "auto", Y, "softmax")
+    assert left and set(fewer) < set(taken) | {"near_links"}
+    assert ground.rank < 150
+
+
+def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
+    graph, codes = blocks
+    monkeypatch.setattr("querist.labelling.plan.SECONDS", 1e-7)
+    alone = label(graph, some(codes, 1)).choice
+    assert len(alone.scores) == 1 and alone.method == alone.scores[0].name
+    assert "the one method that fits" in alone.why[0] and "too long" in alone.why[-1]
+    asked = label(graph, some(codes, 1), method="walks").choice.why
+    assert asked[0] == "walks, as asked for."
+    assert not any("self-training" in sentence for sentence in asked)
+
+
+@pytest.mark.parametrize("method", sorted(CLASSIFIERS))
+def test_every_classifier_labels_nodes_with_several_classes(blocks, method):
+    graph, codes = blocks
+    both = {node: {f"class {codes[node]}", "any"} for node in some(codes, 2)}
+    found = label(graph, both, method=method, multi_label=True)
+    assert np.isfinite(found.probabilities).all()
+    assert all(set(own) <= set(found.classes) for own in found.labels)
+
+
+def test_equal_numbers_of_labels_say_nothing_of_the_shares(blocks):
+    graph, codes = blocks
+    even = {int(i): int(codes[i]) for k in range(3) for i in np.flatnonzero(codes == k)[:4]}
+    found = label(graph, even)
+    assert not any("shares were matched" in sentence for sentence in found.choice.why)
+    assert any("shares were matched" in s for s in label(graph, some(codes, 1)).choice.why)
+
+
+def test_labels_that_were_picked_say_nothing_of_the_shares():
+    """Ten nodes of one clique and two of another: the classes are equally large all the same."""
+    clique = [(side, i, side, j) for side in "ab" for i in range(20) for j in range(i)]
+    graph = as_graph([(f"{s}{i}", f"{t}{j}") for s, i, t, j in clique] + [("a0", "b0"), ("a1", "b1")])
+    picked = {**{f"a{i}": "left" for i in range(2, 12)}, "b2": "right", "b3": "right"}
+    found = label(graph, picked, picked=True)
+    assert not any("shares were matched" in sentence for sentence in found.choice.why)
+    assert any("shares were matched" in sentence for sentence in label(graph, picked).choice.why)
+    assert found.probabilities[:, 1].mean() > label(graph, picked).probabilities[:, 1].mean()
+
+
+def test_folds_spread_every_class():
+    codes = np.repeat([0, 1, 2], [10, 7, 3])
+    folds = stratified(codes, 5, seed=0)
+    assert np.bincount(folds).tolist() == [4, 4, 4, 4, 4]
+    for k in range(3):
+        counts = np.bincount(folds[codes == k], minlength=5)
+        assert counts.max() - counts.min() <= 1
+    assert (stratified(codes, 5, seed=1) != folds).any()
+
+
+def test_wilson_covers_at_the_promised_rate():
+    generator = np.random.default_rng(0)
+    inside = [low <= 0.8 <= high for low, high in (wilson(x, 60) for x in generator.binomial(60, 0.8, 4000))]
+    assert 0.93 < np.mean(inside) < 0.97
+
+
+def test_an_estimate_says_how_it_was_made():
+    found = estimated(np.full(10, 0.8), np.arange(10) < 8, 5, 1.3, left_out=2)
+    assert found.accuracy == 0.8 and found.temperature == 1.3
+    assert "80% of the labels" in found.how and "2 nodes alone" in found.how
+
+
+@pytest.mark.parametrize(("nodes", "most"), [((0, 33), 0.76), ((0, 1, 32, 33), 0.92)])
+def test_few_labels_are_no_certainty(nodes, most):
+    karate = load("karate")
+    found = label(karate, {node: karate.labels[node] for node in nodes})
+    assert 0.6 < found.probability[~found.labelled].mean() < most
+    assert np.mean([a == b for a, b in zip(found.labels, karate.labels, strict=True)]) > 0.9
+
+
+def test_a_method_without_what_it_looks_at_is_refused():
+    karate = load("karate")
+    with pytest.raises(InputError, match=r'"own".*no such attributes.*"auto"'):
+        label(karate, {0: "a", 33: "b"}, method="own")
+
+
+def test_a_notebook_shows_what_was_found_before_what_was_given():
+    karate = load("karate")
+    shown = label(karate, {node: karate.labels[node] for node in range(12)})._repr_html_()
+    assert "<td>12</td>" in shown and "<td>0</td>" not in shown
