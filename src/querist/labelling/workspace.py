@@ -1,4 +1,4 @@
-"""What `label` looks at, and what its methods have in common: `Ground`, `Candidate`, `Fitted`."""
+"""What `label` works on, and what its methods have in common: `Workspace`, `Method`, `Member`, `Fitted`."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from querist.graph import Graph
 from querist.labelling.combine import Link
-from querist.labelling.rows import Rows, View, features, smoothed_rows
+from querist.labelling.rows import RowSettings, SingularRows, features, smoothed_rows
 from querist.operator import Operator
 from querist.operator.threads import available
 from querist.types import Codes, Floats, Sparse
@@ -20,17 +20,17 @@ RANKS = (16, 35, 70, 150)
 """Columns at which smoothed rows are cut."""
 
 SMALL = 50_000
-"""Most nodes of a graph whose views are computed side by side."""
+"""Most nodes of a graph whose kinds of rows are computed side by side."""
 
 
 @dataclass
-class Ground:
-    """A graph, and what was computed of it without any label; shared by all candidates and folds."""
+class Workspace:
+    """A graph, and what was computed of it without any label; shared by all methods and folds."""
 
     graph: Graph
     rank: int = max(RANKS)
     progress: Callable[[float, str], None] = lambda fraction, text: None
-    _rows: dict[View, Rows] = field(default_factory=dict)
+    _rows: dict[RowSettings, SingularRows] = field(default_factory=dict)
     _features: dict[str, Sparse] = field(default_factory=dict)
 
     @property
@@ -68,26 +68,26 @@ class Ground:
         X.data = np.log1p(X.data) if whole else (X.data > 0).astype(np.float64)
         return replace(self.graph, attributes=X)
 
-    def look(self, views: Sequence[View]) -> None:
-        """Compute several views side by side, where their blocks are small enough to share the memory."""
-        for source in {view.source for view in views}:
+    def compute_rows(self, kinds: Sequence[RowSettings]) -> None:
+        """Several kinds of rows side by side, where their blocks are small enough to share the memory."""
+        for source in {settings.source for settings in kinds}:
             self._features.setdefault(source, features(self.graph, source))
         if self.graph.n_nodes <= SMALL and available() > 1:
             with ThreadPoolExecutor(available()) as pool:
-                list(pool.map(self.rows, views))
+                list(pool.map(self.rows, kinds))
 
-    def rows(self, view: View) -> Rows:
+    def rows(self, settings: RowSettings) -> SingularRows:
         """Smoothed rows, computed when first asked for."""
-        if view not in self._rows:
-            if view.source not in self._features:
-                self._features[view.source] = features(self.graph, view.source)
-            X = self._features[view.source]
-            self._rows[view] = smoothed_rows(self.graph, X, view, self.rank, progress=self.progress)
-        return self._rows[view]
+        if settings not in self._rows:
+            if settings.source not in self._features:
+                self._features[settings.source] = features(self.graph, settings.source)
+            X = self._features[settings.source]
+            self._rows[settings] = smoothed_rows(self.graph, X, settings, self.rank, progress=self.progress)
+        return self._rows[settings]
 
 
 class Fitted(Protocol):
-    """A candidate that saw its labels."""
+    """A method that saw its labels."""
 
     def logits(self, nodes: Codes | slice) -> Floats:
         """(m, K) for these rows."""
@@ -96,18 +96,35 @@ class Fitted(Protocol):
         """How much each labelled row weighed for these nodes, or None where the method cannot say."""
 
 
-class Candidate(Protocol):
-    """A method before it sees labels."""
+class Method(Protocol):
+    """A way to label nodes, before it sees labels."""
 
     @property
     def what(self) -> str:
         """A phrase: "attributes averaged over neighbours"."""
 
-    def suits(self, ground: Ground, link: Link) -> bool:
+    @property
+    def uses_attributes(self) -> bool:
+        """Whether it looks at attributes, or at the links alone."""
+
+    def suits(self, workspace: Workspace, link: Link) -> bool:
         """Whether it can be used here."""
 
-    def cost(self, ground: Ground, classes: int) -> tuple[float, float]:
+    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
         """Multiplications once, and for every fit."""
 
-    def fit(self, ground: Ground, seeds: Codes, Y: Floats, link: Link) -> Fitted:
-        """Learn from the labelled rows `seeds` (m,) and their classes `Y` (m, K) 0/1."""
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> Fitted:
+        """Learn from the rows `labelled` (m,) and their classes `Y` (m, K) 0/1."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A method and its place in `auto`.
+
+    `prior_weight` is what it counts before any label is held out. One that is `instead_of` another is tried
+    only where that one takes too long.
+    """
+
+    method: Method
+    prior_weight: float = 1.0
+    instead_of: str | None = None

@@ -12,10 +12,10 @@ from typing import Generic, TypeVar
 Found = TypeVar("Found")
 
 
-class Ahead(Generic[Found]):
+class Prefetcher(Generic[Found]):
     """Works out `find(outcome)` for the outcomes, in order, in a thread of its own.
 
-    >>> ahead = Ahead(lambda outcome: outcome * 10, [1, 2])
+    >>> ahead = Prefetcher(lambda outcome: outcome * 10, [1, 2])
     >>> ahead.take(1), ahead.take(3)
     (10, None)
     """
