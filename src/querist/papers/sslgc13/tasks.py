@@ -89,7 +89,7 @@ class Clock(Online):
         )
 
 
-class Asking(Clock):
+class AskingWithControls(Clock):
     """The same, with both controls: the fair one, and the paper's perceptron.
 
     Both ask at random in the same shuffle, exactly as often. The numbers of the perceptron begin with
