@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.collective.classifier import Classifier
-from querist.collective.mixture import Counts, Zero, initial_words, share
+from querist.collective.mixture import CountMatrix, Zero, initial_words, share
 from querist.collective.problem import Features, Outcome, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
@@ -71,7 +71,7 @@ class Generative(Classifier):
         """A node is divided among its classes."""
         return True
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """The M-step for `P(c|x)`."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class Generative(Classifier):
 class PLSA(Generative):
     """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network."""
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """`Y = Z / rho`."""
         return _smoother(self, problem, counts)
 
@@ -165,7 +165,7 @@ class GMNR(Generative):
     solver_tol: float = 1e-3
     sweeps: int = 10
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """`(Lambda + lam L) Y = Z`."""
         return _smoother(self, problem, counts, lam=self.lam, **_solving(self))
 
@@ -183,7 +183,7 @@ class MRGM(GMNR):
 
     lam_labels: float = 0.1
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """`(Lambda + lam L) Y + lam_labels Y L_F = Z`."""
         F = label_similarity(problem.known.indicator)
         return _smoother(self, problem, counts, F, lam=self.lam, lam_labels=self.lam_labels, **_solving(self))
@@ -214,7 +214,7 @@ def penalty(smoother: Smoother, Y: Floats) -> float:
 def _smoother(
     model: Generative,
     problem: Problem,
-    counts: Counts,
+    counts: CountMatrix,
     F: Floats | None = None,
     lam: float = 0.0,
     **options: Any,

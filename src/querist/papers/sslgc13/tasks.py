@@ -19,7 +19,7 @@ RANDOM_GPA = {"p": 0.5, "second_order": False, "update": "mistake", "scheme": "o
 """The paper's control: a perceptron that asks at random."""
 
 
-class Counts:
+class ComponentCounts:
     """The largest component of a graph in numbers; a link is counted in both directions."""
 
     name = "sslgc13.counts"
