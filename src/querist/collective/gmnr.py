@@ -25,7 +25,7 @@ import numpy as np
 
 from querist.collective.classifier import Classifier
 from querist.collective.mixture import CountMatrix, Zero, initial_words, share
-from querist.collective.problem import Features, Outcome, Problem
+from querist.collective.problem import Features, Inference, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
@@ -75,7 +75,7 @@ class Generative(Classifier):
         """The M-step for `P(c|x)`."""
         raise NotImplementedError
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
         self._check()
         counts = problem.counts(self.features)
@@ -109,7 +109,7 @@ class Generative(Classifier):
             loglik.append(counts.loglik(Y, F))
         reached = reach(counts.X, problem.seeds, problem.graph.components if smoother.lam > 0 else None)
         details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how}
-        return Outcome(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
+        return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
 
     def _check(self) -> None:
         for name in ("lam", "lam_labels", "smooth", "tol"):

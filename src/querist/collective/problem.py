@@ -92,7 +92,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Inference:
     """(n, K) probabilities, what was reached, how it went iteration by iteration.
 
     `separate` says that the columns are independent yes/no probabilities, not shares of one.
