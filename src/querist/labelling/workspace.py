@@ -1,4 +1,4 @@
-"""What `label` works on, and what all its methods have: `Workspace`, `LabellingMethod`, `Member`, `Fitted`."""
+"""What `label` works on, and what its methods share: `Workspace`, `LabellingMethod`, `Member`, `Fitted`."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -71,7 +71,7 @@ class State(NamedTuple):
     counts: Codes
 
 
-class Place(NamedTuple):
+class NodeRows(NamedTuple):
     """Where the nodes are: rows (n, d), component (n,), tie (n,)."""
 
     rows: Floats
@@ -268,7 +268,7 @@ def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
 
 
 @compiled
-def judge(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+def judge(rules: Rules, state: State, place: NodeRows, node: int, u: float, work: Scratch) -> Verdict:
     """Prediction, margin and the wish to ask; fills `work.asks`. Changes no state."""
     t = state.counts[0] + 1
     tie = place.tie[node]
@@ -309,7 +309,7 @@ def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, wor
 def learn(
     rules: Rules,
     state: State,
-    place: Place,
+    place: NodeRows,
     node: int,
     certain: bool,
     allowed: Bools,
@@ -363,7 +363,7 @@ def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats)
 
 
 @compiled
-def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+def decide_step(rules: Rules, state: State, place: NodeRows, node: int, u: float, work: Scratch) -> Verdict:
     """Score a node and judge it; pure."""
     m = place.rows[node]
     for c in range(work.r.size):
@@ -376,7 +376,7 @@ def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, w
 def learn_step(
     rules: Rules,
     state: State,
-    place: Place,
+    place: NodeRows,
     node: int,
     certain: bool,
     asks: Bools,

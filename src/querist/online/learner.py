@@ -94,7 +94,7 @@ class Learner:
         )
         rows = door.checked_rows(embedding)
         prior = door.prior_variances(rows, gamma if second_order else 1.0)
-        self._place = kernels.Place(
+        self._place = kernels.NodeRows(
             rows=rows,
             component=door.checked_components(embedding, len(rows)),
             tie=1e-12 * np.minimum(1.0, prior),

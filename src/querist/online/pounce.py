@@ -43,7 +43,7 @@ class CoverLearner(Learner):
 
     def __init__(
         self,
-        place: cover.Place,
+        place: cover.CoverNodes,
         n_classes: int,
         *,
         rules: cover.Rules,
@@ -154,7 +154,7 @@ def pounce(
 
 def resistance_place(
     given: Any, n_classes: int, tie_order: Iterable[int] | None
-) -> tuple[cover.Place, tuple[str, ...]]:
+) -> tuple[cover.CoverNodes, tuple[str, ...]]:
     """Nodes by effective resistance, exact from a graph, approximate from rows; and what to say about it."""
     found = resistances(given) if isinstance(given, Graph) else given
     if isinstance(found, Resistances):
@@ -175,10 +175,10 @@ def resistance_place(
 
 def matrix_place(
     distance: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
-) -> cover.Place:
+) -> cover.CoverNodes:
     """Nodes by an (n, n) matrix of squared distances; those nearer than `least` cannot be told apart."""
     n = len(distance)
-    return cover.Place(
+    return cover.CoverNodes(
         distance=np.ascontiguousarray(distance),
         rows=np.empty((n, 0)),
         prior=distance.max(axis=1),
@@ -190,10 +190,10 @@ def matrix_place(
 
 def row_place(
     rows: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
-) -> cover.Place:
+) -> cover.CoverNodes:
     """Nodes by (n, d) rows, squared distances between them."""
     prior = np.einsum("ij,ij->i", rows, rows)
-    return cover.Place(
+    return cover.CoverNodes(
         distance=np.empty((0, 0)),
         rows=rows,
         prior=prior,

@@ -9,7 +9,7 @@ import numpy as np
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.common import checked, few_points, graph_of, running_mean
-from querist.experiment.tasks.online import APART, Online, Place
+from querist.experiment.tasks.online import APART, EmbeddedGraph, Online
 from querist.online.catalogue import ALGORITHMS
 from querist.online.experiment import control_parameters, learner_seed, shuffled, shuffled_run
 from querist.parameters import effective
@@ -53,7 +53,12 @@ class Clock(Online):
     name = "sslgc13.clock"
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle."""
         graph, factory = prepared.graph, ALGORITHMS[spec.method]
@@ -100,7 +105,12 @@ class AskingWithControls(Clock):
     measures = (*Clock.measures, PERCEPTRON + "error_rate", PERCEPTRON + "queries")
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle, three times."""
         found = super().run(spec, prepared, parameters, seed, repeat)
