@@ -13,7 +13,7 @@ import numpy as np
 
 from querist.budgeted import budget, door, loop, screen, step
 from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, gram_of, mean_distance
-from querist.budgeted.step import Rules, State
+from querist.budgeted.step import BudgetState, Rules
 from querist.errors import InputError
 from querist.types import Codes, Floats
 
@@ -124,7 +124,7 @@ class StreamLearner:
         )
         self.floor = 0.0
         self.first = np.empty((0, 0))
-        self.state: State | None = None
+        self.state: BudgetState | None = None
 
     # -- what it knows ---------------------------------------------------------
 

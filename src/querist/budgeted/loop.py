@@ -19,8 +19,8 @@ from querist.budgeted.step import (
     SINCE,
     SINGULAR,
     SLOT,
+    BudgetState,
     Rules,
-    State,
     learn,
     score,
     size,
@@ -55,7 +55,7 @@ class Record(NamedTuple):
 
 @compiled
 def run(
-    state: State,
+    state: BudgetState,
     rules: Rules,
     sketch: Sketch,
     rows: Rows,
@@ -122,7 +122,7 @@ def run(
 
 
 @compiled
-def put_dense(state: State, x: Floats) -> None:
+def put_dense(state: BudgetState, x: Floats) -> None:
     """Write a vector into the slot that was just given to it."""
     slot = state.counts[SLOT]
     for i in range(x.size):
@@ -131,7 +131,7 @@ def put_dense(state: State, x: Floats) -> None:
 
 
 @compiled
-def put_sparse(state: State, indices: Codes, values: Floats) -> None:
+def put_sparse(state: BudgetState, indices: Codes, values: Floats) -> None:
     """`put_dense` for a vector given by its features and their values."""
     slot = state.counts[SLOT]
     for i in range(state.X.shape[0]):

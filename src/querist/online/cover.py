@@ -44,7 +44,7 @@ class Rules(NamedTuple):
     n_classes: int
 
 
-class State(NamedTuple):
+class CoverState(NamedTuple):
     """Everything that learning changes, for C problems and n nodes."""
 
     known: Codes
@@ -94,7 +94,7 @@ class Scratch(NamedTuple):
     allowed: Bools  # (n_classes,)
 
 
-def scratch(rules: Rules, state: State) -> Scratch:
+def scratch(rules: Rules, state: CoverState) -> Scratch:
     """Working room for a learner of this make."""
     problems, n = state.known.shape
     flags = [np.zeros(problems, dtype=np.bool_) for _ in range(3)]
@@ -115,7 +115,7 @@ def scratch(rules: Rules, state: State) -> Scratch:
 
 
 @compiled
-def look(rules: Rules, state: State, place: CoverNodes, node: int, work: Scratch) -> None:
+def look(rules: Rules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> None:
     """The nearest remembered node of every problem, into `work.near`, and its distance, into `work.r`."""
     distance = work.distance
     if place.distance.size:
@@ -130,7 +130,7 @@ def look(rules: Rules, state: State, place: CoverNodes, node: int, work: Scratch
 
 @compiled
 def look_screened(
-    rules: Rules, state: State, place: CoverNodes, node: int, view: View, i: int, work: Scratch
+    rules: Rules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
 ) -> None:
     """The same, for the i-th node of a screened block."""
     rows, distance = place.rows, work.distance
@@ -157,7 +157,7 @@ def rise(place: CoverNodes, w: Floats, node: int, eta: int) -> float:
 
 
 @compiled
-def judge(rules: Rules, state: State, place: CoverNodes, node: int, work: Scratch) -> Verdict:
+def judge(rules: Rules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> Verdict:
     """Score a node by the nearest of every problem. Every round asks."""
     variance = 0.0
     for c in range(work.f.size):
@@ -173,7 +173,9 @@ def judge(rules: Rules, state: State, place: CoverNodes, node: int, work: Scratc
 
 
 @compiled
-def decide_step(rules: Rules, state: State, place: CoverNodes, node: int, u: float, work: Scratch) -> Verdict:
+def decide_step(
+    rules: Rules, state: CoverState, place: CoverNodes, node: int, u: float, work: Scratch
+) -> Verdict:
     """Score a node and judge it; pure."""
     look(rules, state, place, node, work)
     return judge(rules, state, place, node, work)
@@ -181,7 +183,7 @@ def decide_step(rules: Rules, state: State, place: CoverNodes, node: int, u: flo
 
 @compiled
 def decide_in_block(
-    rules: Rules, state: State, place: CoverNodes, node: int, view: View, i: int, work: Scratch
+    rules: Rules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
 ) -> Verdict:
     """The same to the last bit, for the i-th node of a block that may be screened."""
     if view.product.size:
@@ -205,7 +207,9 @@ def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, wor
 
 
 @compiled
-def absorb(rules: Rules, state: State, place: CoverNodes, c: int, node: int, y: float, work: Scratch) -> None:
+def absorb(
+    rules: Rules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: Scratch
+) -> None:
     """Remember label y of a node in problem c; project where there is a node to project against."""
     eta = work.near[c]
     if eta >= 0:
@@ -238,7 +242,9 @@ def move(place: CoverNodes, w: Floats, step: float, node: int, eta: int) -> None
 
 
 @compiled
-def learn(rules: Rules, state: State, place: CoverNodes, node: int, allowed: Bools, work: Scratch) -> bool:
+def learn(
+    rules: Rules, state: CoverState, place: CoverNodes, node: int, allowed: Bools, work: Scratch
+) -> bool:
     """Learn an answer in the problems of `work.asks`; returns whether any did.
 
     `work` holds the scores and mistakes of the node under this state.
@@ -258,7 +264,7 @@ def learn(rules: Rules, state: State, place: CoverNodes, node: int, allowed: Boo
 
 
 @compiled
-def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(rules: Rules, state: CoverState, asked: bool, asks: Bools, r: Floats) -> None:
     """The round is over: counters advance."""
     state.counts[0] += 1
     state.counts[1] += asked
@@ -266,7 +272,7 @@ def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats)
 
 @compiled
 def learn_step(
-    rules: Rules, state: State, place: CoverNodes, node: int, certain: bool, asks: Bools, allowed: Bools,
+    rules: Rules, state: CoverState, place: CoverNodes, node: int, certain: bool, asks: Bools, allowed: Bools,
     work: Scratch,
 ) -> bool:  # fmt: skip
     """Learn an answer under the state as it is now, for the problems that asked."""
@@ -279,7 +285,7 @@ def learn_step(
 
 @compiled
 def run_rounds(
-    rules: Rules, state: State, place: CoverNodes, order: Codes, labels: Codes, budget: int, view: View,
+    rules: Rules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int, view: View,
     work: Scratch, record: Record,
 ) -> None:  # fmt: skip
     """Rounds over a block of nodes, by the steps above. A negative budget means none."""
@@ -303,7 +309,7 @@ def run_rounds(
 
 @compiled
 def score_all(
-    rules: Rules, state: State, place: CoverNodes, nodes: Codes, view: View, work: Scratch, out: Floats
+    rules: Rules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: Scratch, out: Floats
 ) -> None:  # fmt: skip
     """(nodes, C) scores of a block under the state as it is."""
     for i in range(nodes.size):

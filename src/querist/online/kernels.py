@@ -55,7 +55,7 @@ class Rules(NamedTuple):
     n_classes: int
 
 
-class State(NamedTuple):
+class OnlineState(NamedTuple):
     """Everything that learning changes.
 
     P (C, d, d), empty for a first-order learner; W (K, d), or (1, d) for two
@@ -199,7 +199,7 @@ class Scratch(NamedTuple):
     allowed: Bools  # (n_classes,)
 
 
-def scratch(rules: Rules, state: State) -> Scratch:
+def scratch(rules: Rules, state: OnlineState) -> Scratch:
     """Working room for a learner of this make."""
     problems = state.variances.size
     heads, d = state.W.shape
@@ -244,7 +244,7 @@ def absorb(second_order: bool, P: Floats, W: Floats, g: Floats, r: float, f0: Fl
 
 
 @compiled
-def multiply(rules: Rules, state: State, c: int, m: Floats, g: Floats) -> None:
+def multiply(rules: Rules, state: OnlineState, c: int, m: Floats, g: Floats) -> None:
     """`P m` of problem c; the row itself for a first-order learner."""
     if rules.second_order:
         product(state.P[c], m.size, m, g)
@@ -254,7 +254,7 @@ def multiply(rules: Rules, state: State, c: int, m: Floats, g: Floats) -> None:
 
 
 @compiled
-def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
+def score(rules: Rules, state: OnlineState, m: Floats, work: Scratch) -> None:
     """r, f0 and f of every problem from its product g."""
     per_problem = state.W.shape[0] // work.r.size
     for c in range(work.r.size):
@@ -268,7 +268,7 @@ def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
 
 
 @compiled
-def judge(rules: Rules, state: State, place: NodeRows, node: int, u: float, work: Scratch) -> Verdict:
+def judge(rules: Rules, state: OnlineState, place: NodeRows, node: int, u: float, work: Scratch) -> Verdict:
     """Prediction, margin and the wish to ask; fills `work.asks`. Changes no state."""
     t = state.counts[0] + 1
     tie = place.tie[node]
@@ -308,7 +308,7 @@ def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, wor
 @compiled
 def learn(
     rules: Rules,
-    state: State,
+    state: OnlineState,
     place: NodeRows,
     node: int,
     certain: bool,
@@ -348,7 +348,7 @@ def learn(
 
 
 @compiled
-def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(rules: Rules, state: OnlineState, asked: bool, asks: Bools, r: Floats) -> None:
     """The round is over: counters and the sums that rules keep advance."""
     state.counts[0] += 1
     if asked:
@@ -363,7 +363,9 @@ def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats)
 
 
 @compiled
-def decide_step(rules: Rules, state: State, place: NodeRows, node: int, u: float, work: Scratch) -> Verdict:
+def decide_step(
+    rules: Rules, state: OnlineState, place: NodeRows, node: int, u: float, work: Scratch
+) -> Verdict:
     """Score a node and judge it; pure."""
     m = place.rows[node]
     for c in range(work.r.size):
@@ -375,7 +377,7 @@ def decide_step(rules: Rules, state: State, place: NodeRows, node: int, u: float
 @compiled
 def learn_step(
     rules: Rules,
-    state: State,
+    state: OnlineState,
     place: NodeRows,
     node: int,
     certain: bool,

@@ -102,7 +102,7 @@ class Learner:
         )
         problems = 1 if not binary or n_classes == 2 else self.n_classes
         d = rows.shape[1]
-        self._state = kernels.State(
+        self._state = kernels.OnlineState(
             P=np.repeat(np.eye(d)[None] / gamma, problems, axis=0)
             if second_order
             else np.empty((problems, 0, 0)),

@@ -25,9 +25,9 @@ from querist.online.algebra import (
 from querist.online.kernels import (
     CONFIDENCE,
     NodeRows,
+    OnlineState,
     Rules,
     Scratch,
-    State,
     ask_probability,
     best_of,
     close_round,
@@ -70,7 +70,7 @@ class Record(NamedTuple):
     problem_updated: Bools
 
 
-def screen(state: State, safe: bool) -> Screen:
+def screen(state: OnlineState, safe: bool) -> Screen:
     """Room for a block; `safe` says that its scores can be trusted to ten digits."""
     problems = state.variances.size
     heads, d = state.W.shape
@@ -100,7 +100,7 @@ def record(rounds: int, work: Scratch) -> Record:
 
 
 @compiled
-def screen_block(state: State, place: NodeRows, order: Codes, start: int, screen: Screen) -> None:
+def screen_block(state: OnlineState, place: NodeRows, order: Codes, start: int, screen: Screen) -> None:
     """Score BLOCK rounds from `start` (the last node repeated at the end of the order)."""
     gather_columns(place.rows, order, start, screen.columns)
     for k in range(screen.f0.shape[0]):
@@ -159,7 +159,7 @@ def clearly(rules: Rules, t: int, margin: float, r: float, variances: float, u: 
 
 @compiled
 def settle(
-    rules: Rules, state: State, place: NodeRows, u: float, spent: bool, allowed: Bools, work: Scratch
+    rules: Rules, state: OnlineState, place: NodeRows, u: float, spent: bool, allowed: Bools, work: Scratch
 ) -> tuple[bool, int, float]:
     """Whether screened scores leave no doubt that nothing is learned; the prediction; the margin.
 
@@ -196,7 +196,7 @@ def settle(
 
 @compiled
 def play(
-    rules: Rules, state: State, place: NodeRows, node: int, i: int, u: float, spent: bool,
+    rules: Rules, state: OnlineState, place: NodeRows, node: int, i: int, u: float, spent: bool,
     allowed: Bools, work: Scratch, record: Record,
 ) -> None:  # fmt: skip
     """Round i by the step kernel: predict, maybe ask, maybe learn."""
@@ -217,7 +217,7 @@ def play(
 
 @compiled
 def skip(
-    rules: Rules, state: State, i: int, prediction: int, margin: float, mistaken: bool,
+    rules: Rules, state: OnlineState, i: int, prediction: int, margin: float, mistaken: bool,
     work: Scratch, record: Record,
 ) -> None:  # fmt: skip
     """Round i by its screened scores: predict, maybe ask, learn nothing."""
@@ -250,7 +250,7 @@ def note(
 
 @compiled
 def play_block(
-    rules: Rules, state: State, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats, budget: int,
+    rules: Rules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats, budget: int,
     start: int, screening: bool, work: Scratch, screen: Screen, record: Record,
 ) -> None:  # fmt: skip
     """BLOCK rounds from `start`, by their screened scores where these settle them."""
@@ -274,7 +274,7 @@ def play_block(
 
 @compiled
 def run_rounds(
-    rules: Rules, state: State, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
+    rules: Rules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
     budget: int, work: Scratch, screen: Screen, record: Record,
 ) -> None:  # fmt: skip
     """Rounds over `order`. A negative budget means none."""

@@ -57,7 +57,7 @@ class CoverLearner(Learner):
         problems = 1 if rules.binary and n_classes == 2 else self.n_classes
         self._rules: Any = rules
         self._place: Any = place
-        self._state: Any = cover.State(
+        self._state: Any = cover.CoverState(
             known=np.zeros((problems, n), dtype=np.int64),
             sizes=np.zeros(problems, dtype=np.int64),
             sign=np.zeros((problems, n)),
