@@ -13,7 +13,7 @@ import numpy as np
 
 from querist.budgeted import budget, door, loop, screen, step
 from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, gram_of, mean_distance
-from querist.budgeted.step import BudgetState, Rules
+from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
 from querist.types import Codes, Floats
 
@@ -109,7 +109,7 @@ class StreamLearner:
         self.kernel, self.kernel_params = kernel, dict(kernel_params or {})
         code = checked_kernel(kernel)
         self.warm = code == RBF and width is None
-        self.rules = Rules(
+        self.rules = BudgetRules(
             kernel=code,
             width=1.0 if width is None else door.checked_number("width", width),
             strategy=STRATEGIES[strategy],

@@ -19,8 +19,8 @@ from querist.budgeted.step import (
     SINCE,
     SINGULAR,
     SLOT,
+    BudgetRules,
     BudgetState,
-    Rules,
     learn,
     score,
     size,
@@ -56,7 +56,7 @@ class Record(NamedTuple):
 @compiled
 def run(
     state: BudgetState,
-    rules: Rules,
+    rules: BudgetRules,
     sketch: Sketch,
     rows: Rows,
     labels: Codes,

@@ -42,7 +42,7 @@ SEEN, LABELLED, UNLABELLED, OLDEST_L, OLDEST_U, UPDATES, SINCE, SLOT = range(8)
 """Places in `State.counts`; SINCE counts updates since the inverse was last checked."""
 
 
-class Rules(NamedTuple):
+class BudgetRules(NamedTuple):
     """The numbers of a learner; they do not change, but for the width while it warms up."""
 
     kernel: int
@@ -113,7 +113,7 @@ def score(state: BudgetState) -> int:
 
 
 @compiled
-def wanted(state: BudgetState, rules: Rules, label: int) -> bool:
+def wanted(state: BudgetState, rules: BudgetRules, label: int) -> bool:
     """Set the targets y, and say whether the item should enter."""
     if label < 0 and rules.budget_unlabelled == 0:
         return False
@@ -133,7 +133,7 @@ def wanted(state: BudgetState, rules: Rules, label: int) -> bool:
 
 
 @compiled
-def learn(state: BudgetState, rules: Rules, kxx: float, label: int) -> int:
+def learn(state: BudgetState, rules: BudgetRules, kxx: float, label: int) -> int:
     """Take in an item that is wanted; what was done, or SINGULAR. Its slot is in `counts[SLOT]`."""
     kind = 1 if label < 0 else 0
     d = rules.lambda1 * (1.0 + 1.0 / rules.lambda2) if label < 0 else rules.lambda1
@@ -188,7 +188,7 @@ def _renew(state: BudgetState, kxx: float, d: float, kind: int, room: int) -> in
 
 
 @compiled
-def _project(state: BudgetState, rules: Rules, kxx: float, d: float, kind: int) -> int:
+def _project(state: BudgetState, rules: BudgetRules, kxx: float, d: float, kind: int) -> int:
     b, k, a, g = size(state), state.k, state.a, state.g
     product(state.H, b, k, a)
     product(state.G, b, k, g)
@@ -255,7 +255,7 @@ def _write(state: BudgetState, slot: int, d: float) -> None:
 
 
 @compiled
-def drift(state: BudgetState, rules: Rules, j: int) -> float:
+def drift(state: BudgetState, rules: BudgetRules, j: int) -> float:
     """How far row j of `(K + D) H` is from that of the identity; `k` holds the kernel of vector j.
 
     Under REMOVE also how far alpha is from solving its own row j.

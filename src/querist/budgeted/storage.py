@@ -7,7 +7,7 @@ from querist import saved
 from querist.budgeted import learner as protocol
 from querist.budgeted.budget import housed
 from querist.budgeted.similarity import Gram
-from querist.budgeted.step import BudgetState, Rules
+from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
 
 FORMAT = 2
@@ -42,7 +42,7 @@ def load(
 ) -> tuple["protocol.StreamLearner", dict[str, Any]]:
     """The learner, bit for bit, and the caller's own; a kernel that was a function is given again."""
     about, arrays = saved.read(path, FORMAT)
-    rules = Rules(**about["rules"])
+    rules = BudgetRules(**about["rules"])
     state = (
         housed(BudgetState(**{name: arrays[name] for name in BudgetState._fields})) if "H" in arrays else None
     )

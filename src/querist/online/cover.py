@@ -32,7 +32,7 @@ from querist.online.nearby import View, bound_distances, measure, nearest, neare
 from querist.types import Bools, Codes, Floats
 
 
-class Rules(NamedTuple):
+class CoverRules(NamedTuple):
     """What a learner does with its cover."""
 
     project: bool
@@ -94,7 +94,7 @@ class Scratch(NamedTuple):
     allowed: Bools  # (n_classes,)
 
 
-def scratch(rules: Rules, state: CoverState) -> Scratch:
+def scratch(rules: CoverRules, state: CoverState) -> Scratch:
     """Working room for a learner of this make."""
     problems, n = state.known.shape
     flags = [np.zeros(problems, dtype=np.bool_) for _ in range(3)]
@@ -115,7 +115,7 @@ def scratch(rules: Rules, state: CoverState) -> Scratch:
 
 
 @compiled
-def look(rules: Rules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> None:
+def look(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> None:
     """The nearest remembered node of every problem, into `work.near`, and its distance, into `work.r`."""
     distance = work.distance
     if place.distance.size:
@@ -130,7 +130,7 @@ def look(rules: Rules, state: CoverState, place: CoverNodes, node: int, work: Sc
 
 @compiled
 def look_screened(
-    rules: Rules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
 ) -> None:
     """The same, for the i-th node of a screened block."""
     rows, distance = place.rows, work.distance
@@ -157,7 +157,7 @@ def rise(place: CoverNodes, w: Floats, node: int, eta: int) -> float:
 
 
 @compiled
-def judge(rules: Rules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> Verdict:
+def judge(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> Verdict:
     """Score a node by the nearest of every problem. Every round asks."""
     variance = 0.0
     for c in range(work.f.size):
@@ -174,7 +174,7 @@ def judge(rules: Rules, state: CoverState, place: CoverNodes, node: int, work: S
 
 @compiled
 def decide_step(
-    rules: Rules, state: CoverState, place: CoverNodes, node: int, u: float, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, work: Scratch
 ) -> Verdict:
     """Score a node and judge it; pure."""
     look(rules, state, place, node, work)
@@ -183,7 +183,7 @@ def decide_step(
 
 @compiled
 def decide_in_block(
-    rules: Rules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
 ) -> Verdict:
     """The same to the last bit, for the i-th node of a block that may be screened."""
     if view.product.size:
@@ -197,7 +197,7 @@ def decide_in_block(
 
 
 @compiled
-def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
+def find_mistakes(rules: CoverRules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
     """Which problems are wrong, into `work.wrong`; returns whether the round is. A score of 0 is wrong."""
     for c in range(work.f.size):
         positive = allowed[1] if work.f.size == 1 else allowed[c]
@@ -208,7 +208,7 @@ def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, wor
 
 @compiled
 def absorb(
-    rules: Rules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: Scratch
 ) -> None:
     """Remember label y of a node in problem c; project where there is a node to project against."""
     eta = work.near[c]
@@ -243,7 +243,7 @@ def move(place: CoverNodes, w: Floats, step: float, node: int, eta: int) -> None
 
 @compiled
 def learn(
-    rules: Rules, state: CoverState, place: CoverNodes, node: int, allowed: Bools, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, allowed: Bools, work: Scratch
 ) -> bool:
     """Learn an answer in the problems of `work.asks`; returns whether any did.
 
@@ -264,7 +264,7 @@ def learn(
 
 
 @compiled
-def close_round(rules: Rules, state: CoverState, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(rules: CoverRules, state: CoverState, asked: bool, asks: Bools, r: Floats) -> None:
     """The round is over: counters advance."""
     state.counts[0] += 1
     state.counts[1] += asked
@@ -272,7 +272,7 @@ def close_round(rules: Rules, state: CoverState, asked: bool, asks: Bools, r: Fl
 
 @compiled
 def learn_step(
-    rules: Rules, state: CoverState, place: CoverNodes, node: int, certain: bool, asks: Bools, allowed: Bools,
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, certain: bool, asks: Bools, allowed: Bools,
     work: Scratch,
 ) -> bool:  # fmt: skip
     """Learn an answer under the state as it is now, for the problems that asked."""
@@ -285,7 +285,7 @@ def learn_step(
 
 @compiled
 def run_rounds(
-    rules: Rules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int, view: View,
+    rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int, view: View,
     work: Scratch, record: Record,
 ) -> None:  # fmt: skip
     """Rounds over a block of nodes, by the steps above. A negative budget means none."""
@@ -309,7 +309,7 @@ def run_rounds(
 
 @compiled
 def score_all(
-    rules: Rules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: Scratch, out: Floats
+    rules: CoverRules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: Scratch, out: Floats
 ) -> None:  # fmt: skip
     """(nodes, C) scores of a block under the state as it is."""
     for i in range(nodes.size):

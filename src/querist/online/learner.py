@@ -82,7 +82,7 @@ class Learner:
         binary = scheme is Scheme.ONE_VS_REST
         if binary and isinstance(query, MarginUncertainty):
             raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
-        self._rules = kernels.Rules(
+        self._rules = kernels.OnlineRules(
             query=query.code,
             numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
             update=int(update),

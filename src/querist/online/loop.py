@@ -25,8 +25,8 @@ from querist.online.algebra import (
 from querist.online.kernels import (
     CONFIDENCE,
     NodeRows,
+    OnlineRules,
     OnlineState,
-    Rules,
     Scratch,
     ask_probability,
     best_of,
@@ -129,7 +129,7 @@ def patch(screen: Screen, work: Scratch) -> None:
 
 
 @compiled
-def load_screen(rules: Rules, screen: Screen, b: int, work: Scratch) -> None:
+def load_screen(rules: OnlineRules, screen: Screen, b: int, work: Scratch) -> None:
     """Screened scores into the working room."""
     per_problem = work.f.size // work.r.size
     for c in range(work.r.size):
@@ -141,7 +141,9 @@ def load_screen(rules: Rules, screen: Screen, b: int, work: Scratch) -> None:
 
 
 @compiled
-def clearly(rules: Rules, t: int, margin: float, r: float, variances: float, u: float, doubt: float) -> int:
+def clearly(
+    rules: OnlineRules, t: int, margin: float, r: float, variances: float, u: float, doubt: float
+) -> int:
     """1 asks and is certain, 2 asks by its draw, 0 does not ask, -1 cannot tell from screened scores.
 
     Every rule asks more readily at a smaller margin and a larger variance, so
@@ -159,7 +161,13 @@ def clearly(rules: Rules, t: int, margin: float, r: float, variances: float, u: 
 
 @compiled
 def settle(
-    rules: Rules, state: OnlineState, place: NodeRows, u: float, spent: bool, allowed: Bools, work: Scratch
+    rules: OnlineRules,
+    state: OnlineState,
+    place: NodeRows,
+    u: float,
+    spent: bool,
+    allowed: Bools,
+    work: Scratch,
 ) -> tuple[bool, int, float]:
     """Whether screened scores leave no doubt that nothing is learned; the prediction; the margin.
 
@@ -196,7 +204,7 @@ def settle(
 
 @compiled
 def play(
-    rules: Rules, state: OnlineState, place: NodeRows, node: int, i: int, u: float, spent: bool,
+    rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, i: int, u: float, spent: bool,
     allowed: Bools, work: Scratch, record: Record,
 ) -> None:  # fmt: skip
     """Round i by the step kernel: predict, maybe ask, maybe learn."""
@@ -217,7 +225,7 @@ def play(
 
 @compiled
 def skip(
-    rules: Rules, state: OnlineState, i: int, prediction: int, margin: float, mistaken: bool,
+    rules: OnlineRules, state: OnlineState, i: int, prediction: int, margin: float, mistaken: bool,
     work: Scratch, record: Record,
 ) -> None:  # fmt: skip
     """Round i by its screened scores: predict, maybe ask, learn nothing."""
@@ -250,7 +258,7 @@ def note(
 
 @compiled
 def play_block(
-    rules: Rules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats, budget: int,
+    rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats, budget: int,
     start: int, screening: bool, work: Scratch, screen: Screen, record: Record,
 ) -> None:  # fmt: skip
     """BLOCK rounds from `start`, by their screened scores where these settle them."""
@@ -274,7 +282,7 @@ def play_block(
 
 @compiled
 def run_rounds(
-    rules: Rules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
+    rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
     budget: int, work: Scratch, screen: Screen, record: Record,
 ) -> None:  # fmt: skip
     """Rounds over `order`. A negative budget means none."""

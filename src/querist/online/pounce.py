@@ -46,7 +46,7 @@ class CoverLearner(Learner):
         place: cover.CoverNodes,
         n_classes: int,
         *,
-        rules: cover.Rules,
+        rules: cover.CoverRules,
         scheme: Scheme,
         seed: int = 0,
         budget: int | None = None,
@@ -143,7 +143,7 @@ def pounce(
             f"scheme = {scheme!r}; POUNCE has a binary problem a class: it must be 'one-vs-rest'"
         )
     place, notes = resistance_place(embedding, n_classes, tie_order)
-    rules = cover.Rules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
+    rules = cover.CoverRules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
     return CoverLearner(
         place, n_classes, rules=rules, scheme=Scheme.ONE_VS_REST, seed=seed, budget=budget, notes=notes
     )
