@@ -80,7 +80,7 @@ class CoverNodes(NamedTuple):
     """(K,) classes by precedence among equals."""
 
 
-class Scratch(NamedTuple):
+class CoverScratch(NamedTuple):
     """Working room of a round."""
 
     distance: Floats  # (n,) to the nodes in any cover
@@ -94,11 +94,11 @@ class Scratch(NamedTuple):
     allowed: Bools  # (n_classes,)
 
 
-def scratch(rules: CoverRules, state: CoverState) -> Scratch:
+def scratch(rules: CoverRules, state: CoverState) -> CoverScratch:
     """Working room for a learner of this make."""
     problems, n = state.known.shape
     flags = [np.zeros(problems, dtype=np.bool_) for _ in range(3)]
-    return Scratch(
+    return CoverScratch(
         distance=np.zeros(n),
         near=np.empty(problems, dtype=np.int64),
         rest=np.empty(problems),
@@ -115,7 +115,7 @@ def scratch(rules: CoverRules, state: CoverState) -> Scratch:
 
 
 @compiled
-def look(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> None:
+def look(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: CoverScratch) -> None:
     """The nearest remembered node of every problem, into `work.near`, and its distance, into `work.r`."""
     distance = work.distance
     if place.distance.size:
@@ -130,7 +130,7 @@ def look(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, wor
 
 @compiled
 def look_screened(
-    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: CoverScratch
 ) -> None:
     """The same, for the i-th node of a screened block."""
     rows, distance = place.rows, work.distance
@@ -157,7 +157,7 @@ def rise(place: CoverNodes, w: Floats, node: int, eta: int) -> float:
 
 
 @compiled
-def judge(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: Scratch) -> Verdict:
+def judge(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: CoverScratch) -> Verdict:
     """Score a node by the nearest of every problem. Every round asks."""
     variance = 0.0
     for c in range(work.f.size):
@@ -174,7 +174,7 @@ def judge(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, wo
 
 @compiled
 def decide_step(
-    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, work: CoverScratch
 ) -> Verdict:
     """Score a node and judge it; pure."""
     look(rules, state, place, node, work)
@@ -183,7 +183,7 @@ def decide_step(
 
 @compiled
 def decide_in_block(
-    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: CoverScratch
 ) -> Verdict:
     """The same to the last bit, for the i-th node of a block that may be screened."""
     if view.product.size:
@@ -197,7 +197,7 @@ def decide_in_block(
 
 
 @compiled
-def find_mistakes(rules: CoverRules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
+def find_mistakes(rules: CoverRules, prediction: int, allowed: Bools, tie: float, work: CoverScratch) -> bool:
     """Which problems are wrong, into `work.wrong`; returns whether the round is. A score of 0 is wrong."""
     for c in range(work.f.size):
         positive = allowed[1] if work.f.size == 1 else allowed[c]
@@ -208,7 +208,7 @@ def find_mistakes(rules: CoverRules, prediction: int, allowed: Bools, tie: float
 
 @compiled
 def absorb(
-    rules: CoverRules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: CoverScratch
 ) -> None:
     """Remember label y of a node in problem c; project where there is a node to project against."""
     eta = work.near[c]
@@ -243,7 +243,7 @@ def move(place: CoverNodes, w: Floats, step: float, node: int, eta: int) -> None
 
 @compiled
 def learn(
-    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, allowed: Bools, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, allowed: Bools, work: CoverScratch
 ) -> bool:
     """Learn an answer in the problems of `work.asks`; returns whether any did.
 
@@ -273,7 +273,7 @@ def close_round(rules: CoverRules, state: CoverState, asked: bool, asks: Bools, 
 @compiled
 def learn_step(
     rules: CoverRules, state: CoverState, place: CoverNodes, node: int, certain: bool, asks: Bools, allowed: Bools,
-    work: Scratch,
+    work: CoverScratch,
 ) -> bool:  # fmt: skip
     """Learn an answer under the state as it is now, for the problems that asked."""
     verdict = decide_step(rules, state, place, node, 1.0, work)
@@ -286,7 +286,7 @@ def learn_step(
 @compiled
 def run_rounds(
     rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int, view: View,
-    work: Scratch, record: Record,
+    work: CoverScratch, record: Record,
 ) -> None:  # fmt: skip
     """Rounds over a block of nodes, by the steps above. A negative budget means none."""
     for i in range(order.size):
@@ -309,7 +309,7 @@ def run_rounds(
 
 @compiled
 def score_all(
-    rules: CoverRules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: Scratch, out: Floats
+    rules: CoverRules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: CoverScratch, out: Floats
 ) -> None:  # fmt: skip
     """(nodes, C) scores of a block under the state as it is."""
     for i in range(nodes.size):
