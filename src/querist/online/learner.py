@@ -27,7 +27,7 @@ from querist.types import Bools, Codes, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """An open question: what `learn` must remember of the round that asked."""
 
     round: int
@@ -123,7 +123,7 @@ class Learner:
         self.seed = int(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
-        self._pending: dict[int, deque[Question]] = {}
+        self._pending: dict[int, deque[OpenQuestion]] = {}
 
     # -- what is known ----------------------------------------------------------
 
@@ -212,7 +212,7 @@ class Learner:
             raise InputError("the decision was made by another learner; decide with this one")
         self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
         if decision.ask:
-            question = Question(decision.round, decision.certain, tuple(decision.asks.tolist()))
+            question = OpenQuestion(decision.round, decision.certain, tuple(decision.asks.tolist()))
             self._pending.setdefault(decision.node, deque()).append(question)
 
     def learn(self, node: int, answer: Reply) -> bool:
@@ -225,7 +225,7 @@ class Learner:
         allowed = self._allowed(answer)
         return self._answered(node, self._close(node, newest=False), allowed)
 
-    def _close(self, node: int, newest: bool) -> Question:
+    def _close(self, node: int, newest: bool) -> OpenQuestion:
         """Take a question about `node` off the list of open ones."""
         queue = self._pending[node]
         question = queue.pop() if newest else queue.popleft()
@@ -233,7 +233,7 @@ class Learner:
             del self._pending[node]
         return question
 
-    def _answered(self, node: int, question: Question, allowed: Bools | None) -> bool:
+    def _answered(self, node: int, question: OpenQuestion, allowed: Bools | None) -> bool:
         """Learn what the answer to a question allows; whether that was anything."""
         if allowed is None:
             return False
