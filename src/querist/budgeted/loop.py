@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     data: Floats
 
 
-class Record(NamedTuple):
+class StreamRecord(NamedTuple):
     """What comes out, item by item."""
 
     predicted: Codes  # (n,)
@@ -60,7 +60,7 @@ def run(
     sketch: Sketch,
     rows: Rows,
     labels: Codes,
-    record: Record,
+    record: StreamRecord,
     start: int,
     stop: int,
     learning: bool,

@@ -27,7 +27,7 @@ import numpy as np
 from querist.compiled import compiled
 from querist.online.algebra import count
 from querist.online.kernels import Verdict, margin_of, prediction_of
-from querist.online.loop import Record, note
+from querist.online.loop import RunRecord, note
 from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened
 from querist.types import Bools, Codes, Floats
 
@@ -286,7 +286,7 @@ def learn_step(
 @compiled
 def run_rounds(
     rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int, view: View,
-    work: CoverScratch, record: Record,
+    work: CoverScratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Rounds over a block of nodes, by the steps above. A negative budget means none."""
     for i in range(order.size):

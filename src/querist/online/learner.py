@@ -266,7 +266,7 @@ class Learner:
         self._play(nodes, codes, u, -1 if self.budget is None else self.budget, record)
         return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
 
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         """The compiled loop; a negative budget means none."""
         loop.run_rounds(
             self._rules,
@@ -309,7 +309,7 @@ class Learner:
                 record.problem_updated[i] = self._work.learned
         return self._trace(nodes, record, judged)
 
-    def _trace(self, nodes: Codes, record: loop.Record, judged: Bools) -> Trace:
+    def _trace(self, nodes: Codes, record: loop.RunRecord, judged: Bools) -> Trace:
         problems = None
         if self.scheme is Scheme.ONE_VS_REST:
             problems = Problems(record.problem_asked, record.problem_mistaken, record.problem_updated)

@@ -56,7 +56,7 @@ class Screen(NamedTuple):
     safe: bool
 
 
-class Record(NamedTuple):
+class RunRecord(NamedTuple):
     """Arrays a run fills: one entry a round, and one a round and problem."""
 
     predicted: Codes
@@ -83,10 +83,10 @@ def screen(state: OnlineState, safe: bool) -> Screen:
     )
 
 
-def record(rounds: int, work: Scratch) -> Record:
+def record(rounds: int, work: Scratch) -> RunRecord:
     """An empty record."""
     problems = work.r.size
-    return Record(
+    return RunRecord(
         predicted=np.zeros(rounds, dtype=np.int64),
         asked=np.zeros(rounds, dtype=np.bool_),
         mistaken=np.zeros(rounds, dtype=np.bool_),
@@ -205,7 +205,7 @@ def settle(
 @compiled
 def play(
     rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, i: int, u: float, spent: bool,
-    allowed: Bools, work: Scratch, record: Record,
+    allowed: Bools, work: Scratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Round i by the step kernel: predict, maybe ask, maybe learn."""
     m = place.rows[node]
@@ -226,7 +226,7 @@ def play(
 @compiled
 def skip(
     rules: OnlineRules, state: OnlineState, i: int, prediction: int, margin: float, mistaken: bool,
-    work: Scratch, record: Record,
+    work: Scratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Round i by its screened scores: predict, maybe ask, learn nothing."""
     asked = count(work.asks) > 0
@@ -240,7 +240,7 @@ def skip(
 
 @compiled
 def note(
-    record: Record, i: int, predicted: int, asked: bool, mistaken: bool, updated: bool,
+    record: RunRecord, i: int, predicted: int, asked: bool, mistaken: bool, updated: bool,
     margin: float, variance: float, work: Scratch,
 ) -> None:  # fmt: skip
     """Write round i down."""
@@ -259,7 +259,7 @@ def note(
 @compiled
 def play_block(
     rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats, budget: int,
-    start: int, screening: bool, work: Scratch, screen: Screen, record: Record,
+    start: int, screening: bool, work: Scratch, screen: Screen, record: RunRecord,
 ) -> None:  # fmt: skip
     """BLOCK rounds from `start`, by their screened scores where these settle them."""
     for i in range(start, min(start + BLOCK, order.size)):
@@ -283,7 +283,7 @@ def play_block(
 @compiled
 def run_rounds(
     rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
-    budget: int, work: Scratch, screen: Screen, record: Record,
+    budget: int, work: Scratch, screen: Screen, record: RunRecord,
 ) -> None:  # fmt: skip
     """Rounds over `order`. A negative budget means none."""
     learned = BLOCK

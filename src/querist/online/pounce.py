@@ -88,9 +88,9 @@ class CoverLearner(Learner):
         rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
         return np.full(rows.size, bool(self._state.sizes.any()))
 
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         for part, view in self._blocks(nodes):
-            here = loop.Record._make(column[part] for column in record)
+            here = loop.RunRecord._make(column[part] for column in record)
             cover.run_rounds(
                 self._rules, self._state, self._place, nodes[part], codes, budget, view, self._work, here
             )  # fmt: skip
