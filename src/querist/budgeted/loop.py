@@ -36,7 +36,7 @@ PERIOD = 256
 """Updates between two checks of the inverse."""
 
 
-class Rows(NamedTuple):
+class StreamRows(NamedTuple):
     """Vectors of a stream: dense rows, or CSR parts with `values` (0, 0)."""
 
     values: Floats
@@ -58,7 +58,7 @@ def run(
     state: BudgetState,
     rules: BudgetRules,
     sketch: Sketch,
-    rows: Rows,
+    rows: StreamRows,
     labels: Codes,
     record: StreamRecord,
     start: int,
