@@ -11,7 +11,7 @@ from querist.datasets import local
 from querist.datasets.bundled import BUNDLED
 from querist.datasets.fetch import Report, by_hand, fetch, read_source
 from querist.datasets.local import FileContents, Vectors
-from querist.datasets.registry import ENTRIES, Entry, Source
+from querist.datasets.registry import ENTRIES, DownloadSource, Entry
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph
 
@@ -131,13 +131,13 @@ def _is_path(name: str | os.PathLike[str]) -> bool:
     return name not in BUNDLED and name not in ENTRIES and Path(name).is_file()
 
 
-def _source_in(folder: Path, entry: Entry) -> Source | None:
+def _source_in(folder: Path, entry: Entry) -> DownloadSource | None:
     """The source all of whose files lie in the folder."""
     complete = (s for s in entry.sources if all((folder / file.name).is_file() for file in s.files))
     return next(complete, None)
 
 
-def _from_files(folder: Path, entry: Entry, source: Source) -> Graph | Vectors:
+def _from_files(folder: Path, entry: Entry, source: DownloadSource) -> Graph | Vectors:
     """The graph in source files that were fetched by hand."""
     try:
         arrays = read_source(entry, source, [folder / file.name for file in source.files])
