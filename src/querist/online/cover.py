@@ -272,8 +272,8 @@ def close_round(rules: CoverRules, state: CoverState, asked: bool, asks: Bools, 
 
 @compiled
 def learn_step(
-    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, certain: bool, asks: Bools, allowed: Bools,
-    work: CoverScratch,
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, certain: bool, asks: Bools,
+    allowed: Bools, work: CoverScratch,
 ) -> bool:  # fmt: skip
     """Learn an answer under the state as it is now, for the problems that asked."""
     verdict = decide_step(rules, state, place, node, 1.0, work)
@@ -285,8 +285,8 @@ def learn_step(
 
 @compiled
 def run_rounds(
-    rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int, view: View,
-    work: CoverScratch, record: RunRecord,
+    rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int,
+    view: View, work: CoverScratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Rounds over a block of nodes, by the steps above. A negative budget means none."""
     for i in range(order.size):
@@ -309,7 +309,8 @@ def run_rounds(
 
 @compiled
 def score_all(
-    rules: CoverRules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: CoverScratch, out: Floats
+    rules: CoverRules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: CoverScratch,
+    out: Floats,
 ) -> None:  # fmt: skip
     """(nodes, C) scores of a block under the state as it is."""
     for i in range(nodes.size):

@@ -258,8 +258,8 @@ def note(
 
 @compiled
 def play_block(
-    rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats, budget: int,
-    start: int, screening: bool, work: Scratch, screen: Screen, record: RunRecord,
+    rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
+    budget: int, start: int, screening: bool, work: Scratch, screen: Screen, record: RunRecord,
 ) -> None:  # fmt: skip
     """BLOCK rounds from `start`, by their screened scores where these settle them."""
     for i in range(start, min(start + BLOCK, order.size)):
