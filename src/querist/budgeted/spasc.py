@@ -115,19 +115,21 @@ class SPASC:
     def _vote(self, rows: Floats, codes: Codes) -> Codes:
         if not self.centres:
             return np.full(codes.size, -1)
-        opinions = np.stack([self._chance(c, rows) for c in range(len(self.centres))])
+        probabilities = np.stack([self._chance(c, rows) for c in range(len(self.centres))])
         found = np.empty(codes.size, dtype=np.int64)
         for t in range(codes.size):
-            found[t] = np.argmax(self.weights @ opinions[:, t])
+            found[t] = np.argmax(self.weights @ probabilities[:, t])
             if codes[t] >= 0:
-                self._weigh(opinions[:, t], codes[t])
+                self._weigh(probabilities[:, t], codes[t])
         return found
 
-    def _weigh(self, opinions: Floats, label: int) -> None:
+    def _weigh(self, probabilities: Floats, label: int) -> None:
         if self.bayesian:
-            self.weights = self.weights * opinions[:, label]
+            self.weights = self.weights * probabilities[:, label]
         else:
-            self.weights = np.where(opinions.argmax(axis=1) == label, self.weights, self.weights * self.decay)
+            self.weights = np.where(
+                probabilities.argmax(axis=1) == label, self.weights, self.weights * self.decay
+            )
         self.weights /= self.weights.sum()
         if self.bayesian:
             self.weights = (1 - self.restart) * self.weights + self.restart / self.weights.size

@@ -132,7 +132,7 @@ def ask(
             if person:
                 _converse(asking, source.table, edges)
             else:
-                asking.run(known if answers is None else answers, None if as_json else _told)
+                asking.run(known if answers is None else answers, None if as_json else _show_answer)
         finally:
             asking.forget()
         _finish(asking, place, as_json)
@@ -242,7 +242,7 @@ def _converse(asking: "Asking", table: Any, edges: str) -> None:
         raise
 
 
-def _told(question: "Question", given: Any) -> None:
+def _show_answer(question: "Question", given: Any) -> None:
     """A line when an answer is safe; whoever reads it may rely on it."""
     answer = "unsure" if given is None else given
     print(f"{question.number} {question.node}: {answer}", flush=True)
