@@ -1,6 +1,6 @@
 """The protocol of a round: decide / commit / learn / run. No maths here.
 
-A learner holds the state; `door.py` checks what comes in and `kernels.py` does
+A learner holds the state; `checks.py` checks what comes in and `kernels.py` does
 the rest. It speaks row numbers and class codes.
 
 - `decide(node)` changes nothing; asking twice answers the same.
@@ -19,8 +19,8 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.labels import UNLABELLED
-from querist.online import algebra, door, kernels, loop
-from querist.online.door import Reply
+from querist.online import algebra, checks, kernels, loop
+from querist.online.checks import Reply
 from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, Update
 from querist.online.trace import Decision, Problems, Trace
 from querist.types import Bools, Codes, Floats
@@ -92,13 +92,13 @@ class Learner:
             binary=binary,
             n_classes=self.n_classes,
         )
-        rows = door.checked_rows(embedding)
-        prior = door.prior_variances(rows, gamma if second_order else 1.0)
+        rows = checks.checked_rows(embedding)
+        prior = checks.prior_variances(rows, gamma if second_order else 1.0)
         self._place = kernels.NodeRows(
             rows=rows,
-            component=door.checked_components(embedding, len(rows)),
+            component=checks.checked_components(embedding, len(rows)),
             tie=1e-12 * np.minimum(1.0, prior),
-            tie_order=door.checked_tie_order(tie_order, self.n_classes),
+            tie_order=checks.checked_tie_order(tie_order, self.n_classes),
         )
         problems = 1 if not binary or n_classes == 2 else self.n_classes
         d = rows.shape[1]
@@ -118,8 +118,8 @@ class Learner:
         self, n_classes: int, scheme: Scheme, seed: int, budget: int | None, notes: tuple[str, ...] = ()
     ) -> None:
         """What every learner has, whatever its maths."""
-        self.n_classes = door.checked_count(n_classes, 2, "n_classes")
-        self.budget = None if budget is None else door.checked_count(budget, 0, "budget")
+        self.n_classes = checks.checked_count(n_classes, 2, "n_classes")
+        self.budget = None if budget is None else checks.checked_count(budget, 0, "budget")
         self.seed = int(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
@@ -180,9 +180,9 @@ class Learner:
 
         `u` replaces the learner's own draw, to replay a run.
         """
-        node = door.checked_node(node, self.n_nodes)
+        node = checks.checked_node(node, self.n_nodes)
         t = self.round + 1
-        draw = algebra.draw(self.seed, t) if u is None else float(door.checked_uniforms([u], 1)[0])
+        draw = algebra.draw(self.seed, t) if u is None else float(checks.checked_uniforms([u], 1)[0])
         work = self._work
         verdict = self._maths.decide_step(self._rules, self._state, self._place, node, draw, work)
         spent = self.budget is not None and self.questions >= self.budget
@@ -258,10 +258,10 @@ class Learner:
             u = np.empty(nodes.size)
             algebra.fill_draws(self.seed, self.round + 1, u)
         else:
-            u = door.checked_uniforms(uniforms, nodes.size)
+            u = checks.checked_uniforms(uniforms, nodes.size)
         if callable(labels):
             return self._run_oracle(nodes, labels, u)
-        codes = door.checked_labels(labels, nodes, self.n_nodes, self.n_classes)
+        codes = checks.checked_labels(labels, nodes, self.n_nodes, self.n_classes)
         record = loop.record(nodes.size, self._work)
         self._play(nodes, codes, u, -1 if self.budget is None else self.budget, record)
         return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
@@ -343,10 +343,10 @@ class Learner:
     # -- the door --------------------------------------------------------------
 
     def _checked(self, nodes: Iterable[int]) -> Codes:
-        return door.checked_nodes(nodes, self.n_nodes)
+        return checks.checked_nodes(nodes, self.n_nodes)
 
     def _allowed(self, answer: Reply) -> Bools | None:
-        allowed = door.allowed_classes(answer, self.n_classes)
+        allowed = checks.allowed_classes(answer, self.n_classes)
         # One binary problem for two classes: "neither" points to none of them.
         neither = allowed is not None and self._work.f.size == 1 and not allowed.any()
         return None if neither else allowed

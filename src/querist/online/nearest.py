@@ -19,7 +19,7 @@ from scipy.sparse import csgraph
 from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph
 from querist.graph.resistance import check_irreducible, check_memory
-from querist.online import cover, door
+from querist.online import checks, cover
 from querist.online.pounce import CoverLearner, matrix_place, resistance_place, row_place
 from querist.online.rules import Scheme
 from querist.types import Floats
@@ -112,7 +112,7 @@ def geodesics(graph: Any) -> Floats:
 def own_points(given: Any) -> Floats:
     """(n, d) the rows of an embedding, or the attributes of a graph."""
     if not isinstance(given, Graph):
-        return door.checked_rows(given)
+        return checks.checked_rows(given)
     check_distances(given, "points")
     assert given.attributes is not None
-    return door.checked_rows(given.attributes.toarray())
+    return checks.checked_rows(given.attributes.toarray())

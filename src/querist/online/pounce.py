@@ -21,7 +21,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.resistance import Resistances, resistances
-from querist.online import cover, door, loop, nearby
+from querist.online import checks, cover, loop, nearby
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
 from querist.types import Bools, Codes, Floats
@@ -162,8 +162,8 @@ def resistance_place(
             return matrix_place(found.matrix, n_classes, tie_order), found.notes
         # These rows are exact at every scale: only equal ones coincide.
         return row_place(found.rows, n_classes, tie_order, least=0.0), found.notes
-    rows = door.checked_rows(given)
-    pieces = np.unique(door.checked_components(given, len(rows))).size
+    rows = checks.checked_rows(given)
+    pieces = np.unique(checks.checked_components(given, len(rows))).size
     if pieces > 1:
         raise InputError(
             f"the embedding is of a graph with {pieces:,} components: its Laplacian is reducible, and rows "
@@ -184,7 +184,7 @@ def matrix_place(
         prior=distance.max(axis=1),
         least=np.array([COINCIDE * float(distance.max()) if least is None else least]),
         tie=np.full(n, nearby.TIE),
-        tie_order=door.checked_tie_order(tie_order, n_classes),
+        tie_order=checks.checked_tie_order(tie_order, n_classes),
     )
 
 
@@ -199,5 +199,5 @@ def row_place(
         prior=prior,
         least=np.array([COINCIDE * float(prior.max()) if least is None else least]),
         tie=np.full(len(rows), nearby.TIE),
-        tie_order=door.checked_tie_order(tie_order, n_classes),
+        tie_order=checks.checked_tie_order(tie_order, n_classes),
     )
