@@ -11,7 +11,11 @@ from querist.graph import Graph
 
 
 def fresh_labels(
-    labels: Any, graph: Graph, classes: Sequence[Hashable], before: Mapping[int, int]
+    labels: Any,
+    graph: Graph,
+    classes: Sequence[Hashable],
+    before: Mapping[int, int],
+    missing: Hashable = None,
 ) -> dict[int, int]:
     """Class codes by row of the labels that are new; one that contradicts those before is refused.
 
@@ -24,7 +28,7 @@ def fresh_labels(
     assert graph.nodes is not None
     by_position = isinstance(labels, list | tuple | np.ndarray)
     nodes = graph.nodes[: len(labels)] if by_position else graph.nodes
-    told, _ = codes_of(labels, nodes, classes)
+    told, _ = codes_of(labels, nodes, classes, missing)
     for row, code in told.items():
         if before.get(row, code) != code:
             raise InputError(

@@ -22,7 +22,7 @@ LONGEST = 80
 
 
 def as_oracle(
-    oracle: Any, graph: Graph, classes: Sequence[Hashable] | None
+    oracle: Any, graph: Graph, classes: Sequence[Hashable] | None, missing: Hashable = None
 ) -> tuple[Oracle | None, Sequence[Hashable] | None]:
     """A function that answers, and the classes it may answer with where they can be told.
 
@@ -32,19 +32,19 @@ def as_oracle(
     if oracle is None or callable(oracle):
         return oracle, classes
     assert graph.nodes is not None
-    codes, names = codes_of(oracle, graph.nodes, classes)
+    codes, names = codes_of(oracle, graph.nodes, classes, missing)
     return {graph.nodes[row]: names[code] for row, code in codes.items()}.get, names
 
 
 def codes_of(
-    labels: Any, nodes: Sequence[Hashable], classes: Sequence[Hashable] | None
+    labels: Any, nodes: Sequence[Hashable], classes: Sequence[Hashable] | None, missing: Hashable = None
 ) -> tuple[dict[int, int], Sequence[Hashable]]:
     """Class codes by row of labels in any form, one a node, and the classes.
 
     >>> codes_of({"cy": "dog"}, ["ann", "bob", "cy"], ["cat", "dog"])
     ({2: 1}, ('cat', 'dog'))
     """
-    found = tabulate(labels, nodes, classes)
+    found = tabulate(labels, nodes, classes, missing)
     if found.multilabel:
         raise InputError("the labels are sets or a matrix: several classes a node; ask() needs one a node")
     rows = np.flatnonzero(found.labelled)
