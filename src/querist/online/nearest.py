@@ -67,7 +67,7 @@ def nearest(
     return CoverLearner(
         place,
         n_classes,
-        rules=cover.Rules(
+        rules=cover.CoverRules(
             project=False, remember_all=update == "always", binary=False, n_classes=int(n_classes)
         ),
         scheme=Scheme.MULTICLASS,

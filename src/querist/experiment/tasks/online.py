@@ -75,7 +75,7 @@ def protocol(*, control: bool = True, curve: int = 0) -> dict[str, Any]:
 
 
 @dataclass
-class Place:
+class EmbeddedGraph:
     """A labelled graph, the same without its labels, and the rows of its nodes.
 
     `warm` names what has been compiled in this process.
@@ -133,7 +133,7 @@ class Online:
             small = SimpleNamespace(rows=rows, components=components)
         try_out(spec, factory, partial(factory, small, graph.n_classes), APART)
 
-    def prepare(self, spec: Specification) -> Place:
+    def prepare(self, spec: Specification) -> EmbeddedGraph:
         """The graph and its embedding, which the disk keeps."""
         from querist.embedding import embed
 
@@ -142,10 +142,15 @@ class Online:
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
         bare = replace(graph, codes=None, label_matrix=None, classes=())
         rows = embed(bare, min(100, graph.n_nodes) if rank is None else rank, seed=seed, **full)
-        return Place(graph, bare, rows, rank is not None)
+        return EmbeddedGraph(graph, bare, rows, rank is not None)
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle, and its control in the same one."""
         graph, factory = prepared.graph, ALGORITHMS[spec.method]
@@ -166,7 +171,7 @@ class Online:
 
 
 def _play(
-    place: Place,
+    place: EmbeddedGraph,
     method: str,
     task: tuple[Codes, int],
     factory: Factory,
