@@ -27,7 +27,7 @@ from querist.collective.problem import Outcome, Problem, Progress, pose, smoothn
 from querist.collective.threshold import Threshold, decide
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.graph.harmonic import reached
+from querist.operator.harmonic import reached
 from querist.types import Bools, Floats
 
 
