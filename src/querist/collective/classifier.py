@@ -27,8 +27,8 @@ from querist.collective.problem import Inference, Problem, Progress, pose, smoot
 from querist.collective.threshold import Threshold, decide
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.graph.harmonic import reached
 from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
+from querist.operator.harmonic import reached
 from querist.types import Bools, Floats
 
 
