@@ -343,7 +343,7 @@ def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
     child.expect("music: kept")
     child.expect("querist.labelled.csv: a label for each of 6 nodes")
     child.expect(pexpect.EOF)
-    assert (files / "querist.asking.journal").is_file()
+    assert (files / "querist.journal").is_file()
 
 
 def test_a_wide_row_is_cut_and_what_is_empty_left_out():
