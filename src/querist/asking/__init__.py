@@ -6,10 +6,12 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "Asking": ".asking",
+        "FileCampaign": ".files",
         "Journal": ".journal",
         "Question": ".campaign",
         "RULES": ".model",
         "ask": ".asking",
         "command_oracle": ".oracles",
+        "from_files": ".files",
     },
 )
