@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from querist.asking.arrivals import grown
@@ -23,10 +22,9 @@ from querist.asking.journal import Journal
 from querist.asking.oracles import Oracle
 from querist.asking.specification import Specification
 from querist.errors import InputError
-from querist.labelling.files import FileName, GraphFiles
+from querist.labelling.files import FileName, GraphFiles, classes_in
 from querist.labelling.growth import join
 from querist.labelling.reading import Source
-from querist.labelling.seeds import read_seeds
 from querist.labels import class_order
 
 
@@ -59,12 +57,13 @@ def from_files(
 
     Parameters
     ----------
-    graph : its files; a name alone is that of the edges. The first two are those that the journal was begun
-        with, what the others hold joins the campaign unless it is there already
-    oracle : a table of labels that can answer; nodes that the graph lacks are passed over
-    labels : a table of labels that are known: learned first, never asked about, not counted
+    graph : its files; a name alone is that of the edges, or of a data set. The first two are those that the
+        journal was begun with, what the others hold joins the campaign unless it is there already
+    oracle : a table of labels that can answer, or a data set; nodes that the graph lacks are passed over
+    labels : a table of labels that are known, or a data set: learned first, never asked about, not counted
     classes : what an answer may be; a text stands for the number of the files or the journal that is written
-        so. By default those of the journal, else those of the tables
+        so. By default those of the journal, else those of the tables, else those of the labels that the graph
+        came with; these are not looked at otherwise
     journal : a path, or an open journal; in memory by default
     choose, audit, seed : as in `ask`; by default as in the journal, else as there
     budget, stop, method, prefetch, progress : as in `ask`
@@ -75,15 +74,17 @@ def from_files(
     book = journal if isinstance(journal, Journal) else Journal(journal)
     try:
         events = book.events()
-        source = files.read()
+        source = files.read(labels_elsewhere=not (oracle is None and labels is None), progress=progress)
         coming = files.arrivals(source)
         larger = grown(source.graph, events)
         for edges, nodes in coming:
             larger = join(larger, edges, nodes)
-        answers = None if oracle is None else read_seeds(Path(oracle), larger, strangers=True)
-        known = None if labels is None else read_seeds(Path(labels), larger, least=1)
+        answers = None if oracle is None else files.read_labels(oracle, larger, strangers=True)
+        known = None if labels is None else files.read_labels(labels, larger, least=1)
         before = Specification.of(events[0].body) if events else None
-        found = [seeds.classes for seeds in (answers, known) if seeds is not None]
+        found = [seeds.classes for seeds in (answers, known) if seeds is not None] or [
+            classes_in(source.labels)
+        ]
         names = _classes(classes, found, () if before is None else before.classes)
         chosen: dict[str, Any] = {"choose": choose, "audit": audit, "seed": seed}
         given = {

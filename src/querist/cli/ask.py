@@ -1,6 +1,7 @@
 """`querist ask`: questions about your graph, for a person or a program, and a label for every node."""
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,15 +11,10 @@ from querist.cli.screen import print_json, print_line, progress
 
 if TYPE_CHECKING:
     from querist.asking.asking import Asking, Question
+    from querist.labelling.files import GraphFiles
 
-Edges = Annotated[
-    str, typer.Argument(metavar="EDGES", help="CSV, TSV, parquet, npz or GraphML file of edges; - reads CSV.")
-]
-NodeTable = Annotated[
-    Path | None, typer.Option(metavar="NODES", help="Table of the nodes: shown, and used as attributes.")
-]
 Known = Annotated[
-    Path | None,
+    str | None,
     typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked, not counted."),
 ]
 Extend = Annotated[
@@ -30,10 +26,17 @@ ExtendNodes = Annotated[
 ]
 Classes = Annotated[
     str | None,
-    typer.Option(metavar="A,B,C", help="What an answer may be; --oracle and a journal know it."),
+    typer.Option(
+        metavar="A,B,C", help="What an answer may be; a journal, --oracle, --labels and a data set know it."
+    ),
 ]
 LabelFile = Annotated[
-    Path | None, typer.Option(metavar="LABELS", help="File of nodes and labels that answers instead of you.")
+    str | None,
+    typer.Option(
+        metavar="LABELS",
+        help="File of nodes and labels that answers instead of you; or a data set by its name, as in "
+        "querist ask karate --oracle karate.",
+    ),
 ]
 Command = Annotated[
     str | None,
@@ -62,7 +65,7 @@ JournalFile = Annotated[
     typer.Option(
         metavar="FILE",
         help="Keeps every answer; the same command goes on from it after a break. Without it, yours are kept "
-        "beside EDGES.",
+        "beside DATA.",
     ),
 ]
 Method = Annotated[
@@ -71,14 +74,15 @@ Method = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside EDGES by default."
+        "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside DATA by default."
     ),
 ]
 
 
+@options.with_columns
 def ask(
-    edges: Edges,
-    nodes: NodeTable = None,
+    data: options.Data,
+    nodes: options.Nodes = None,
     labels: Known = None,
     extend: Extend = None,
     extend_nodes: ExtendNodes = None,
@@ -93,6 +97,7 @@ def ask(
     journal: JournalFile = None,
     method: Method = "auto",
     out: Out = None,
+    columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Label your graph by answering questions about it.
@@ -114,15 +119,15 @@ def ask(
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
     person = oracle is None and oracle_command is None
-    kept = journal if journal is not None or not person else _beside(edges, ".journal")
-    files = GraphFiles(edges, nodes, extend or (), extend_nodes or ())
+    files = GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns)
+    kept = journal if journal is not None or not person else _beside(files, ".journal")
     place = check_place(
-        out if out is not None else _beside(edges, ".labelled.csv"), (*files.paths, labels, oracle, kept)
+        out if out is not None else _beside(files, ".labelled.csv"), (*files.paths, labels, oracle, kept)
     )
     program = None if oracle_command is None else command_oracle(oracle_command)
     with Journal(kept) as book:
         with progress() as show:
-            show("reading", 0.0, edges)
+            show("reading", 0.0, data)
             campaign = from_files(
                 files,
                 oracle=oracle,
@@ -140,7 +145,7 @@ def ask(
         asking, answers = campaign.asking, program or campaign.oracle
         try:
             if answers is None:
-                _converse(asking, campaign.source.table, edges)
+                _converse(asking, campaign.source.table, data)
             else:
                 asking.run(answers, None if as_json else _told)
         finally:
@@ -152,19 +157,19 @@ def _names(classes: str) -> list[str]:
     return [name for part in classes.split(",") if (name := part.strip())]
 
 
-def _beside(edges: str, ending: str) -> Path:
-    """A file beside the edges, called like them; in the current folder where they have no name."""
-    if edges == "-":
-        return Path(f"querist{ending}")
-    path = Path(edges).expanduser()
+def _beside(files: "GraphFiles", ending: str) -> Path:
+    """A file beside the edges, called like them; in the current folder where they have no file."""
+    if files.is_named or files.edges == "-":
+        return Path(f"{files.edges if files.is_named else 'querist'}{ending}")
+    path = Path(files.edges).expanduser()
     return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0] or path.name}{ending}")
 
 
-def _converse(asking: "Asking", table: Any, edges: str) -> None:
+def _converse(asking: "Asking", table: Any, data: str) -> None:
     from querist.cli.conversation import converse
     from querist.cli.keyboard import Keyboard
 
-    keyboard = Keyboard([str(name) for name in asking.classes], taken=edges == "-")
+    keyboard = Keyboard([str(name) for name in asking.classes], taken=data == "-")
     try:
         converse(asking, table, keyboard)
     except KeyboardInterrupt:

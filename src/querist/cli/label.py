@@ -3,6 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,19 +14,12 @@ from querist.cli.screen import print_json, print_line, print_table, progress
 if TYPE_CHECKING:
     from querist.labelling.files import FilesLabelled
 
-Edges = Annotated[
-    str,
-    typer.Argument(
-        metavar="EDGES",
-        help="Edges: .csv, .tsv, .parquet, .npz or .graphml, text also as .gz; - is the standard input.",
-    ),
-]
-Nodes = Annotated[
-    Path | None, typer.Option(help="Table of nodes; its numbers, categories and texts become attributes.")
-]
 Labels = Annotated[
-    Path | None,
-    typer.Option(help="Table of known labels: node, label. Without it, those that the nodes or edges hold."),
+    str | None,
+    typer.Option(
+        metavar="LABELS",
+        help="Table of known labels: node, label. Without it, those that DATA or NODES hold.",
+    ),
 ]
 Out = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="Where the labels go: .csv, .tsv, .parquet.")
@@ -43,9 +37,6 @@ Picked = Annotated[
         "--picked", help="The labelled nodes were picked, not drawn: their shares say nothing about classes."
     ),
 ]
-Column = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The column of LABELS that holds the labels.")
-]
 Extend = Annotated[
     list[str] | None,
     typer.Option(metavar="EDGES2", help="Further edges to join, perhaps to new nodes; may be given again."),
@@ -56,18 +47,19 @@ ExtendNodes = Annotated[
 ]
 
 
+@options.with_columns
 def label(
-    edges: Edges,
+    data: options.Data,
     out: Out,
     labels: Labels = None,
-    nodes: Nodes = None,
+    nodes: options.Nodes = None,
     method: Method = "auto",
     multi_label: Several = False,
     picked: Picked = False,
     report: Report = None,
     extend: Extend = None,
     extend_nodes: ExtendNodes = None,
-    label_column: Column = None,
+    columns: options.Columns = MappingProxyType({}),
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -82,11 +74,10 @@ def label(
         from querist.labelling.files import GraphFiles, from_files
 
         done = from_files(
-            GraphFiles(edges, nodes, extend or (), extend_nodes or ()),
+            GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns),
             labels,
             out=out,
             report=report,
-            label_column=label_column,
             method=method,
             multi_label=multi_label,
             picked=picked,

@@ -6,21 +6,25 @@ found.labelling.labels, found.labelling.estimate, found.summary()
 What could not be read or written is refused before the work begins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from querist.datasets import is_path, load_graph
+from querist.datasets.fetch import Report
 from querist.embedding.progress import Progress
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.graph.entries import Parallel, some
+from querist.graph.files import STANDARD_INPUT
 from querist.labelling.growth import NewNodes, join
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.output import check_place, columns_of, save
 from querist.labelling.page import check_report, class_sizes, write_report
-from querist.labelling.reading import Source, arrived, check_weights, read_source
+from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
 from querist.labelling.seeds import Seeds, read_seeds
 from querist.labelling.stages import Stages
 from querist.labels import class_order
@@ -40,22 +44,38 @@ class GraphFiles:
 
     Parameters
     ----------
-    edges : a file of edges, of any format that `as_graph` takes; "-" is the standard input
+    edges : the name of a data set, or a file of edges in any format that `as_graph` takes; "-" is the
+        standard input
     nodes : a table of the nodes, whose columns become attributes
     extend : further files of edges, perhaps to new nodes
     extend_nodes : further tables of nodes, with the columns of `nodes`
+    source, target, weight : columns of the edges that have no usual name
+    id, label_column : columns of the nodes that have no usual name; those of a table of labels too
+    parallel : the weight of an edge that a file gives more than once: "max" (the default), "sum" or "first";
+        between files the largest counts, so that a file may be given again
     """
 
     edges: FileName
     nodes: FileName | None = None
     extend: Sequence[FileName] = ()
     extend_nodes: Sequence[FileName] = ()
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    id: str | None = None
+    label_column: str | None = None
+    parallel: Parallel | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether `edges` is the name of a data set."""
+        return not is_path(self.edges)
 
     @property
     def paths(self) -> list[Path]:
         """Every file that is read, but for the standard input."""
-        named = (self.edges, self.nodes, *self.extend, *self.extend_nodes)
-        return [Path(file).expanduser() for file in named if file is not None and str(file) != "-"]
+        named = (None if self.is_named else self.edges, self.nodes, *self.extend, *self.extend_nodes)
+        return [Path(file).expanduser() for file in named if file is not None and str(file) != STANDARD_INPUT]
 
     @property
     def bytes(self) -> float:
@@ -66,23 +86,64 @@ class GraphFiles:
             if path.is_file()
         )
 
-    def read(self) -> Source:
-        """The graph of `edges` and `nodes`."""
-        return read_source(str(self.edges), None if self.nodes is None else Path(self.nodes))
+    def read(self, *, labels_elsewhere: bool = False, progress: Progress | None = None) -> Source:
+        """The graph of `edges` and `nodes`; the nodes may lack `label_column` where labels are elsewhere."""
+        if self.is_named:
+            options = {"nodes": self.nodes, **self._columns}
+            if not labels_elsewhere:  # otherwise these are about the table of labels
+                options |= {"id": self.id, "labels": self.label_column}
+            given = {name: value for name, value in options.items() if value is not None}
+            return source_of(load_graph(self.edges, report=_fetching(progress), **given))
+        return read_source(
+            str(self.edges),
+            None if self.nodes is None else Path(self.nodes),
+            id=self.id,
+            label=self.label_column,
+            elsewhere=labels_elsewhere,
+            **self._columns,
+        )
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """Of the edges, as `as_graph` calls them."""
+        given = {"source": self.source, "target": self.target, "weights": self.weight}
+        given["parallel"] = self.parallel
+        return {name: value for name, value in given.items() if value is not None}
 
     def arrivals(self, source: Source) -> list[Arrived]:
         """(edges, nodes) of the further files, to be joined to the graph one after the other."""
-        return list(
-            arrived(source, [str(file) for file in self.extend], [Path(file) for file in self.extend_nodes])
-        )
+        edges, nodes = [str(file) for file in self.extend], [Path(file) for file in self.extend_nodes]
+        return list(arrived(source, edges, nodes, id=self.id, **self._columns))
 
-    def read_all(self) -> Source:
+    def read_all(self, *, labels_elsewhere: bool = False, progress: Progress | None = None) -> Source:
         """The graph with all that the further files hold."""
-        source = self.read()
+        source = self.read(labels_elsewhere=labels_elsewhere, progress=progress)
         graph = source.graph
         for edges, nodes in self.arrivals(source):
             graph = join(graph, edges, nodes)
         return replace(source, graph=graph)
+
+    def read_labels(
+        self,
+        labels: FileName,
+        graph: Graph,
+        *,
+        multi_label: bool = False,
+        least: int = 2,
+        strangers: bool = False,
+    ) -> Seeds:
+        """The labels in a table, or of a data set, for nodes of this graph (see `read_seeds`)."""
+        if not is_path(labels):
+            return _named_seeds(str(labels), graph, least, strangers)
+        return read_seeds(
+            Path(labels),
+            graph,
+            multi_label=multi_label,
+            label=self.label_column,
+            id=self.id,
+            least=least,
+            strangers=strangers,
+        )
 
 
 @dataclass(frozen=True)
@@ -138,7 +199,6 @@ def from_files(
     *,
     out: FileName | None = None,
     report: FileName | None = None,
-    label_column: str | None = None,
     method: str = "auto",
     multi_label: bool = False,
     picked: bool = False,
@@ -150,11 +210,11 @@ def from_files(
 
     Parameters
     ----------
-    graph : its files; a name alone is that of the edges
-    labels : a table of known labels (see `seeds.py`); those that nodes or edges hold by default
+    graph : its files; a name alone is that of the edges, or of a data set
+    labels : a table of known labels (see `seeds.py`), or a data set whose nodes are those of the graph; those
+        that the nodes or edges hold by default
     out : where the labels go, as CSV, TSV or parquet by the name
     report : where a page on what was found goes
-    label_column : the column of `labels` that holds them
     method, multi_label, picked, seed : as in `label`
     command : how to do it again, for the page
     progress : called with (fraction done, what is being done); also while a step cannot tell how far it is
@@ -175,9 +235,15 @@ def from_files(
     # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
     with Stages(progress or (lambda fraction, text: None), worth).ticking() as show, one_blas_thread():
         show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
-        source = files.read_all()
+        source = files.read_all(
+            labels_elsewhere=labels is not None,
+            progress=lambda fraction, text: show("reading", fraction, text),
+        )
         check_weights(source.graph)
-        seeds = seeds_of(source, labels, multi_label=multi_label, label_column=label_column)
+        if labels is None:
+            seeds = own_seeds(source)
+        else:
+            seeds = files.read_labels(labels, source.graph, multi_label=multi_label)
         found = label(
             source.graph,
             seeds.labels,
@@ -204,14 +270,39 @@ def from_files(
     return done
 
 
-def seeds_of(
-    source: Source, labels: FileName | None = None, *, multi_label: bool, label_column: str | None = None
-) -> Seeds:
-    """The labels in a file, or without one those that the graph came with."""
-    if labels is not None:
-        return read_seeds(Path(labels), source.graph, multi_label=multi_label, label=label_column)
+def own_seeds(source: Source) -> Seeds:
+    """The labels that a graph came with."""
     if not source.labels:
         raise InputError("no labels: give --labels a table with the columns node and label")
-    sets = [own if isinstance(own, set) else {own} for own in source.labels.values()]
-    classes = class_order(value for own in sets for value in own)
-    return Seeds(source.labels, classes, (f"{len(source.labels):,} labels of the nodes themselves",))
+    notes = [f"{len(source.labels):,} labels of the nodes themselves"]
+    if len(source.labels) == source.graph.n_nodes:
+        notes.append(
+            "every node has its label already, so none is found; give --labels a table of some of them"
+        )
+    return Seeds(source.labels, classes_in(source.labels), tuple(notes))
+
+
+def _named_seeds(name: str, graph: Graph, least: int, strangers: bool) -> Seeds:
+    """The labels of a data set, for the nodes that the graph has."""
+    labels = own_labels(load_graph(name))
+    here = {node: own for node, own in labels.items() if node in graph.row_of}
+    missing = next((node for node in labels if node not in graph.row_of), None)
+    if missing is not None and not (strangers and here):
+        raise InputError(f"{name}: node {missing!r} is not in the graph; give labels of its own nodes")
+    classes = classes_in(here)
+    if len(classes) < least:
+        raise InputError(f"{name} has {some(len(classes), 'class', 'es')} of labels; at least {least} needed")
+    return Seeds(here, classes, (f"{some(len(here), 'labelled node')} of {name}",))
+
+
+def classes_in(labels: Mapping[Hashable, Any]) -> tuple[Hashable, ...]:
+    """The classes of labels by node, which may be sets."""
+    sets = (own if isinstance(own, set) else {own} for own in labels.values())
+    return class_order(value for own in sets for value in own)
+
+
+def _fetching(progress: Progress | None) -> Report | None:
+    """What a download tells, as progress."""
+    if progress is None:
+        return None
+    return lambda file, done, total: progress(done / total if total else 0.0, f"{file}, {done / 1e6:.1f} MB")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from querist import load
 from querist.asking import Journal, from_files
 from querist.errors import InputError
 from querist.labelling import GraphFiles
@@ -87,3 +88,20 @@ def test_text_stands_for_the_numbers_of_the_files(place: Path) -> None:
     resumed = from_files("edges.csv", classes=["1", "0", "2"], journal="j").asking
     assert resumed.classes == (1, 0, 2), "also those of the journal"
     resumed.close()
+
+
+def test_a_data_set_by_its_name_knows_its_classes_and_may_answer(place: Path) -> None:
+    campaign = from_files("karate", budget=4)
+    assert campaign.asking.classes == ("Mr. Hi", "Officer")
+    assert (campaign.oracle, campaign.asking.known) == (None, {}), "its labels are not looked at"
+    answered = from_files("karate", oracle="karate", budget=4)
+    assert answered.oracle is not None
+    answered.asking.run(answered.oracle)
+    truth = load("karate").labels
+    assert answered.asking.answers == {node: truth[int(str(node))] for node in answered.asking.answers}
+
+
+def test_classes_of_the_labels_that_a_table_of_nodes_holds(place: Path) -> None:
+    Path("nodes.csv").write_text("node,kind\nann,music\nbob,\ncy,\ndan,sport\neve,\nfay,\n")
+    asking = from_files(GraphFiles("edges.csv", nodes="nodes.csv", label_column="kind")).asking
+    assert (asking.classes, asking.known) == (("music", "sport"), {})
