@@ -191,9 +191,9 @@ def _begin(
         raise InputError("no classes: say what an answer may be, as in --classes cat,dog")
     given = {name: value if value is not None else before.get(name) for name, value in chosen.items()}
     if before and chosen["choose"] is None:
-        from querist.asking.specification import Specification
+        from querist.asking.specification import CampaignSpec
 
-        given["choose"] = Specification.of(before).choose
+        given["choose"] = CampaignSpec.of(before).choose
     asking = begin(
         source.graph,
         None,

@@ -154,7 +154,7 @@ def _label(
             source.graph,
             known.labels,
             method=method,
-            multi_label=multi_label,
+            multilabel=multi_label,
             picked=picked,
             seed=seed,
             progress=lambda fraction, text: show("labelling", fraction, text),
@@ -211,7 +211,7 @@ def _numbers(done: _Done) -> dict[str, Any]:
         "edges": graph.n_edges,
         "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
         "notes": [*graph.notes, *done.source.notes, *done.known.notes],
-        "labelled": int(found.labelled.sum()),
+        "labelled": int(found.is_labelled.sum()),
         "reached": int(found.reached.sum()),
         "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
         "method": found.choice.method,
@@ -244,8 +244,8 @@ def _print(done: _Done) -> None:
         print_line(sentence)
     print_line(f"Expected accuracy {found.estimate}: {found.estimate.how}")
     print_line(f"Influences: {done.who.how}\n")
-    sizes, seeds = class_sizes(found), found.seeds
-    given = seeds.sum(axis=0) if found.multi_label else [int((seeds == k).sum()) for k in range(sizes.size)]
+    sizes, seeds = class_sizes(found), found.given_codes
+    given = seeds.sum(axis=0) if found.multilabel else [int((seeds == k).sum()) for k in range(sizes.size)]
     order = sorted(range(sizes.size), key=lambda k: -sizes[k])
     rows = [(str(found.classes[k]), f"{given[k]:,}", f"{sizes[k]:,}") for k in order[:20]]
     print_table(("class", "given", "nodes"), rows)

@@ -5,12 +5,13 @@ from querist.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "CANDIDATES": ".members",
         "Choice": ".choice",
         "Estimate": ".calibrate",
         "Labelling": ".labelling",
+        "MEMBERS": ".members",
+        "Member": ".workspace",
         "Score": ".choice",
-        "extend": ".relabel",
+        "extend": ".growth",
         "influences": ".influence",
         "join": ".growth",
         "keep_up": ".growth",
