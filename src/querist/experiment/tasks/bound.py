@@ -12,7 +12,7 @@ from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.common import checked, settings
-from querist.experiment.tasks.online import APART, Online, EmbeddedGraph, learner_seed, shuffled
+from querist.experiment.tasks.online import APART, EmbeddedGraph, Online, learner_seed, shuffled
 from querist.online.catalogue import ALGORITHMS
 from querist.parameters import effective
 from querist.theory import bounds_of
