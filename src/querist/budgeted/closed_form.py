@@ -21,8 +21,8 @@ import scipy.linalg
 from querist.budgeted import checks
 from querist.budgeted.similarity import Gram, checked_kernel, gram_of, mean_distance
 from querist.errors import InputError, UnknownNameError
-from querist.graph.harmonic import harmonic
 from querist.labels import UNLABELLED
+from querist.operator.harmonic import harmonic
 from querist.types import Bools, Codes, Floats
 
 MethodName: TypeAlias = Literal["bls", "lp", "rlp"]

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from querist.collective.classifier import Classifier
 from querist.collective.problem import Features, Inference, Problem
 from querist.errors import InputError
-from querist.graph.harmonic import harmonic, reached
+from querist.operator.harmonic import harmonic, reached
 from querist.types import Sparse
 
 BLOCK = 20_000_000

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from querist.collective.classifier import Classifier
 from querist.collective.problem import Inference, Problem
 from querist.errors import InputError
-from querist.graph.harmonic import reached
+from querist.operator.harmonic import reached
 from querist.types import Codes, Floats, Sparse
 
 DENSE = 20_000

@@ -18,7 +18,7 @@ from querist.collective.classifier import Classifier
 from querist.collective.problem import Inference, Problem, smoothness
 from querist.compiled import compiled
 from querist.errors import InputError
-from querist.graph.harmonic import harmonic, reached
+from querist.operator.harmonic import harmonic, reached
 
 
 @compiled
@@ -108,7 +108,7 @@ class Harmonic(Classifier):
     ridge: float = 0.0
 
     def infer(self, problem: Problem) -> Inference:
-        """The harmonic solution (`querist.graph.harmonic`)."""
+        """The harmonic solution (`querist.operator.harmonic`)."""
         S, seeds = problem.graph.adjacency, np.flatnonzero(problem.seeds)
         P = harmonic(S, seeds, problem.rows[seeds], ridge=self.ridge, prior=problem.prior)
         return Inference(P, reached(S, seeds))

@@ -13,9 +13,11 @@ import numpy as np
 
 from querist.datasets import digits
 from querist.embedding import embed
+from querist.experiment.results import Spread
+from querist.experiment.tasks.common import without_labels
+from querist.experiment.tasks.online import learner_seed, random_rounds, shuffled
 from querist.graph import Graph
 from querist.online.catalogue import ALGORITHMS
-from querist.online.experiment import Spread, learner_seed, random_rounds, shuffled
 from querist.online.learner import Learner
 from querist.types import Bools, Codes, Floats
 
@@ -93,7 +95,12 @@ def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: 
     show("graph", 0.0, "joining each digit to the 10 nearest")
     graph = digits()
     show("graph", 1.0, f"{graph.n_nodes:,} digits, {graph.n_edges:,} edges")
-    rows = embed(graph, RANK, normalised=False, progress=lambda done, text: show("embedding", done, text))
+    rows = embed(
+        without_labels(graph),
+        RANK,
+        normalised=False,
+        progress=lambda done, text: show("embedding", done, text),
+    )
     show("embedding", 1.0, f"{rows.n_columns} numbers for each digit")
 
     assert graph.codes is not None

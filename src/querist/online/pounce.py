@@ -20,10 +20,11 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.graph.resistance import Resistances, resistances
+from querist.graph.laplacian import resistances
 from querist.online import checks, cover, loop, nearby
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
+from querist.operator.resistance import Resistances
 from querist.types import Bools, Codes, Floats
 
 COINCIDE = 1e-12

@@ -9,9 +9,16 @@ import numpy as np
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.common import checked, few_points, graph_of, running_mean
-from querist.experiment.tasks.online import APART, EmbeddedGraph, Online
+from querist.experiment.tasks.online import (
+    APART,
+    EmbeddedGraph,
+    Online,
+    control_parameters,
+    learner_seed,
+    shuffled,
+    shuffled_run,
+)
 from querist.online.catalogue import ALGORITHMS
-from querist.online.experiment import control_parameters, learner_seed, shuffled, shuffled_run
 from querist.parameters import effective
 
 PERCEPTRON = "perceptron_"
