@@ -55,7 +55,7 @@ def bound(
         place = graph if algorithm in ON_GRAPH else _embedded(graph, rank, laplacian, constant, show)
         show("running", 0.0)
         order = shuffled(graph.codes, seed, 0)
-        learner = factory(place, graph.n_classes, seed=learner_seed(seed, 0), **chosen)
+        learner = factory(place, graph.n_classes, seed=learner_seed(seed, 0), **chosen).by_row()
         trace = learner.run(order, graph.codes)
         show("bounds", 0.0)
         full = effective(factory, chosen, APART)

@@ -131,7 +131,7 @@ def _pass(
         asked.append(trace.asked)
         mistaken.append(trace.mistaken)
         if trace.asked.any():  # otherwise it has learned nothing, and would say the same
-            unasked[trace.node[trace.asked]] = False
+            unasked[trace.row[trace.asked]] = False
             rest = np.flatnonzero(unasked)
             missed = learner.predict(rest) != codes[rest]
             looks.append((learner.questions, float(missed.mean()) if rest.size else 0.0))
