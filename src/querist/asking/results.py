@@ -8,7 +8,7 @@ import numpy as np
 
 from querist.asking.audit import Audit
 from querist.asking.specification import RANDOM
-from querist.graph.entries import some
+from querist.tables.formats import some
 
 if TYPE_CHECKING:
     from querist.asking.campaign import Asking

@@ -7,7 +7,7 @@ import numpy as np
 from querist.asking.audit import due
 from querist.asking.choosers import Pick
 from querist.asking.state import State
-from querist.graph.entries import some
+from querist.tables.formats import some
 
 WINDOW = 10
 """Questions over which the expected gain is averaged before it can end a campaign."""

@@ -110,7 +110,7 @@ def ask(
     from querist.asking.journal import Journal
     from querist.asking.oracles import command_oracle
     from querist.errors import InputError
-    from querist.labelling.output import check_place
+    from querist.tables.output import check_place
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
@@ -175,7 +175,7 @@ def _begin(
     from querist.errors import InputError
     from querist.labelling.growth import join
     from querist.labelling.reading import arrived, read_source
-    from querist.labelling.seeds import read_seeds
+    from querist.tables.labels import read_seeds
 
     source = read_source(files.edges, files.nodes)
     coming = list(arrived(source, files.more, files.more_nodes))
@@ -183,8 +183,8 @@ def _begin(
     larger = grown(source.graph, events)
     for edges, nodes in coming:
         larger = join(larger, edges, nodes)
-    known = None if files.oracle is None else read_seeds(files.oracle, larger, strangers=True)
-    labels = None if files.labels is None else read_seeds(files.labels, larger, least=1)
+    known = None if files.oracle is None else read_seeds(files.oracle, larger.row_of, strangers=True)
+    labels = None if files.labels is None else read_seeds(files.labels, larger.row_of, least=1)
     before = events[0].body if events else {}
     named = _classes(classes, [seeds.classes for seeds in (known, labels) if seeds is not None], before)
     if named is None:
@@ -252,7 +252,7 @@ def _told(question: "Question", given: Any) -> None:
 
 
 def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
-    from querist.graph.entries import some
+    from querist.tables.formats import some
 
     with progress() as show:
         asking.progress = lambda done, text: show("labelling", done, text)

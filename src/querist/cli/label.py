@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from querist.labelling.influence import Influences
     from querist.labelling.labelling import Labelling
     from querist.labelling.reading import Source
-    from querist.labelling.seeds import Seeds
+    from querist.tables.labels import Seeds
 
 Edges = Annotated[
     str,
@@ -139,9 +139,10 @@ def _label(
 ) -> _Done:
     from querist.labelling import label as label_graph
     from querist.labelling.influence import influences
-    from querist.labelling.output import check_place, columns_of, save
+    from querist.labelling.output import columns_of
     from querist.labelling.page import check_report, write_report
     from querist.operator.threads import one_blas_thread
+    from querist.tables.output import check_place, save
 
     inputs = (files.edges, files.nodes, files.labels, *files.more, *files.more_nodes)
     place, page = check_place(out, inputs), None if report is None else check_report(report)
@@ -167,7 +168,7 @@ def _label(
                 found,
                 who,
                 page,
-                notes=(source.graph.describe(), *source.notes, *known.notes),
+                notes=(source.graph.describe(notes=False), *source.graph.notes, *known.notes),
                 command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
                 progress=lambda fraction, text: show("report", fraction, text),
             )
@@ -180,8 +181,8 @@ def _read(files: _Files, multi_label: bool, column: str | None) -> "tuple[Source
     from querist.errors import InputError
     from querist.labelling.growth import join
     from querist.labelling.reading import arrived, check_weights, read_source
-    from querist.labelling.seeds import Seeds, read_seeds
     from querist.labels import class_order
+    from querist.tables.labels import Seeds, read_seeds
 
     source = read_source(files.edges, files.nodes)
     graph = source.graph
@@ -190,7 +191,7 @@ def _read(files: _Files, multi_label: bool, column: str | None) -> "tuple[Source
     check_weights(graph)
     source = replace(source, graph=graph)
     if files.labels is not None:
-        return source, read_seeds(files.labels, graph, multi_label=multi_label, label=column)
+        return source, read_seeds(files.labels, graph.row_of, multi_label=multi_label, label=column)
     if not source.labels:
         raise InputError("no labels: give --labels a table with the columns node and label")
     sets = [own if isinstance(own, set) else {own} for own in source.labels.values()]
@@ -210,7 +211,7 @@ def _numbers(done: _Done) -> dict[str, Any]:
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
-        "notes": [*graph.notes, *done.source.notes, *done.known.notes],
+        "notes": [*graph.notes, *done.known.notes],
         "labelled": int(found.labelled.sum()),
         "reached": int(found.reached.sum()),
         "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
@@ -232,12 +233,12 @@ def _numbers(done: _Done) -> dict[str, Any]:
 
 
 def _print(done: _Done) -> None:
-    from querist.graph.entries import some
     from querist.labelling.page import class_sizes
+    from querist.tables.formats import some
 
     found = done.found
-    print_line(done.source.graph.describe())
-    for note in (*done.source.notes, *done.known.notes):
+    print_line(done.source.graph.describe(notes=False))
+    for note in (*done.source.graph.notes, *done.known.notes):
         print_line(f"  {note}")
     print_line("")
     for sentence in found.choice.why:

@@ -213,8 +213,8 @@ def _from_lines(
     """Standard input: one run, the accuracy so far as it goes on."""
     from querist.budgeted.experiment import Runs
     from querist.budgeted.feed import Running, feed
-    from querist.budgeted.lines import Lines
     from querist.errors import InputError
+    from querist.tables.readers.lines import Lines
 
     if save is not None and method != "bls":
         raise InputError(f"{method} cannot be saved; leave --save out, or use bls")

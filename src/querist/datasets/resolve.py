@@ -14,8 +14,7 @@ from querist.datasets.local import Counts, Vectors
 from querist.datasets.registry import ENTRIES, Entry, Source
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph
-
-_SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+from querist.tables.files import is_file_name
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _stated(entry: Entry) -> Counts:
 def _is_path(name: str | os.PathLike[str]) -> bool:
     if not isinstance(name, str):
         return True
-    if "/" in name or os.sep in name or name.lower().endswith(_SUFFIXES):
+    if "/" in name or os.sep in name or is_file_name(name):
         return True
     return name not in BUNDLED and name not in ENTRIES and Path(name).is_file()
 

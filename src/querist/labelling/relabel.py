@@ -14,9 +14,9 @@ import numpy as np
 
 from querist.embedding import Embedding
 from querist.embedding.extend import edges_of
-from querist.graph.entries import some
 from querist.labelling.growth import join
 from querist.labelling.labelling import Labelling, label
+from querist.tables.formats import some
 from querist.types import Floats
 
 LIMIT = 0.05
