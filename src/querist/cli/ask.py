@@ -1,6 +1,5 @@
 """`querist ask`: questions about your graph, for a person or a program, and a label for every node."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -218,6 +217,7 @@ def _classes(classes: str | None, found: list[Any], before: dict[str, Any] | Any
     Text on the command line may be a number in a file or a journal.
     """
     from querist.labels import class_order
+    from querist.tables.labels import as_label
 
     if classes is None:
         return before.get("classes") or (class_order(name for own in found for name in own) or None)
@@ -225,7 +225,7 @@ def _classes(classes: str | None, found: list[Any], before: dict[str, Any] | Any
     numbers = bool(known) and all(isinstance(name, int) for name in known.values())
 
     def typed(name: str) -> Any:
-        return known.get(name, int(name) if numbers and re.fullmatch(r"-?(0|[1-9]\d*)", name) else name)
+        return known.get(name, as_label(name) if numbers else name)
 
     return [typed(name) for part in classes.split(",") if (name := part.strip())]
 

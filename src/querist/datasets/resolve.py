@@ -4,6 +4,7 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from querist.datasets.fetch import Report, by_hand, fetch, read_source
 from querist.datasets.local import Counts, Vectors
 from querist.datasets.registry import ENTRIES, Entry, Source
 from querist.errors import DownloadError, InputError, UnknownNameError
-from querist.graph import Graph
-from querist.tables.files import is_file_name
+from querist.graph import Graph, as_graph
+from querist.tables.files import STANDARD_INPUT, is_file_name
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph
     >>> load("karate").describe()
     'karate: 34 nodes, 78 edges, 2 classes, connected'
     """
-    if _is_path(name):
+    if is_path(name):
         return local.read(Path(name).expanduser())
     assert isinstance(name, str)
     if name in BUNDLED:
@@ -68,12 +69,17 @@ def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph
         raise DownloadError(f"{looked}, and {problem}") from problem
 
 
-def load_graph(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph:
-    """`load`, where only a graph will do."""
+def load_graph(
+    name: str | os.PathLike[str], *, report: Report | None = None, nodes: Any = None, **options: Any
+) -> Graph:
+    """`load`, where only a graph will do; `nodes`, a table of them, and `options` go to `as_graph`."""
+    given = {key: value for key, value in {"nodes": nodes, **options}.items() if value is not None}
+    if given and is_path(name):
+        return as_graph(name if name == STANDARD_INPUT else Path(name).expanduser(), **given)
     found = load(name, report=report)
     if isinstance(found, Vectors):
         raise InputError(f"{found.name} holds vectors, not a graph; join near rows to a graph first")
-    return found
+    return as_graph(found, **given)
 
 
 def catalogue() -> list[Row]:
@@ -120,8 +126,9 @@ def _stated(entry: Entry) -> Counts:
     return Counts("graph", entry.nodes, entry.edges, entry.classes, entry.attributes)
 
 
-def _is_path(name: str | os.PathLike[str]) -> bool:
-    if not isinstance(name, str):
+def is_path(name: str | os.PathLike[str]) -> bool:
+    """Whether this is a file (or `-`, the standard input) and not the name of a data set."""
+    if not isinstance(name, str) or name == STANDARD_INPUT:
         return True
     if "/" in name or os.sep in name or is_file_name(name):
         return True

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from querist.datasets.resolve import is_path, load_graph
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.growth import NewNodes
@@ -63,22 +64,22 @@ def read_source(
     label: str | None = None,
     **options: Any,
 ) -> Source:
-    """Read edges (`as_graph` says which files), and attributes from a table of nodes where there is one.
+    """Read edges (`as_graph` says which files) or a data set by its name, and perhaps a table of nodes.
 
     A GraphML file is its own table of nodes. Nodes that only one of the files knows are kept: a node without
     a row has no attributes, one without an edge hears nothing from others. `id` and `label` name columns of
     the table of nodes; `options` go to `as_graph`.
     """
-    path = _place(edges)
-    if nodes is None and is_file_name(str(path), "nodes"):
-        nodes = path
+    path = _place(edges) if is_path(edges) else load_graph(str(edges))
+    if nodes is None and is_file_name(str(edges), "nodes"):
+        nodes = edges
     if nodes is None:
         graph = as_graph(path, labels=label, **options)
         held = (
             () if graph.attributes is None else (f"attributes: {graph.attributes.shape[1]:,}, as they are",)
         )
         return _bare(graph, held)
-    table = read_nodes(nodes, id=None if nodes == path else id, label=label)
+    table = read_nodes(nodes, id=None if nodes == edges else id, label=label)
     return _bare(as_graph(path, nodes=table, **options), (), table)
 
 

@@ -1,9 +1,9 @@
 """What a label in a file is, everywhere; and files of known labels, where a row names a node and its label.
 
-**The rule.** Labels in text are text, or integers where every one of the column is the plain form of one: 1
-and 2 are numbers, 007, 1e3 and 3.0 stay what they are, and so does 1 beside x. Spaces around a label do not
-count; an empty one, or NaN, is no label. A stream is judged label by label, for it cannot look ahead. Formats
-that have types (parquet, JSON, data frames) are taken at their word.
+**The rule.** Labels in text are text, or integers where every one of the column is the plain form of one: 1,
+-1 and +1 are numbers, 007, 1e3 and 3.0 stay what they are, and so does 1 beside x. Spaces around a label do
+not count; an empty one, or NaN, is no label. A stream is judged label by label, for it cannot look ahead.
+Formats that have types (parquet, JSON, data frames) are taken at their word.
 
 **Files of labels.** Columns are `node` (or `id`, else the first) and `label` (or `class`, else the other of
 two). Where a node may have several, a field may hold them with `;` between them, and parquet lists of them. A
@@ -26,14 +26,14 @@ EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")
 """Classes that look like no label: they are taken at their word, which is said."""
 
 
-_PLAIN = re.compile(r"0|-?[1-9]\d{0,17}")
+_PLAIN = re.compile(r"0|[+-]?[1-9]\d{0,17}")
 
 
 def as_label(text: str) -> Any:
     """One label in text, judged alone.
 
-    >>> [as_label(text) for text in ("7", " x ", "007", "1e3", "-1", "", "NaN")]
-    [7, 'x', '007', '1e3', -1, None, None]
+    >>> [as_label(text) for text in ("7", " x ", "007", "1e3", "-1", "+1", "", "NaN")]
+    [7, 'x', '007', '1e3', -1, 1, None, None]
     """
     text = text.strip()
     if not text or text.lower() == "nan":
@@ -48,8 +48,10 @@ def as_labels(column: Any) -> Any:
 
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     none = pc.or_(pc.equal(texts, ""), pc.equal(pc.utf8_lower(texts), "nan"))
-    table = pa.table({"label": pc.if_else(none, None, texts)})
-    return plain_integers(table, ["label"])["label"]
+    texts = pc.if_else(none, None, texts)
+    unsigned = pc.replace_substring_regex(texts, r"^\+([1-9][0-9]*)$", r"\1")
+    found = plain_integers(pa.table({"label": unsigned}), ["label"])["label"]
+    return found if pa.types.is_integer(found.type) else texts
 
 
 def together(labels: Sequence[Any]) -> list[Any]:

@@ -139,6 +139,7 @@ def test_names_that_a_drawing_program_gives_are_no_labels() -> None:
 
 COLUMNS = {
     "integers": (["1", "2", "", "10"], [1, 2, None, 10]),
+    "signs": (["+1", "-1", "", "+1"], [1, -1, None, 1]),
     "zeros": (["007", "7", "", "1"], ["007", "7", None, "1"]),
     "exponents": (["1e3", "2e3", "", "1e3"], ["1e3", "2e3", None, "1e3"]),
     "points": (["1.0", "2.0", "", "1.0"], ["1.0", "2.0", None, "1.0"]),
@@ -185,3 +186,14 @@ def test_every_reader_is_found_and_ends_like_no_other() -> None:
     ends = [ending for format in formats() for ending in format.endings]
     assert {".csv", ".tsv.gz", ".parquet", ".npz", ".graphml", ".svmlight", ".jsonl"} <= set(ends)
     assert len(set(ends)) == len(ends)
+
+
+def test_a_data_set_by_its_name_where_a_file_goes(files: tuple[Path, Path]) -> None:
+    from querist.datasets import load_graph
+
+    found = read_source("karate")
+    assert found.graph.n_nodes == 34 and found.graph.codes is None and len(found.labels) == 34
+    read = load_graph(files[0], nodes=files[1], parallel="sum")
+    assert read.attributes.shape == as_graph(files[0], nodes=files[1]).attributes.shape
+    table = pd.DataFrame({"node": range(34), "kind": ["even", "odd"] * 17})
+    assert load_graph("karate", nodes=table).attributes.shape == (34, 2)

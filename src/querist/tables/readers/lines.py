@@ -160,8 +160,7 @@ class Lines:
             while len(self.features) < int(index):
                 self.features[str(len(self.features) + 1)] = len(self.features)
             values[int(index) - 1] = _number(value, index)
-        # The format writes the class 1 as +1.
-        return values, as_label(re.sub(r"^\+(?=\d)", "", label))
+        return values, as_label(label)
 
     def _column(self, name: str) -> int:
         return self.features.setdefault(name, len(self.features))
