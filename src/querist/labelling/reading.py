@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from querist.datasets.resolve import is_path, load_graph
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.growth import NewNodes
 from querist.tables.attributes import Attributes
-from querist.tables.files import STANDARD_INPUT, is_file_name
+from querist.tables.files import STANDARD_INPUT, is_file_name, node_file
 from querist.tables.formats import some
 from querist.tables.nodes import NodeTable, read_nodes
 
@@ -38,6 +37,7 @@ def arrived(
     source: Source,
     edges: Sequence[str],
     nodes: Sequence[str | Path] = (),
+    /,
     *,
     id: str | None = None,
     **options: Any,
@@ -62,25 +62,33 @@ def read_source(
     *,
     id: str | None = None,
     label: str | None = None,
+    elsewhere: bool = False,
     **options: Any,
 ) -> Source:
-    """Read edges (`as_graph` says which files) or a data set by its name, and perhaps a table of nodes.
+    """Read edges (`as_graph` says which files), and attributes from a table of nodes where there is one.
 
     A GraphML file is its own table of nodes. Nodes that only one of the files knows are kept: a node without
     a row has no attributes, one without an edge hears nothing from others. `id` and `label` name columns of
-    the table of nodes; `options` go to `as_graph`.
+    the table of nodes, which may lack the labels where they are read from `elsewhere`; `options` go to
+    `as_graph`.
     """
-    path = _place(edges) if is_path(edges) else load_graph(str(edges))
+    path = _place(edges)
     if nodes is None and is_file_name(str(edges), "nodes"):
         nodes = edges
     if nodes is None:
-        graph = as_graph(path, labels=label, **options)
-        held = (
-            () if graph.attributes is None else (f"attributes: {graph.attributes.shape[1]:,}, as they are",)
-        )
-        return _bare(graph, held)
-    table = read_nodes(nodes, id=None if nodes == edges else id, label=label)
+        return source_of(as_graph(path, labels=None if elsewhere else label, **options))
+    own = None if nodes == edges else id
+    columns = node_file(Path(nodes).expanduser(), own, label)
+    if elsewhere and label not in columns.table.column_names:
+        label = None
+    table = read_nodes(columns, id=own, label=label)
     return _bare(as_graph(path, nodes=table, **options), (), table)
+
+
+def source_of(graph: Graph) -> Source:
+    """A graph with the attributes and the labels that it holds."""
+    held = () if graph.attributes is None else (f"attributes: {graph.attributes.shape[1]:,}, as they are",)
+    return _bare(graph, held)
 
 
 def _place(path: str | Path) -> str | Path:
@@ -92,8 +100,8 @@ def _bare(graph: Graph, notes: tuple[str, ...], table: NodeTable | None = None) 
     notes = (*graph.notes, *notes, *_odd_ids(graph))
     bare = replace(graph, codes=None, label_matrix=None, classes=(), notes=notes)
     if table is None:
-        return Source(bare, _own_labels(graph))
-    return Source(bare, _own_labels(graph), table.made, table.table)
+        return Source(bare, own_labels(graph))
+    return Source(bare, own_labels(graph), table.made, table.table)
 
 
 def _odd_ids(graph: Graph) -> tuple[str, ...]:
@@ -124,7 +132,7 @@ def check_weights(graph: Graph) -> None:
     )
 
 
-def _own_labels(graph: Graph) -> dict[Hashable, Any]:
+def own_labels(graph: Graph) -> dict[Hashable, Any]:
     """The labels that the graph came with, by node; sets where a node may have several."""
     nodes: Any = graph.nodes
     if graph.labels is not None:

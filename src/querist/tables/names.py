@@ -99,7 +99,7 @@ def node_and_label(
     columns: Sequence[str], where: str, label: str | None = None, id: str | None = None
 ) -> tuple[str, str]:
     """The columns of the node and of its label in a table of labels, where the other of two needs no name."""
-    node = node_column(columns, where, id)
+    node = node_column(columns, where, id if id in columns else None)
     if label is not None:
         if label not in columns or label == node:
             raise InputError(

@@ -188,12 +188,8 @@ def test_every_reader_is_found_and_ends_like_no_other() -> None:
     assert len(set(ends)) == len(ends)
 
 
-def test_a_data_set_by_its_name_where_a_file_goes(files: tuple[Path, Path]) -> None:
+def test_load_graph_reads_as_as_graph_does(files: tuple[Path, Path]) -> None:
     from querist.datasets import load_graph
 
-    found = read_source("karate")
-    assert found.graph.n_nodes == 34 and found.graph.codes is None and len(found.labels) == 34
     read = load_graph(files[0], nodes=files[1], parallel="sum")
     assert read.attributes.shape == as_graph(files[0], nodes=files[1]).attributes.shape
-    table = pd.DataFrame({"node": range(34), "kind": ["even", "odd"] * 17})
-    assert load_graph("karate", nodes=table).attributes.shape == (34, 2)
