@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from querist.online.experiment import shuffled_runs
 
 from querist import as_graph, embed
+from querist.experiment import Specification
+from querist.experiment.runner import run_here
 from querist.graph import Graph
 from querist.online.pounce import CoverLearner, pounce
 
