@@ -84,7 +84,7 @@ def online(
         "constant": constant,
         "component": component.value,
         "parameters": {name: value for name, value in full.items() if name not in ("scheme", "budget")},
-        "scheme": full.get("scheme", options.Scheme.MULTICLASS.value),
+        "scheme": full.get("scheme", options.SchemeOption.MULTICLASS.value),
         "budget": full["budget"],
         "shuffles": shuffles,
         "seed": seed,
@@ -104,7 +104,7 @@ def online(
 
 
 def _algorithm(
-    name: str, scheme: options.Scheme | None, budget: int | None, settings: list[str]
+    name: str, scheme: options.SchemeOption | None, budget: int | None, settings: list[str]
 ) -> tuple["Factory", dict[str, Any]]:
     """The factory, and what was chosen for it: `--scheme` and `--budget` are settings like any other."""
     from querist import ALGORITHMS
@@ -119,7 +119,7 @@ def _algorithm(
     if budget is not None:
         given.append(f"budget={budget}")
     has_scheme = "scheme" in parameters_of(factory)
-    if scheme is options.Scheme.ONE_VS_REST and not has_scheme:
+    if scheme is options.SchemeOption.ONE_VS_REST and not has_scheme:
         able = [other for other in ALGORITHMS if "scheme" in parameters_of(ALGORITHMS[other])]
         raise InputError(
             f"{name} compares all classes at once and has no one-vs-rest form; leave --scheme out, or choose "

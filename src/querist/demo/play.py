@@ -37,7 +37,7 @@ Show: TypeAlias = Callable[[str, float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class DemoRun:
     """One pass over the digits.
 
     node, predicted, asked, mistaken : (rounds,), as in a `Trace`
@@ -63,14 +63,14 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class DemoRuns:
     """All runs on one shuffle, and the seconds they took."""
 
     graph: Graph
     seed: int
-    chosen: Run
-    random: tuple[Run, ...]
-    everything: Run
+    chosen: DemoRun
+    random: tuple[DemoRun, ...]
+    everything: DemoRun
     seconds: float
 
     @property
@@ -89,7 +89,7 @@ class Outcome:
         return Spread(tuple(float(run.rest_wrong[-1]) for run in self.random))
 
 
-def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: int = DRAWS) -> Outcome:
+def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: int = DRAWS) -> DemoRuns:
     """Build the graph, embed it, and run everything on the shuffle of this seed."""
     started = time.perf_counter()
     show("graph", 0.0, "joining each digit to the 10 nearest")
@@ -116,7 +116,7 @@ def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: 
         random.append(_pass(learner, order, codes, random_rounds(order.size, count, (seed, 0, 2, draw))))
         show("random", (draw + 1) / draws, f"draw {draw + 1} of {draws}")
     everything = _pass(random_sampling(rows, graph.n_classes, p=1.0, gamma=GAMMA), order, codes)
-    return Outcome(graph, seed, chosen, tuple(random), everything, time.perf_counter() - started)
+    return DemoRuns(graph, seed, chosen, tuple(random), everything, time.perf_counter() - started)
 
 
 def _pass(
@@ -125,7 +125,7 @@ def _pass(
     codes: Codes,
     uniforms: Floats | None = None,
     show: Callable[[float, str], None] | None = None,
-) -> Run:
+) -> DemoRun:
     """Run a learner over the order, looking every few rounds at what it would say of the rest."""
     unasked = np.ones(codes.size, dtype=np.bool_)
     looks = [(0, 1.0)]
@@ -149,7 +149,7 @@ def _pass(
                 f"{stop:,} rounds, {learner.questions:,} questions, {100 * wrong / stop:.1f} % wrong so far",
             )
     questions, rest_wrong = zip(*looks, strict=True)
-    return Run(
+    return DemoRun(
         node=order,
         predicted=np.concatenate(predicted),
         asked=np.concatenate(asked),

@@ -39,6 +39,7 @@ def read_seeds(
     *,
     multi_label: bool = False,
     label: str | None = None,
+    id: str | None = None,
     least: int = 2,
     strangers: bool = False,
 ) -> Seeds:
@@ -47,6 +48,7 @@ def read_seeds(
     Parameters
     ----------
     label : the column that holds them
+    id : the column that holds the ids, where the table has it
     least : classes that there must be
     strangers : whether labels of nodes that the graph has not are left out; otherwise they are refused
     """
@@ -54,10 +56,12 @@ def read_seeds(
     known = {str(node) for node in graph.row_of}
     file = read_table(
         source,
-        lambda columns: _columns(columns, label, source.name),
-        lambda table, names: label is None and names[0].lower() not in NODE and names[0] in known,
+        lambda columns: _columns(columns, label, source.name, id),
+        lambda table, names: (
+            label is None and id is None and names[0].lower() not in NODE and names[0] in known
+        ),
     )
-    node, value = _columns(file.table.column_names, label, file.place.name)
+    node, value = _columns(file.table.column_names, label, file.place.name, id)
     ids = _known_ids(file.table[node].to_pylist(), graph, file.place, strangers)
     labels: dict[Hashable, Any] = {}
     first: dict[Hashable, int] = {}
@@ -124,9 +128,9 @@ def _holds(column: Any, mark: str) -> bool:
     return bool(pc.any(pc.match_substring(column.cast(pa.string()), mark)).as_py())
 
 
-def _columns(columns: Sequence[str], label: str | None, where: str) -> tuple[str, str]:
+def _columns(columns: Sequence[str], label: str | None, where: str, id: str | None = None) -> tuple[str, str]:
     """The columns of the node and of its label."""
-    node = node_column(columns, where)
+    node = node_column(columns, where, id if id in columns else None)
     if label is not None:
         if label not in columns or label == node:
             raise InputError(

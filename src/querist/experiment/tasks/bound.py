@@ -12,7 +12,7 @@ from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.common import checked, settings
-from querist.experiment.tasks.online import APART, Online, Place, learner_seed, shuffled
+from querist.experiment.tasks.online import APART, EmbeddedGraph, Online, learner_seed, shuffled
 from querist.online.catalogue import ALGORITHMS
 from querist.parameters import effective
 from querist.theory import bounds_of
@@ -45,12 +45,17 @@ class BoundTask(Online):
         settings(spec, "protocol", protocol)
         super().check(spec)
 
-    def prepare(self, spec: Specification, progress: Any = None) -> Place:
+    def prepare(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph; embedded only if a learner stands on rows."""
         return self.placed(spec, progress)
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle."""
         graph, factory, where = prepared.graph, ALGORITHMS[spec.method], prepared.of(spec.method)

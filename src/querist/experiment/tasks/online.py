@@ -81,7 +81,7 @@ def protocol(*, control: bool = True, curve: int = 0) -> dict[str, Any]:
 
 
 @dataclass
-class Place:
+class EmbeddedGraph:
     """A labelled graph, the same without its labels, and the rows of its nodes, made when first asked for.
 
     `warm` names what has been compiled in this process.
@@ -148,13 +148,13 @@ class Online:
             small = SimpleNamespace(rows=rows, components=components)
         try_out(spec, factory, partial(factory, small, graph.n_classes), APART)
 
-    def prepare(self, spec: Specification, progress: Any = None) -> Place:
+    def prepare(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph and its embedding, which the disk keeps."""
         place = self.placed(spec, progress)
         assert place.rows is not None
         return place
 
-    def placed(self, spec: Specification, progress: Any = None) -> Place:
+    def placed(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph, not embedded yet."""
         from querist.embedding import embed
 
@@ -162,12 +162,17 @@ class Online:
         graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
         bare, size = without_labels(graph), min(DEFAULT_RANK, graph.n_nodes) if rank is None else rank
-        return Place(
+        return EmbeddedGraph(
             graph, bare, lambda: embed(bare, size, seed=seed, progress=progress, **full), rank is not None
         )
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle, and its control in the same one."""
         graph, factory = prepared.graph, ALGORITHMS[spec.method]
@@ -246,7 +251,7 @@ def control_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _play(
-    place: Place,
+    place: EmbeddedGraph,
     method: str,
     task: tuple[Codes, int],
     factory: Factory,

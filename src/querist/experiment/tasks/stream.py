@@ -59,7 +59,7 @@ def protocol(*, labelled: float = 0.1, order: OrderName = "shuffled", curve: int
 
 
 @dataclass
-class Rows:
+class StreamSample:
     """Vectors and their classes; `width` where it is that of the whole sample."""
 
     X: Any
@@ -87,7 +87,7 @@ class StreamTask:
             n_classes = vectors_of(spec.dataset, label)[2]
         try_out(spec, factory, partial(factory, n_classes), APART)
 
-    def prepare(self, spec: Specification) -> Rows:
+    def prepare(self, spec: Specification) -> StreamSample:
         """The rows, and their kernel width where the whole sample gives it."""
         how = complete(spec, "representation", representation)
         X, codes, n_classes = vectors_of(spec.dataset, how["label"])
@@ -96,10 +96,15 @@ class StreamTask:
         if how["scaled"]:
             X = scaled_to_unit(X)
         width = mean_distance(X, pairs=PAIRS) if how["width"] == "sample" else None
-        return Rows(X, codes, n_classes, width)
+        return StreamSample(X, codes, n_classes, width)
 
     def run(
-        self, spec: Specification, prepared: Rows, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: StreamSample,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One stream."""
         factory = STREAMS[spec.method]
