@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.experiment import plots
 from querist.experiment.comparison import Comparison
 from querist.experiment.index import ROWS
 from querist.experiment.item import Cell, Entry, Figure, Item, Shown, Table
 from querist.experiment.results import CONTROL, Result
 from querist.metrics import NAMES
+from querist.report import charts
 from querist.stats import paired_t
 
 RANDOM = "random, as often"
@@ -133,15 +133,15 @@ def _error_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) 
         errors, asked, looks = {}, {}, {}
         for i, (label, result) in enumerate(named):
             at = result.curve("round")[0]
-            looks[label] = plots.look_of(i)
-            looks[f"{label}: {RANDOM}"] = plots.fainter(looks[label])
+            looks[label] = charts.look_of(i)
+            looks[f"{label}: {RANDOM}"] = charts.fainter(looks[label])
             errors[label] = (at, result.curve("error_rate"))
             asked[label] = (at, result.curve("queries"))
             if CONTROL + "error_rate" in result.outcomes[0].curves:
                 errors[f"{label}: {RANDOM}"] = (at, result.curve(CONTROL + "error_rate"))
-        plots.curves(left, errors, x_label="round", y_label="error rate so far", looks=looks)
+        charts.curves(left, errors, x_label="round", y_label="error rate so far", looks=looks)
         left.set_ylim(bottom=0)
-        plots.curves(right, asked, x_label="round", y_label="questions so far", looks=looks)
+        charts.curves(right, asked, x_label="round", y_label="questions so far", looks=looks)
         right.set_ylim(bottom=0)
 
     return Figure(name, draw, f"{dataset}: mean over the runs; bands are one standard deviation.", (9.6, 4.2))
@@ -150,7 +150,7 @@ def _error_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) 
 def _accuracy_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) -> Figure:
     def draw(figure: Any) -> None:
         lines = {label: (r.curve("item")[0], r.curve("accuracy")) for label, r in named}
-        plots.curves(figure.add_subplot(), lines, x_label="item", y_label="accuracy so far")
+        charts.curves(figure.add_subplot(), lines, x_label="item", y_label="accuracy so far")
 
     return Figure(name, draw, f"{dataset}: mean over the runs; bands are one standard deviation.")
 
