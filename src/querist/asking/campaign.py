@@ -141,11 +141,11 @@ class Asking:
             self.state.apply(self._write(KIND, **came.body()))
         return self
 
-    def tell(self, labels: Any) -> "Asking":
+    def tell(self, labels: Any, missing: Hashable = None) -> "Asking":
         """Labels that are known without asking, in any form: learned before all answers, never asked about,
         not counted. Those that are there already change nothing; one that contradicts them is refused."""
         before = {**self.state.answers(), **self.state.known}
-        fresh = fresh_labels(labels, self.graph, self.classes, before)
+        fresh = fresh_labels(labels, self.graph, self.classes, before, missing)
         if fresh:
             self.forget()
             self.state.apply(self._write("known", rows=list(fresh), codes=list(fresh.values())))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.demo.play import GAMMA, RANK, TUNED_ON, H, Outcome, Run
+from querist.demo.play import GAMMA, RANK, TUNED_ON, DemoRun, DemoRuns, H
 from querist.errors import InputError
 from querist.report import PAGE_SIZE, Figure, charts, page, standalone, thumbnail, write
 from querist.types import Codes, Floats
@@ -23,13 +23,13 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def write_report(outcome: Outcome, folder: Path) -> Path:
+def write_report(outcome: DemoRuns, folder: Path) -> Path:
     """Write `report.html` and its first figure, `curve.svg`, into a folder; returns the report's path."""
     write(folder / "curve.svg", standalone(_curves(outcome)[0]))
     return write(folder / "report.html", report(outcome))
 
 
-def report(outcome: Outcome) -> str:
+def report(outcome: DemoRuns) -> str:
     """The page: all that `templates/demo.html` shows."""
     run, n = outcome.chosen, outcome.graph.n_nodes
     asked, missed = np.flatnonzero(run.asked), np.flatnonzero(run.mistaken & ~run.asked)
@@ -63,7 +63,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def comparison(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
+def comparison(outcome: DemoRuns) -> list[tuple[str, str, str, str, str]]:
     """A row a way of asking: name, questions, share asked, wrong guesses, wrong on the rest at the end."""
     n, random, rest = outcome.graph.n_nodes, outcome.random_error, outcome.random_rest_wrong
     count = outcome.questions
@@ -86,7 +86,7 @@ def comparison(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
     ]
 
 
-def _numbers(outcome: Outcome) -> list[tuple[str, str, str]]:
+def _numbers(outcome: DemoRuns) -> list[tuple[str, str, str]]:
     n, random = outcome.graph.n_nodes, outcome.random_error
     return [
         (f"{outcome.questions:,}", "questions asked", f"of {n:,} digits, {percent(outcome.questions / n)}"),
@@ -100,7 +100,7 @@ def _numbers(outcome: Outcome) -> list[tuple[str, str, str]]:
     ]
 
 
-def _curves(outcome: Outcome) -> list[Figure]:
+def _curves(outcome: DemoRuns) -> list[Figure]:
     """Wrong guesses as the digits come by, and what is wrong on the rest after every question."""
     seen = np.arange(1, outcome.chosen.node.size + 1)[19:]
     grid = np.arange(outcome.questions + 1)
@@ -145,7 +145,7 @@ def _shares(canvas: Any, series: Mapping[str, Any], top: float, x_label: str, y_
     charts.few_ticks(axes.yaxis, percent=True)
 
 
-def _tiles(outcome: Outcome, rounds: Codes) -> list[tuple[str, str, str, bool]]:
+def _tiles(outcome: DemoRuns, rounds: Codes) -> list[tuple[str, str, str, bool]]:
     """A small picture a round: its data, what it shows, the guess, whether that was wrong."""
     graph, run = outcome.graph, outcome.chosen
     assert graph.attributes is not None
@@ -160,6 +160,6 @@ def _tiles(outcome: Outcome, rounds: Codes) -> list[tuple[str, str, str, bool]]:
     return tiles
 
 
-def _at(grid: Codes, run: Run) -> Floats:
+def _at(grid: Codes, run: DemoRun) -> Floats:
     """The share wrong on the rest after each number of questions."""
     return np.interp(grid, run.questions, run.rest_wrong)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from querist.experiment import tables
-from querist.experiment.conditions import machine, versions
 from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Cell, Number
+from querist.experiment.store import machine, versions
 from querist.experiment.tables import shown
 from querist.report import Figure, page
 

@@ -173,7 +173,8 @@ def label(
     picked : whether the labelled nodes were picked, by a person or a learner, and not drawn at random: then
         how many of them are of a class says nothing about how large it is
     classes : in the order of the columns; those that occur by default
-    missing : the label that means "unlabelled", besides None and NaN
+    missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
+        numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
     progress : called with (fraction done, what is being done)
 

@@ -187,6 +187,37 @@ def test_labels_go_beside_the_edges_where_no_place_is_named(querist, files):
         assert len(list(csv.DictReader(file))) == 6
 
 
+def test_a_data_set_by_its_name_is_asked_about(querist, files):
+    found = json.loads(querist("ask", "karate", "--oracle", "karate", "--budget", "4", "--json"))
+    assert (found["nodes"], found["answers"], found["classes"]) == (34, 4, ["Mr. Hi", "Officer"])
+    assert found["out"] == "karate.labelled.csv" and (files / "karate.labelled.csv").is_file()
+    assert "unknown data set 'karat'; did you mean 'karate'?" in querist("ask", "karat", code=2)
+    shown = typed("ask", "karate", "--budget", "3", keys=["1", "q"])
+    assert "[1] Mr. Hi   [2] Officer" in shown and "1 answer; left by the person" in shown
+    assert (files / "karate.journal").is_file()
+
+
+def test_columns_are_named_as_the_files_have_them(querist, files):
+    (files / "met.csv").write_text("day,one,other\n" + "".join(f"1,{a},{b}\n" for a, b in EDGES))
+    (files / "said.csv").write_text("row,who,likes\n" + "".join(f"1,{a},{b}\n" for a, b in LABELS.items()))
+    words = (
+        "ask",
+        "met.csv",
+        "--source",
+        "one",
+        "--target",
+        "other",
+        "--id",
+        "who",
+        "--label-column",
+        "likes",
+    )
+    found = json.loads(querist(*words, "--oracle", "said.csv", "--budget", "6", "--json", "-o", "out.csv"))
+    assert (found["answers"], found["classes"]) == (6, ["music", "sport"])
+    with (files / "out.csv").open() as file:
+        assert {row["node"]: row["label"] for row in csv.DictReader(file)} == LABELS
+
+
 def test_known_labels_are_learned_and_never_asked(querist, files):
     (files / "known.csv").write_text("node,label\nann,music\nbob,music\n")
     common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--journal", "j")

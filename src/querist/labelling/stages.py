@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from querist.cli.screen import Meter
+from querist.embedding.progress import Progress, with_time_left
 
 BEAT = 1.0
 """Seconds between beats of the clock."""
@@ -18,15 +18,13 @@ BEAT = 1.0
 class Stages:
     """Called with (stage, fraction of it, a few words); `worth` says how long stages take, compared."""
 
-    def __init__(self, meter: Meter, name: str, worth: Mapping[str, float]) -> None:
-        from querist.embedding.progress import with_time_left
-
+    def __init__(self, progress: Progress, worth: Mapping[str, float]) -> None:
         total, before = sum(worth.values()), 0.0
         self._spans: dict[str, tuple[float, float]] = {}
         for stage, share in worth.items():
             self._spans[stage] = before / total, share / total
             before += share
-        self._show = with_time_left(lambda fraction, text: meter(name, fraction, text))
+        self._show = with_time_left(progress)
         self._lock = threading.Lock()
         self._stage, self._fraction, self._text = next(iter(worth)), 0.0, ""
         self._begun = self._since = time.monotonic()

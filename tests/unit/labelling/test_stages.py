@@ -4,17 +4,17 @@ import time
 
 import pytest
 
-from querist.cli import stages
-from querist.cli.stages import Stages
+from querist.labelling import stages
+from querist.labelling.stages import Stages
 
 
 def told() -> tuple[list[tuple[str, float, str]], Stages]:
     seen: list[tuple[str, float, str]] = []
 
-    def meter(stage: str, fraction: float, text: str = "") -> None:
-        seen.append((stage, fraction, text))
+    def progress(fraction: float, text: str) -> None:
+        seen.append(("all", fraction, text))
 
-    return seen, Stages(meter, "all", {"read": 1.0, "work": 3.0})
+    return seen, Stages(progress, {"read": 1.0, "work": 3.0})
 
 
 def test_a_stage_is_its_share_of_the_bar_and_it_never_goes_back() -> None:
