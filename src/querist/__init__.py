@@ -16,17 +16,17 @@ __getattr__, __dir__, __all__ = names_of(
         "ALGORITHMS": ".online.catalogue",
         "Answer": ".online.checks",
         "Asking": ".asking.asking",
-        "BudgetedLeastSquares": ".adapters.budgeted",
+        "BudgetedLeastSquares": ".adapters.sklearn",
         "CLASSIFIERS": ".collective.catalogue",
         "Decision": ".online.trace",
         "Embedding": ".embedding",
         "Graph": ".graph",
         "InputError": ".errors",
         "Learner": ".online.learner",
-        "OnGraph": ".adapters.on_graph",
+        "OnGraph": ".adapters.sklearn",
         "Operator": ".operator",
         "QueristError": ".errors",
-        "RiverBudgetedLeastSquares": ".adapters.river_stream",
+        "RiverBudgetedLeastSquares": ".adapters.river",
         "STREAMS": ".budgeted.catalogue",
         "Trace": ".online.trace",
         "as_graph": ".graph",
@@ -49,9 +49,9 @@ __getattr__, __dir__, __all__ = names_of(
 
 if TYPE_CHECKING:
     from querist import datasets as datasets
-    from querist.adapters.budgeted import BudgetedLeastSquares as BudgetedLeastSquares
-    from querist.adapters.on_graph import OnGraph as OnGraph
-    from querist.adapters.river_stream import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares
+    from querist.adapters.sklearn import OnGraph as OnGraph
     from querist.asking.asking import Asking as Asking
     from querist.asking.asking import ask as ask
     from querist.budgeted.catalogue import STREAMS as STREAMS
