@@ -5,14 +5,14 @@ from querist.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "Choice": ".choice",
+        "Choice": ".choose",
         "Estimate": ".calibrate",
         "FilesLabelled": ".files",
         "GraphFiles": ".files",
         "Labelling": ".labelling",
         "MEMBERS": ".members",
         "Member": ".workspace",
-        "Score": ".choice",
+        "Score": ".choose",
         "extend": ".growth",
         "from_files": ".files",
         "influences": ".influence",
