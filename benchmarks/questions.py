@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 import querist
-from querist.asking.model import GAMMA, RANKS, RULES, Model
+from querist.asking.model import GAMMA, RANKS, QuickModel
+from querist.asking.rules import RULES
 from querist.embedding import Embedding
 from querist.labelling.rows import quick_rows
-from querist.labelling.worth import best
-from querist.report import Curve, curves, standalone
+from querist.labelling.suggest import best
+from querist.report import PAGE_SIZE, Figure, charts, standalone
 from querist.types import Codes, Floats
 
 GOALS = {"cora": 75, "citeseer": 150, "pubmed": 150}
@@ -42,7 +43,7 @@ def played(
     """(2, ANSWERS) accuracy on nodes not asked about, and of the whole result, after every answer."""
     known = codes >= 0
     order = np.random.default_rng(start).permutation(np.flatnonzero(known))
-    model = Model.start(rows, int(codes.max()) + 1, gamma, ranks=ranks)
+    model = QuickModel.start(rows, int(codes.max()) + 1, gamma, ranks=ranks)
     free, found = known.copy(), np.empty((2, ANSWERS))
     for t in range(ANSWERS):
         row: Any = int(order[t])
@@ -120,21 +121,19 @@ def drawing(result: dict[str, Any]) -> str:
     """The first rule and random asking."""
     rule = next(iter(result["answers"]))
     x = np.arange(1, ANSWERS + 1)
-    drawn = [
-        Curve(f"pool, {rule}", x, result["curves"][rule][0]),
-        Curve("random", x, result["curves"]["random"][0]),
-    ]
-    return standalone(
-        curves(
-            drawn,
-            "answers",
-            f"accuracy on {result['data']}",
-            name="questions",
-            y_top=1.0,
-            percent=True,
-            description=f"Accuracy after every answer on {result['data']}: the pool rises faster than random",
-        )
-    )
+    drawn = {
+        f"pool, {rule}": (x, result["curves"][rule][0]),
+        "random": (x, result["curves"]["random"][0]),
+    }
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.add_subplot()
+        charts.curves(axes, drawn, x_label="answers", y_label=f"accuracy on {result['data']}")
+        axes.set_ylim(0, 1)
+        charts.few_ticks(axes.yaxis, percent=True)
+
+    said = f"Accuracy after every answer on {result['data']}: the pool rises faster than random"
+    return standalone(Figure("questions", draw, size=PAGE_SIZE, description=said))
 
 
 def main() -> None:

@@ -136,7 +136,7 @@ def decode(codes: Codes, classes: Sequence[Hashable]) -> list[Hashable | None]:
 
 
 @dataclass(frozen=True)
-class Labelling:
+class KnownLabels:
     """What is known of n nodes: `indicator` (n, K) holds 1 where a labelled node has a class.
 
     `form` remembers how the labels came, so that answers go out the same way:
@@ -148,7 +148,7 @@ class Labelling:
     form: Literal["value", "set", "matrix"] = "value"
 
     @property
-    def labelled(self) -> Bools:
+    def is_labelled(self) -> Bools:
         """(n,) whether a node is labelled: it has a class."""
         return np.asarray(self.indicator.any(axis=1))
 
@@ -163,7 +163,7 @@ def tabulate(
     nodes: Sequence[Hashable],
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
-) -> Labelling:
+) -> KnownLabels:
     """Labels of the nodes in any form that people have.
 
     Parameters
@@ -198,11 +198,11 @@ def tabulate(
         own = names or columns or tuple(range(matrix.shape[1]))
         if len(own) != matrix.shape[1]:
             raise InputError(f"{matrix.shape[1]} columns of labels for {len(own)} classes; give one a class")
-        return Labelling(matrix, own, "matrix")
+        return KnownLabels(matrix, own, "matrix")
     numbers = np.asarray(labels).ravel() if hasattr(labels, "__array__") else None
     if numbers is not None and numbers.dtype.kind in "iuf" and len(numbers) == len(nodes) and names is None:
         codes, own = _encode_numbers(numbers, missing)
-        return Labelling(one_hot(codes, len(own)), own)
+        return KnownLabels(one_hot(codes, len(own)), own)
     values = numbers.tolist() if numbers is not None else list(labels)
     if len(values) != len(nodes):
         raise InputError(
@@ -212,7 +212,7 @@ def tabulate(
     if any(isinstance(value, set | frozenset) for value in values):
         return _from_sets(values, names, missing)
     codes, own = encode(values, names, implied_missing(values, names, missing))
-    return Labelling(one_hot(codes, len(own)), own)
+    return KnownLabels(one_hot(codes, len(own)), own)
 
 
 def one_hot(codes: Codes, n_classes: int) -> Floats:
@@ -301,7 +301,7 @@ def _checked_matrix(labels: Any, n: int) -> Floats:
     return matrix
 
 
-def _from_sets(values: list[Any], names: tuple[Hashable, ...] | None, missing: Hashable) -> Labelling:
+def _from_sets(values: list[Any], names: tuple[Hashable, ...] | None, missing: Hashable) -> KnownLabels:
     sets = [
         tuple(v) if isinstance(v, set | frozenset) else () if is_missing(plain(v), missing) else (v,)
         for v in values
@@ -312,4 +312,4 @@ def _from_sets(values: list[Any], names: tuple[Hashable, ...] | None, missing: H
     codes, own = encode(members_of_all, names, missing)
     indicator = np.zeros((len(sets), len(own)))
     indicator[rows[codes >= 0], codes[codes >= 0]] = 1.0
-    return Labelling(indicator, own, "set")
+    return KnownLabels(indicator, own, "set")

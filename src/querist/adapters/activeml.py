@@ -22,7 +22,7 @@ from skactiveml.base import SingleAnnotatorStreamQueryStrategy
 from querist.errors import InputError, UnknownNameError
 from querist.labels import encode
 from querist.online import catalogue, kernels
-from querist.online.door import checked_nodes, checked_rows, ids_of
+from querist.online.checks import checked_nodes, checked_rows, ids_of
 from querist.types import Codes, Floats
 
 COMPOSITIONS = {
@@ -134,9 +134,9 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
             raise UnknownNameError.of("algorithm", self.algorithm, COMPOSITIONS)
         return COMPOSITIONS[self.algorithm](**(self.parameters or {}))
 
-    def _rules(self, n_classes: int) -> kernels.Rules:
+    def _rules(self, n_classes: int) -> kernels.OnlineRules:
         made = self._composed()
-        return kernels.Rules(
+        return kernels.OnlineRules(
             query=made.query.code,
             numbers=np.array(astuple(made.query) or (0.0,), dtype=np.float64),
             update=0,

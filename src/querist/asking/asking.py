@@ -21,7 +21,7 @@ from typing import Any
 from querist.asking.campaign import BUDGET, Asking, Question
 from querist.asking.journal import Journal
 from querist.asking.oracles import as_oracle
-from querist.asking.specification import Specification, checked_classes, digest, way_to_choose
+from querist.asking.specification import CampaignSpec, checked_classes, digest, way_to_choose
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.reading import check_weights
@@ -60,7 +60,7 @@ def ask(
     missing : the value in known labels that means "unlabelled", besides None and NaN; where it is not given,
         -1 beside class numbers of 0 or more means so, with a warning
     choose : "pool" (the most valuable node anywhere), by "ambiguity" or another rule: "variance", "sigma",
-        "margin" (see `pool.py`); "stream" (nodes in random order, an algorithm decides at each whether to
+        "margin" (see rules.py); "stream" (nodes in random order, an algorithm decides at each whether to
         ask), by "msg" or another name in `querist.ALGORITHMS`; "random" (the control)
     audit : questions that are a random sample, spread over the budget; they measure and teach nothing
     stop : end when the expected gain in accuracy an answer (0.001 is 0.1 points), averaged over the last 10
@@ -86,7 +86,7 @@ def ask(
     kept = book.events()
     if names is None:
         names = kept[0].body["classes"] if kept else _classes_of(labels, own, missing)
-    specification = Specification(
+    specification = CampaignSpec(
         digest(own), own.n_nodes, own.n_edges, checked_classes(names), way_to_choose(choose), seed, audit
     )
     if not kept:

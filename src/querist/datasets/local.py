@@ -20,6 +20,7 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 
 from querist.errors import InputError, QueristError
 from querist.graph import Graph, as_graph
+from querist.tables.files import read_vectors
 from querist.types import Codes, Floats, Sparse
 
 SUBSETS = {"a1a": "a9a", "a6a": "a9a", "a7a": "a9a", "a8a": "a9a", "w1a": "w8a", "w7a": "w8a"}
@@ -63,7 +64,7 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class Counts:
+class FileContents:
     """What a file holds; None where it does not say."""
 
     kind: str
@@ -128,7 +129,7 @@ def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
         return {}
 
 
-def subset_counts(path: Path, name: str) -> Counts:
+def subset_counts(path: Path, name: str) -> FileContents:
     """The counts of a subset: those of the larger set, but for the rows."""
     return replace(counts(path), nodes=_shapes(path)[f"rows_{name}"][0])
 
@@ -137,7 +138,8 @@ def read(path: Path, name: str | None = None) -> Graph | Vectors:
     """The graph or the vectors in a file, or an error that names the file."""
     try:
         if path.suffix == ".npz" and path.is_file() and _vectors(_members(path)):
-            return _read_vectors(path, name or path.stem)
+            found = read_vectors(path)
+            return Vectors(found.X, np.array(found.labels, dtype=np.int64), name or found.name)
         return as_graph(path, name=name)
     except QueristError as problem:
         if str(path) in str(problem):
@@ -147,34 +149,34 @@ def read(path: Path, name: str | None = None) -> Graph | Vectors:
         raise InputError(f"{path}: cannot be read ({problem}); get the file again") from problem
 
 
-def counts(path: Path) -> Counts:
+def counts(path: Path) -> FileContents:
     """The counts of a file, without reading its data."""
     try:
         stated = _manifest(path.parent / "MANIFEST.json").get(path.name)
         return _from_headers(path) if stated is None else _from_manifest(stated["counts"])
     except _BROKEN:
-        return Counts("damaged", None, None, None, None)
+        return FileContents("damaged", None, None, None, None)
 
 
-def _from_manifest(stated: dict[str, Any]) -> Counts:
+def _from_manifest(stated: dict[str, Any]) -> FileContents:
     if stated["kind"] == "vector":
-        return Counts("vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"])
+        return FileContents("vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"])
     classes = stated.get("classes", stated.get("multilabel_classes", 0))
-    return Counts("graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0))
+    return FileContents("graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0))
 
 
-def _from_headers(path: Path) -> Counts:
+def _from_headers(path: Path) -> FileContents:
     shape = _members(path)
     with np.load(path, allow_pickle=False) as arrays:
         if _vectors(shape):
             n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
-            return Counts("vectors", int(n), None, len(np.unique(arrays["y"])), int(d))
+            return FileContents("vectors", int(n), None, len(np.unique(arrays["y"])), int(d))
         small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
         coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
     by_node = (shape.get("labels"), shape.get("node_names"), *small.values())
     nodes = next((dimensions[0] for dimensions in by_node if dimensions), None)
     classes = shape.get("class_names", small.get("labels_shape", [coded]))[-1]
-    return Counts("graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1])
+    return FileContents("graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1])
 
 
 def _members(path: Path) -> dict[str, tuple[int, ...]]:
@@ -191,18 +193,6 @@ def _members(path: Path) -> dict[str, tuple[int, ...]]:
 
 def _vectors(members: dict[str, tuple[int, ...]]) -> bool:
     return "edges" not in members and ("X" in members or "X_data" in members) and "y" in members
-
-
-def _read_vectors(path: Path, name: str) -> Vectors:
-    with np.load(path, allow_pickle=False) as arrays:
-        y = arrays["y"].astype(np.int64)
-        if "X" in arrays:
-            return Vectors(arrays["X"].astype(np.float64), y, name)
-        parts = tuple(arrays[f"X_{part}"] for part in ("data", "indices", "indptr"))
-        n, d = arrays["X_shape"].tolist()
-    X: Sparse = sp.csr_array(parts, shape=(n, d), dtype=np.float64)
-    X.check_format(full_check=True)
-    return Vectors(X, y, name)
 
 
 def _manifest(path: Path) -> dict[str, Any]:

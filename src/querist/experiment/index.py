@@ -3,6 +3,7 @@
 It is read off the folder: the pages of the items and `results.json`. So it is right whatever was run last.
 """
 
+import importlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.experiment import papers
-from querist.experiment.conditions import machine, versions
 from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Item
+from querist.experiment.store import machine, versions
 
 NAME = "README.md"
 ROWS = "results.json"
@@ -23,6 +23,11 @@ NOTES = "NOTES.md"
 VERDICTS = (REACHED, BETTER, NOT_REACHED)
 
 
+def _papers() -> Any:
+    """The room of the papers, which stands on this one: found when a page of theirs is written."""
+    return importlib.import_module("querist.papers")
+
+
 def writable(folder: Path) -> bool:
     """Whether the page may be written: a README of other people is left alone."""
     path = folder / NAME
@@ -31,6 +36,7 @@ def writable(folder: Path) -> bool:
 
 def index(folder: Path, left_out: Mapping[str, str]) -> str:
     """The page; `left_out` says why some items are not there."""
+    papers = _papers()
     known = {item.label: item for paper in papers.PAPERS for item in papers.items_of(paper)}
     there = {label: page for label, item in known.items() if (page := _page(folder, item)).is_file()}
     rows = rows_of(folder, lambda label: label in there)
@@ -61,6 +67,7 @@ def rows_of(folder: Path, wanted: Callable[[str], bool]) -> list[dict[str, Any]]
 
 def ordered(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows by paper and item, so that running one item again moves nothing."""
+    papers = _papers()
     known = [(paper, item.name) for paper in papers.PAPERS for item in papers.items_of(paper)]
     place = {each: i for i, each in enumerate(known)}
     return sorted(rows, key=lambda row: place.get((row["paper"], row["item"]), len(known)))

@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.errors import InputError, UnknownNameError
-from querist.graph import Graph
-from querist.graph.resistance import check_irreducible, check_memory
-from querist.online import cover, door
+from querist.graph import Graph, laplacian
+from querist.online import checks, cover
 from querist.online.pounce import CoverLearner, matrix_place, resistance_place, row_place
 from querist.online.rules import Scheme
+from querist.operator.resistance import check_irreducible, check_room
 from querist.types import Floats
 
 DISTANCES = ("resistance", "geodesic", "points")
@@ -67,14 +67,14 @@ def nearest(
     return CoverLearner(
         place,
         n_classes,
-        rules=cover.Rules(
+        rules=cover.CoverRules(
             project=False, remember_all=update == "always", binary=False, n_classes=int(n_classes)
         ),
         scheme=Scheme.MULTICLASS,
         seed=seed,
         budget=budget,
         notes=notes,
-        ids=door.ids_of(embedding),
+        ids=checks.ids_of(embedding),
     )
 
 
@@ -87,13 +87,13 @@ def check_distances(graph: Graph, distance: str) -> None:
             )
         return
     if distance == "resistance":
-        check_irreducible(graph)
+        check_irreducible(laplacian(graph), graph.name)
     elif graph.n_components > 1:
         raise InputError(
             f"{graph.name} has {graph.n_components:,} components, with no path between them; use "
             "graph.largest_component()"
         )
-    check_memory(graph.n_nodes)
+    check_room(graph.n_nodes)
 
 
 def geodesics(graph: Any) -> Floats:
@@ -113,7 +113,7 @@ def geodesics(graph: Any) -> Floats:
 def own_points(given: Any) -> Floats:
     """(n, d) the rows of an embedding, or the attributes of a graph."""
     if not isinstance(given, Graph):
-        return door.checked_rows(given)
+        return checks.checked_rows(given)
     check_distances(given, "points")
     assert given.attributes is not None
-    return door.checked_rows(given.attributes.toarray())
+    return checks.checked_rows(given.attributes.toarray())

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.online.door import Ids
+from querist.online.checks import Ids
 from querist.types import Bools, Codes, Floats
 
 

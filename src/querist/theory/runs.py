@@ -8,7 +8,7 @@ import numpy as np
 
 from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph
-from querist.online.door import checked_rows
+from querist.online.checks import checked_rows
 from querist.online.trace import Trace
 from querist.theory import msg16, pounce08, sslgc13
 from querist.theory.bounds import Bound
@@ -72,7 +72,7 @@ def _pounce(
 def _nearest(
     graph: Any, trace: Trace, labels: Codes, n_classes: int, parameters: Mapping[str, Any]
 ) -> list[Bound]:
-    from querist.graph.resistance import resistances
+    from querist.graph.laplacian import resistances
     from querist.online.nearest import geodesics
 
     if not isinstance(graph, Graph) or parameters.get("distance", "resistance") == "points":
