@@ -26,10 +26,13 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+known_options: Any = None
 try:
-    from numba.core.options import DefaultOptions as known_options
+    from numba.core.options import DefaultOptions
+
+    known_options = DefaultOptions
 except ImportError:
-    known_options = None
+    pass
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,7 +58,7 @@ def _cached(function: F, options: dict[str, Any]) -> F:
     if hasattr(known_options, _UNCOUNTED):
         options = {**options, _UNCOUNTED: False}
     dispatcher: Any = numba.njit(**options)(function)
-    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if not hasattr(file, "_source_stamp"):
         return cast(F, numba.njit(**{**options, "cache": False})(function))
     file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
