@@ -20,7 +20,7 @@ from querist.asking.asking import ask
 from querist.asking.campaign import BUDGET, Asking
 from querist.asking.journal import Journal
 from querist.asking.oracles import Oracle
-from querist.asking.specification import Specification
+from querist.asking.specification import CampaignSpec
 from querist.errors import InputError
 from querist.labelling.files import FileName, GraphFiles, classes_in
 from querist.labelling.growth import join
@@ -81,7 +81,7 @@ def from_files(
             larger = join(larger, edges, nodes)
         answers = None if oracle is None else files.read_labels(oracle, larger, strangers=True)
         known = None if labels is None else files.read_labels(labels, larger, least=1)
-        before = Specification.of(events[0].body) if events else None
+        before = CampaignSpec.of(events[0].body) if events else None
         found = [seeds.classes for seeds in (answers, known) if seeds is not None] or [
             classes_in(source.labels)
         ]

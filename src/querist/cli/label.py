@@ -79,7 +79,7 @@ def label(
             out=out,
             report=report,
             method=method,
-            multi_label=multi_label,
+            multilabel=multi_label,
             picked=picked,
             seed=seed,
             command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
@@ -107,8 +107,8 @@ def _print(done: "FilesLabelled") -> None:
         print_line(sentence)
     print_line(f"Expected accuracy {found.estimate}: {found.estimate.how}")
     print_line(f"Influences: {done.influences.how}\n")
-    sizes, seeds = class_sizes(found), found.seeds
-    given = seeds.sum(axis=0) if found.multi_label else [int((seeds == k).sum()) for k in range(sizes.size)]
+    sizes, seeds = class_sizes(found), found.given_codes
+    given = seeds.sum(axis=0) if found.multilabel else [int((seeds == k).sum()) for k in range(sizes.size)]
     order = sorted(range(sizes.size), key=lambda k: -sizes[k])
     rows = [(str(found.classes[k]), f"{given[k]:,}", f"{sizes[k]:,}") for k in order[:20]]
     print_table(("class", "given", "nodes"), rows)

@@ -28,6 +28,7 @@ from querist.collective.threshold import Threshold, decide
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.harmonic import reached
+from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
 from querist.types import Bools, Floats
 
 
@@ -52,7 +53,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     classes : in the order of the columns; those that occur, by default
-    missing : the label that means "unlabelled", besides None and NaN
+    missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
+        numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     threshold : with several labels a node, "max_drop" or a number: the least score of a class
     top_k : with several labels a node, how many classes each gets, instead of a threshold
     progress : called with (iterations done, change in the last one)
@@ -125,6 +127,30 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """(m, K) as `predict`; a node that is joined to no reached node gets the labels' shares."""
         self._check_fitted()
         return self.probabilities_ if X is None or self._is_own(X) else self._vote(X)[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of nodes that get the label they have in `y`; one that is not reached counts as wrong.
+
+        `X` is as for `predict` and `y` as for `fit`; nodes that are unlabelled in `y` are not judged. With
+        several labels a node, all of them must be right.
+        """
+        self._check_fitted()
+        own = X is None or self._is_own(X)
+        P, heard = (self.probabilities_, self.reached_) if own else self._vote(X)
+        found = self.labels_ if own else self._labels(P, heard)
+        # By the classes that were fitted: some of the nodes may have no label but -1 and one other.
+        missing = implied_missing([UNLABELLED], self.classes_, self.missing, None)
+        truth = tabulate(
+            y,
+            self.problem_.graph.nodes or () if own else range(len(P)),
+            missing=float("nan") if missing is None else missing,
+        )
+        judged = truth.is_labelled
+        if not judged.any():
+            raise InputError("no node has a label in y; give the labels to compare with")
+        right = (truth.indicator == found).all(axis=1) if truth.form == "matrix" else _same(truth, found)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[judged]
+        return float(np.average((right & heard)[judged], weights=weights))
 
     def fit_predict(self, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
         """`fit`, then the labels."""
@@ -221,6 +247,14 @@ def _settled(problem: Problem, outcome: Outcome) -> Floats:
     given = problem.known.indicator if outcome.separate else problem.rows
     P[problem.seeds] = given[problem.seeds]
     return P
+
+
+def _same(truth: KnownLabels, found: Any) -> Bools:
+    """(n,) whether a node is found to have the very label, or the very set of them, that it has."""
+    rows = (np.flatnonzero(row) for row in truth.indicator)
+    sets = [frozenset(truth.classes[k] for k in row) for row in rows]
+    several = truth.form == "set"
+    return np.array([f == s if several else f in s for f, s in zip(found.tolist(), sets, strict=True)])
 
 
 def _as_array(classes: Sequence[Hashable]) -> Any:

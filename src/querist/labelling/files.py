@@ -128,7 +128,7 @@ class GraphFiles:
         labels: FileName,
         graph: Graph,
         *,
-        multi_label: bool = False,
+        multilabel: bool = False,
         least: int = 2,
         strangers: bool = False,
     ) -> Seeds:
@@ -138,7 +138,7 @@ class GraphFiles:
         return read_seeds(
             Path(labels),
             graph,
-            multi_label=multi_label,
+            multi_label=multilabel,
             label=self.label_column,
             id=self.id,
             least=least,
@@ -171,7 +171,7 @@ class FilesLabelled:
             "edges": graph.n_edges,
             "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
             "notes": [*graph.notes, *self.notes],
-            "labelled": int(found.labelled.sum()),
+            "labelled": int(found.is_labelled.sum()),
             "reached": int(found.reached.sum()),
             "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
             "method": found.choice.method,
@@ -200,7 +200,7 @@ def from_files(
     out: FileName | None = None,
     report: FileName | None = None,
     method: str = "auto",
-    multi_label: bool = False,
+    multilabel: bool = False,
     picked: bool = False,
     seed: int = 0,
     command: str = "",
@@ -215,7 +215,7 @@ def from_files(
         that the nodes or edges hold by default
     out : where the labels go, as CSV, TSV or parquet by the name
     report : where a page on what was found goes
-    method, multi_label, picked, seed : as in `label`
+    method, multilabel, picked, seed : as in `label`
     command : how to do it again, for the page
     progress : called with (fraction done, what is being done); also while a step cannot tell how far it is
 
@@ -243,12 +243,12 @@ def from_files(
         if labels is None:
             seeds = own_seeds(source)
         else:
-            seeds = files.read_labels(labels, source.graph, multi_label=multi_label)
+            seeds = files.read_labels(labels, source.graph, multilabel=multilabel)
         found = label(
             source.graph,
             seeds.labels,
             method=method,
-            multi_label=multi_label,
+            multilabel=multilabel,
             picked=picked,
             seed=seed,
             progress=lambda fraction, text: show("labelling", fraction, text),

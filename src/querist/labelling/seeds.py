@@ -17,7 +17,7 @@ from querist.graph.files import read_table
 from querist.graph.graph import Graph
 from querist.graph.tables import NODE, Place, TableFile, label_column, node_column
 from querist.graph.text import plain_integers
-from querist.labels import class_order, is_missing
+from querist.labels import UNLABELLED, class_order, implied_missing, is_missing
 
 BETWEEN = ";"
 EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")
@@ -66,7 +66,12 @@ def read_seeds(
     labels: dict[Hashable, Any] = {}
     first: dict[Hashable, int] = {}
     empty = repeated = strange = 0
-    for row, (name, members) in enumerate(zip(ids, _members(file, value, multi_label), strict=True)):
+    found = _members(file, value, multi_label)
+    marked = implied_missing((own for members in found for own in members), parameter=None) == UNLABELLED
+    n_marked = sum(UNLABELLED in members for members in found) if marked else 0
+    if marked:
+        found = [[own for own in members if own != UNLABELLED] for members in found]
+    for row, (name, members) in enumerate(zip(ids, found, strict=True)):
         strange += name is None
         empty += not members
         for own in members if name is not None else ():
@@ -86,7 +91,9 @@ def read_seeds(
         raise InputError(f"{file.place}: {only}; label nodes of at least {some(least, 'class', 'es')}")
     notes = [
         f"{some(len(labels), 'labelled node')}, {some(len(classes), 'class', 'es')}",
-        *([f"{some(empty, 'row')} without a label, not used"] if empty else []),
+        *([f"{some(empty - n_marked, 'row')} without a label, not used"] if empty > n_marked else []),
+        *([f"{some(n_marked, 'row')} labelled -1, taken as unlabelled beside class numbers; write words if "
+           "it is a class"] if n_marked else []),
         *([f"{some(repeated, 'label')} given more than once"] if repeated else []),
         *([f"{some(strange, 'row')} for other nodes, not used"] if strange else []),
         *(f"{own!r} is taken as a class; leave the field empty where there is no label" for own in classes
