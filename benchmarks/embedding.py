@@ -28,11 +28,11 @@ import scipy.sparse as sp
 import querist
 from embedding_peers import GOALS, TOL, peers, peers_table, say, table
 from querist.embedding.extend import edges_of
-from querist.embedding.memory import free
 from querist.graph.graph import Graph
 from querist.operator import Operator, empty_block
 from querist.operator.eigen.compact import compacted
 from querist.operator.kernels import combine_rows
+from querist.operator.memory import free
 
 THREADS = os.environ["OMP_NUM_THREADS"]
 

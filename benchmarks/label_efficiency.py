@@ -31,7 +31,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 import querist
-from querist.collective.trials import draw
+from querist.experiment.tasks.collective import draw
 from querist.labelling.folds import stratified
 from querist.labels import one_hot
 

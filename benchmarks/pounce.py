@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 import querist
-from querist.graph.resistance import resistances
+from querist.graph.laplacian import resistances
 
 GOAL = 3.0
 

@@ -281,7 +281,7 @@ def test_a_sketch_follows_the_budget(strategy):
     )
     learner.run(X[:60], codes[:60])
     sketch = screen.sketch_of(learner.state, learner.rules, True)
-    record = loop.Record(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
+    record = loop.StreamRecord(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
     rows = as_rows(X)
     at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True)
     assert (at, event) == (80, loop.DONE)

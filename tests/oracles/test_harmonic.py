@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from networkx.algorithms.node_classification import harmonic_function
 from sklearn.semi_supervised import LabelPropagation
 
-import querist.graph.harmonic as module
 from querist.errors import InputError
 from querist.graph import as_graph
-from querist.graph.harmonic import harmonic, reached
+from querist.operator import solve
+from querist.operator.harmonic import harmonic, reached
 
 
 @st.composite
@@ -106,8 +106,18 @@ def test_conjugate_gradients_agree_with_the_factorisation(monkeypatch):
     labelled = rng.choice(300, 20, replace=False)
     targets = np.eye(4)[rng.integers(4, size=20)]
     direct = harmonic(graph.adjacency, labelled, targets, ridge=1e-3)
-    monkeypatch.setattr(module, "DIRECT", 10)
-    np.testing.assert_allclose(harmonic(graph.adjacency, labelled, targets, ridge=1e-3), direct, atol=1e-7)
+    monkeypatch.setattr(solve, "FACTOR_WORK", 0)
+    np.testing.assert_allclose(harmonic(graph.adjacency, labelled, targets, ridge=1e-3), direct, atol=1e-12)
+
+
+@pytest.mark.parametrize("cheap", [True, False], ids=["factor", "cg"])
+def test_a_few_labels_far_away_cost_no_digits(cheap, monkeypatch):
+    """A ring of 3,000 nodes, two of them labelled: a condition number of about 1e6."""
+    monkeypatch.setattr(solve, "FACTOR_WORK", 2e8 if cheap else 0)
+    n = 3000
+    ring = as_graph([(i, (i + 1) % n) for i in range(n)])
+    f = harmonic(ring.adjacency, np.array([0, n // 2]), np.array([0.0, 1.0]))
+    np.testing.assert_allclose(f, np.minimum(np.arange(n), n - np.arange(n)) / (n // 2), rtol=1e-9)
 
 
 def test_weights_of_any_scale():

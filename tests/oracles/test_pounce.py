@@ -17,10 +17,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from querist import ALGORITHMS, Answer, InputError, Learner, as_graph, datasets, embed, from_points
 from querist.graph import Graph, laplacian
+from querist.graph.laplacian import resistances
 from querist.graph.neighbours import all_distances
-from querist.graph.resistance import check_memory, resistances, tree_coordinates
 from querist.online.nearest import nearest
 from querist.online.pounce import pounce
+from querist.operator.resistance import check_room, tree_coordinates
 from querist.theory import minimiser, pounce08, resistance_diameter, separating_cover_numbers
 
 
@@ -194,8 +195,8 @@ def test_reducible_laplacians_are_refused(place: Any, words: str) -> None:
 
 def test_memory_is_refused_before_it_is_taken() -> None:
     with pytest.raises(InputError, match=r"1,000,000 nodes needs 14,?901.* GiB.*embedding"):
-        check_memory(1_000_000, memory=64.0)
-    check_memory(1000, memory=1.0)
+        check_room(1_000_000, room=64.0)
+    check_room(1000, room=1.0)
 
 
 def test_rows_are_said_to_be_approximate() -> None:
@@ -280,7 +281,7 @@ def test_resistances_keep_their_digits_however_far_weights_are_apart(a: float, r
 
 def test_both_ways_to_resistances_agree() -> None:
     karate = datasets.load_graph("karate")
-    rows = tree_coordinates(karate)
+    rows = tree_coordinates(laplacian(karate))
     D = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(D, resistances(karate).all(), atol=1e-12)
 

@@ -21,8 +21,8 @@ import scipy.linalg
 from querist.budgeted import door
 from querist.budgeted.similarity import Gram, checked_kernel, gram_of, mean_distance
 from querist.errors import InputError, UnknownNameError
-from querist.graph.harmonic import harmonic
 from querist.labels import UNLABELLED
+from querist.operator.harmonic import harmonic
 from querist.types import Bools, Codes, Floats
 
 MethodName: TypeAlias = Literal["bls", "lp", "rlp"]
@@ -48,14 +48,16 @@ def decide(scores: Floats) -> Codes:
 
 
 @dataclass(frozen=True)
-class Solution:
+class ClosedFormSolution:
     """alpha : (n, problems) coefficients; z : (n, problems) labels given to the points, y where labelled."""
 
     alpha: Floats
     z: Floats
 
 
-def solve(K: Floats, Y: Floats, labelled: Bools, lambda1: float = 1.0, lambda2: float = 0.1) -> Solution:
+def solve(
+    K: Floats, Y: Floats, labelled: Bools, lambda1: float = 1.0, lambda2: float = 0.1
+) -> ClosedFormSolution:
     """The minimiser, from the kernel matrix (n, n), targets (n, problems) and who is labelled (n,).
 
     >>> solve(np.eye(2), np.array([[1.0], [0.0]]), np.array([True, False])).alpha.ravel()
@@ -74,7 +76,7 @@ def solve(K: Floats, Y: Floats, labelled: Bools, lambda1: float = 1.0, lambda2: 
             f"the kernel matrix with lambda1 = {lambda1:g} on its diagonal is not positive definite; raise "
             "lambda1, scale the features, or use a positive definite kernel"
         ) from None
-    return Solution(alpha, np.where(labelled[:, None], Y, -(lambda1 / lambda2) * alpha))
+    return ClosedFormSolution(alpha, np.where(labelled[:, None], Y, -(lambda1 / lambda2) * alpha))
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class ClosedForm:
     """A fitted closed form: `z` for the points it was fitted on, `scores` and `predict` for others."""
 
     X: Any
-    solution: Solution
+    solution: ClosedFormSolution
     gram: Gram
     width: float
 

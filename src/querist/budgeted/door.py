@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from querist.budgeted.loop import Rows, empty_codes
+from querist.budgeted.loop import StreamRows, empty_codes
 from querist.budgeted.similarity import LINEAR
 from querist.errors import InputError
 from querist.labels import UNLABELLED
@@ -73,12 +73,12 @@ def checked_scale(M: Any, kernel: int, lambda1: float) -> None:
             )
 
 
-def as_rows(M: Any) -> Rows:
+def as_rows(M: Any) -> StreamRows:
     """The parts that the compiled loop reads."""
     if isinstance(M, np.ndarray):
-        return Rows(M, empty_codes(), empty_codes(), np.empty(0))
+        return StreamRows(M, empty_codes(), empty_codes(), np.empty(0))
     indptr, indices = (writable(part, np.int64) for part in (M.indptr, M.indices))
-    return Rows(np.empty((0, 0)), indptr, indices, M.data)
+    return StreamRows(np.empty((0, 0)), indptr, indices, M.data)
 
 
 def checked_labels(labels: Any, n: int, n_classes: int) -> Codes:

@@ -13,7 +13,7 @@ import numpy as np
 
 from querist.budgeted import budget, door, loop, screen, step
 from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, gram_of, mean_distance
-from querist.budgeted.step import Rules, State
+from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
 from querist.types import Codes, Floats
 
@@ -109,7 +109,7 @@ class StreamLearner:
         self.kernel, self.kernel_params = kernel, dict(kernel_params or {})
         code = checked_kernel(kernel)
         self.warm = code == RBF and width is None
-        self.rules = Rules(
+        self.rules = BudgetRules(
             kernel=code,
             width=1.0 if width is None else door.checked_number("width", width),
             strategy=STRATEGIES[strategy],
@@ -124,7 +124,7 @@ class StreamLearner:
         )
         self.floor = 0.0
         self.first = np.empty((0, 0))
-        self.state: State | None = None
+        self.state: BudgetState | None = None
 
     # -- what it knows ---------------------------------------------------------
 
@@ -209,7 +209,7 @@ class StreamLearner:
 
     # -- the loop, and what interrupts it ----------------------------------------
 
-    def _learn(self, source: "_Source", codes: Codes, record: loop.Record, at: int, stop: int) -> int:
+    def _learn(self, source: "_Source", codes: Codes, record: loop.StreamRecord, at: int, stop: int) -> int:
         stuck = -1
         while True:
             assert self.state is not None
@@ -263,7 +263,14 @@ class StreamLearner:
         self.first = dense.copy() if self.first.size == 0 else np.concatenate([self.first, dense])
 
     def _pass(
-        self, source: "_Source", codes: Codes, record: loop.Record, at: int, stop: int, *, learning: bool
+        self,
+        source: "_Source",
+        codes: Codes,
+        record: loop.StreamRecord,
+        at: int,
+        stop: int,
+        *,
+        learning: bool,
     ) -> tuple[int, int]:
         assert self.state is not None
         if self.rules.kernel == OTHER:
@@ -277,7 +284,7 @@ class StreamLearner:
         return found
 
     def _pass_by_python(
-        self, M: Any, codes: Codes, record: loop.Record, at: int, stop: int, *, learning: bool
+        self, M: Any, codes: Codes, record: loop.StreamRecord, at: int, stop: int, *, learning: bool
     ) -> tuple[int, int]:
         """The compiled loop for a kernel that only Python can call: the same steps, the same events."""
         state = self.state
@@ -343,5 +350,5 @@ def _dense(rows: Any) -> Floats:
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
-def _record(n: int, scores: Floats) -> loop.Record:
-    return loop.Record(np.full(n, -1, dtype=np.int64), scores, np.zeros(n, dtype=np.int64))
+def _record(n: int, scores: Floats) -> loop.StreamRecord:
+    return loop.StreamRecord(np.full(n, -1, dtype=np.int64), scores, np.zeros(n, dtype=np.int64))

@@ -15,7 +15,7 @@ import numpy as np
 
 from querist.budgeted import door
 from querist.budgeted.learner import Stream
-from querist.budgeted.loop import Rows
+from querist.budgeted.loop import StreamRows
 from querist.budgeted.similarity import squared_norm
 from querist.compiled import compiled
 from querist.types import Bools, Codes, Floats
@@ -85,7 +85,14 @@ def learn_row(
 
 @compiled
 def run(
-    W: Floats, f: Floats, rows: Rows, labels: Codes, variant: int, C: float, predicted: Codes, actions: Codes
+    W: Floats,
+    f: Floats,
+    rows: StreamRows,
+    labels: Codes,
+    variant: int,
+    C: float,
+    predicted: Codes,
+    actions: Codes,
 ) -> None:
     """Predict every row, then learn it."""
     dense = rows.indptr.size == 0

@@ -79,7 +79,7 @@ def label(
             out=out,
             report=report,
             method=method,
-            multilabel=multi_label,
+            multi_label=multi_label,
             picked=picked,
             seed=seed,
             command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",

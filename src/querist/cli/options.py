@@ -32,7 +32,7 @@ class Laplacian(StrEnum):
     COMBINATORIAL = "combinatorial"
 
 
-class Scheme(StrEnum):
+class SchemeOption(StrEnum):
     """One problem over all classes, or one a class."""
 
     MULTICLASS = "multiclass"
@@ -76,7 +76,7 @@ Matrix = Annotated[
 ]
 Constant = Annotated[float, typer.Option(help="Value of the constant column; the papers use 3.")]
 Problems = Annotated[
-    Scheme | None,
+    SchemeOption | None,
     typer.Option(
         help="All classes at once, or a binary problem a class; the algorithm's own way by default."
     ),

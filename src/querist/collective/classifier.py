@@ -4,7 +4,7 @@
     classifier.labels_, classifier.probabilities_, classifier.reached_, classifier.history_
 
 A method is a subclass with its parameters as fields and one function, `infer`, from a
-`Problem` to an `Outcome`. Everything else is here: reading graph and labels, one-against-all
+`Problem` to an `Inference`. Everything else is here: reading graph and labels, one-against-all
 for methods that know one class a node (binary relevance), clamping the seeds, deciding.
 
 In scikit-learn's eyes a graph is a *pairwise* input: a square matrix whose rows and columns are
@@ -23,12 +23,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from querist.collective.problem import Outcome, Problem, Progress, pose, smoothness
+from querist.collective.problem import Inference, Problem, Progress, pose, smoothness
 from querist.collective.threshold import Threshold, decide
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.graph.harmonic import reached
 from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
+from querist.operator.harmonic import reached
 from querist.types import Bools, Floats
 
 
@@ -81,7 +81,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
         return False
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """The answer of the method; rows of seeds are overwritten afterwards."""
         raise NotImplementedError
 
@@ -167,12 +167,12 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- inside -----------------------------------------------------------------------
 
-    def _relevance(self, problem: Problem) -> Outcome:
+    def _relevance(self, problem: Problem) -> Inference:
         """Binary relevance: an independent problem a class (mrgm15, section 4.5)."""
         seeds, n = problem.seeds, problem.graph.n_nodes
         scores = np.empty((n, problem.n_classes))
         heard = reached(problem.graph.adjacency, np.flatnonzero(seeds))
-        parts: list[Outcome] = []
+        parts: list[Inference] = []
         for k in range(problem.n_classes):
             own = problem.one_against_all(k)
             if own.prior.max() == 1.0:  # all seeds agree about this class
@@ -183,7 +183,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             heard = heard | one.reached
             parts.append(one)
         objective, change = _together(parts)
-        return Outcome(scores, heard, objective, change, separate=True)
+        return Inference(scores, heard, objective, change, separate=True)
 
     def _labels(self, P: Floats, heard: Bools, keep: Bools | None = None) -> Any:
         """Probabilities as labels in the user's terms; those to keep as they were given."""
@@ -232,7 +232,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "probabilities_")
 
 
-def _together(parts: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
     """The sum of the objectives and the largest change of several problems; a finished one stands still."""
     told = [part for part in parts if len(part.objective) and len(part.change)]
     rounds = range(max((len(part.change) for part in told), default=0))
@@ -241,7 +241,7 @@ def _together(parts: Sequence[Outcome]) -> tuple[list[float], list[float]]:
     return objective, change
 
 
-def _settled(problem: Problem, outcome: Outcome) -> Floats:
+def _settled(problem: Problem, outcome: Inference) -> Floats:
     """The answer with every promise kept: seeds as given, the labels' shares where no label reached."""
     P = np.where(outcome.reached[:, None], outcome.P, problem.prior).astype(outcome.P.dtype)
     given = problem.known.indicator if outcome.separate else problem.rows

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from querist.collective.mixture import Counts
+from querist.collective.mixture import CountMatrix
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labels import KnownLabels, implied_missing, is_missing, tabulate
@@ -69,7 +69,7 @@ class Problem:
             )
         return self.graph.attributes
 
-    def counts(self, wanted: Features) -> Counts:
+    def counts(self, wanted: Features) -> CountMatrix:
         """The features as counts of words."""
         X = self.features(wanted)
         if X.nnz and X.data.min() < 0:
@@ -82,7 +82,7 @@ class Problem:
                 f"attributes hold values up to {X.data.max():.3g}, above {LARGEST:.0e}, as counts of words: "
                 "their squares would overflow; scale them down"
             )
-        return Counts(X)
+        return CountMatrix(X)
 
     def one_against_all(self, k: int) -> "Problem":
         """The two-class problem: class k (code 1) or not (code 0)."""
@@ -92,7 +92,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Inference:
     """(n, K) probabilities, what was reached, how it went iteration by iteration.
 
     `separate` says that the columns are independent yes/no probabilities, not shares of one.

@@ -11,8 +11,8 @@ import numpy as np
 from querist.datasets import local
 from querist.datasets.bundled import BUNDLED
 from querist.datasets.fetch import Report, by_hand, fetch, read_source
-from querist.datasets.local import Counts, Vectors
-from querist.datasets.registry import ENTRIES, Entry, Source
+from querist.datasets.local import FileContents, Vectors
+from querist.datasets.registry import ENTRIES, DownloadSource, Entry
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph, as_graph
 from querist.graph.files import GRAPHML, STANDARD_INPUT, TABLES
@@ -119,7 +119,9 @@ def _row(name: str, folder: Path | None, cache: Path) -> Row:
     return Row(name, source=source, about=about, licence=licence, **asdict(counts))
 
 
-def _whereabouts(name: str, entry: Entry | None, folder: Path | None, cache: Path) -> tuple[Counts, str]:
+def _whereabouts(
+    name: str, entry: Entry | None, folder: Path | None, cache: Path
+) -> tuple[FileContents, str]:
     if folder is not None and (path := folder / f"{name}.npz").is_file():
         return local.counts(path), "QUERIST_DATA"
     if (home := local.subset_home(folder, name)) is not None:
@@ -131,17 +133,17 @@ def _whereabouts(name: str, entry: Entry | None, folder: Path | None, cache: Pat
     return _stated(entry), "download" if entry.sources else "absent"
 
 
-def _stated(entry: Entry) -> Counts:
-    return Counts("graph", entry.nodes, entry.edges, entry.classes, entry.attributes)
+def _stated(entry: Entry) -> FileContents:
+    return FileContents("graph", entry.nodes, entry.edges, entry.classes, entry.attributes)
 
 
-def _source_in(folder: Path, entry: Entry) -> Source | None:
+def _source_in(folder: Path, entry: Entry) -> DownloadSource | None:
     """The source all of whose files lie in the folder."""
     complete = (s for s in entry.sources if all((folder / file.name).is_file() for file in s.files))
     return next(complete, None)
 
 
-def _from_files(folder: Path, entry: Entry, source: Source) -> Graph | Vectors:
+def _from_files(folder: Path, entry: Entry, source: DownloadSource) -> Graph | Vectors:
     """The graph in source files that were fetched by hand."""
     try:
         arrays = read_source(entry, source, [folder / file.name for file in source.files])

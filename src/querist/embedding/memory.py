@@ -4,10 +4,8 @@ The estimates count the large arrays that live at the same time: blocks of n row
 matrices of small components. Better a refusal that names a rank that fits than a machine that swaps.
 """
 
-import os
 from collections.abc import Callable
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,37 +13,12 @@ import numpy as np
 from querist.embedding.diffusion import OVERSAMPLING
 from querist.errors import InputError
 from querist.graph.graph import Graph
+from querist.operator import memory
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
 
 FACTOR_BYTES = 32
 """An entry of a sparse factor: value and index, in both halves, with room to grow."""
-
-
-def free() -> float:
-    """Bytes this process may still take; infinite where the system does not say."""
-    return min(_free_of_machine(), _free_of_group())
-
-
-def _free_of_machine() -> float:
-    try:
-        text = Path("/proc/meminfo").read_text()
-        return float(text.split("MemAvailable:")[1].split()[0]) * 1024
-    except (OSError, IndexError, ValueError):
-        pass
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return np.inf
-
-
-def _free_of_group() -> float:
-    """What a container leaves (control groups, version 2)."""
-    place = Path("/sys/fs/cgroup")
-    try:
-        return float((place / "memory.max").read_text()) - float((place / "memory.current").read_text())
-    except (OSError, ValueError):  # no such group, or "max": no limit
-        return np.inf
 
 
 def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float) -> float:
@@ -93,7 +66,7 @@ def check_room(graph: Graph, ranks: dict[str, int], parts: dict[str, dict[str, A
                 total += spectral_bytes(graph, least, normalised=parts[part]["normalised"], tol=tol)
         return total
 
-    room, need = free(), needed(1.0)
+    room, need = memory.free(), needed(1.0)
     if need <= room:
         return need
     advice = []

@@ -7,15 +7,20 @@ With weights `S` and degrees `D = diag(sum_j |S_ij|)`:
 
 Negative weights need nothing special: with absolute degrees both are the
 *signed* Laplacians (pounce08, section 2), positive semi-definite for any signs,
-and the usual ones when no weight is negative.
+and the usual ones when no weight is negative. Effective resistances are what
+operator/resistance.py makes of them.
 """
+
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse import csgraph
 
 from querist.graph.graph import Graph
+from querist.operator import resistance
 from querist.types import Floats, Sparse
+
+_known: "WeakKeyDictionary[Graph, resistance.Resistances]" = WeakKeyDictionary()
 
 
 def laplacian(graph: Graph, normalised: bool = False) -> Sparse:
@@ -50,25 +55,21 @@ def quadratic_form(graph: Graph, values: Floats) -> float:
 
 
 def null_signs(graph: Graph) -> Floats:
-    """(n,) the null vector of every component in one: +-1, or 0 where there is none.
+    """(n,) the null vector of every component in one: +-1, or 0 where there is none."""
+    return resistance.null_signs(graph.adjacency, graph.components)
 
-    An unsigned component is spanned by its constant. A signed one has a null
-    vector only when it is balanced: its nodes split in two camps with positive
-    weights inside and negative weights between; then the vector is +1 on one
-    camp (that of its first node) and -1 on the other.
+
+def resistances(graph: Graph, room: float | None = None) -> resistance.Resistances:
+    """All effective resistances of a graph, computed once as long as the graph lives.
+
+    `room` is how many GiB may be used; what the machine has free unless given.
+
+    >>> from querist import as_graph
+    >>> resistances(as_graph([(0, 1), (1, 2), (0, 2)])).all().round(3)
+    array([[0.   , 0.667, 0.667],
+           [0.667, 0.   , 0.667],
+           [0.667, 0.667, 0.   ]])
     """
-    n = graph.n_nodes
-    if not graph.signed:
-        return np.ones(n)
-    # The double cover has each node twice, once in either camp: a positive edge
-    # joins equal camps, a negative one opposite camps. A component is balanced
-    # if and only if its cover falls apart in two.
-    S = graph.adjacency.tocoo()
-    flip = np.where(S.data < 0, n, 0)
-    heads = np.concatenate([S.row, S.row + n])
-    tails = np.concatenate([S.col + flip, S.col + n - flip])
-    cover = sp.csr_array((np.ones(heads.size), (heads, tails)), shape=(2 * n, 2 * n))
-    _, camp = csgraph.connected_components(cover, directed=False)
-    _, first = np.unique(graph.components, return_index=True)
-    signs = np.where(camp[:n] == camp[first][graph.components], 1.0, -1.0)
-    return np.where(camp[:n] == camp[n:], 0.0, signs)
+    if graph not in _known:
+        _known[graph] = resistance.resistances(laplacian(graph), name=graph.name, room=room)
+    return _known[graph]

@@ -1,4 +1,4 @@
-"""What `label` works on, and what its methods have in common: `Workspace`, `Method`, `Member`, `Fitted`."""
+"""What `label` works on, and what its methods share: `Workspace`, `LabellingMethod`, `Member`, `Fitted`."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -96,7 +96,7 @@ class Fitted(Protocol):
         """How much each labelled row weighed for these nodes, or None where the method cannot say."""
 
 
-class Method(Protocol):
+class LabellingMethod(Protocol):
     """A way to label nodes, before it sees labels."""
 
     @property
@@ -125,6 +125,6 @@ class Member:
     only where that one takes too long.
     """
 
-    method: Method
+    method: LabellingMethod
     prior_weight: float = 1.0
     instead_of: str | None = None

@@ -19,7 +19,6 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from querist.errors import InputError, UnknownNameError
@@ -39,6 +38,7 @@ from querist.online.rules import (
     Update,
     Variance,
 )
+from querist.registry import Registry
 
 UpdateName: TypeAlias = Literal["mistake", "always", "certain"]
 TargetName: TypeAlias = Literal["rival", "one-hot"]
@@ -248,7 +248,8 @@ def factory(compose: Callable[..., Composition]) -> Factory:
     return make
 
 
-ALGORITHMS: Mapping[str, Factory] = MappingProxyType(
+ALGORITHMS: Registry[Factory] = Registry(
+    "algorithm",
     {
         compose.__name__: factory(compose)
         for compose in (
@@ -264,6 +265,6 @@ ALGORITHMS: Mapping[str, Factory] = MappingProxyType(
             random_sampling,
         )
     }
-    | {"pounce": pounce, "nearest": nearest}
+    | {"pounce": pounce, "nearest": nearest},
 )
 """Factory of every algorithm by name."""

@@ -27,7 +27,7 @@ from querist.types import Bools, Codes, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """An open question: what `learn` must remember of the round that asked."""
 
     round: int
@@ -82,7 +82,7 @@ class Learner:
         binary = scheme is Scheme.ONE_VS_REST
         if binary and isinstance(query, MarginUncertainty):
             raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
-        self._rules = kernels.Rules(
+        self._rules = kernels.OnlineRules(
             query=query.code,
             numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
             update=int(update),
@@ -94,7 +94,7 @@ class Learner:
         )
         rows = door.checked_rows(embedding)
         prior = door.prior_variances(rows, gamma if second_order else 1.0)
-        self._place = kernels.Place(
+        self._place = kernels.NodeRows(
             rows=rows,
             component=door.checked_components(embedding, len(rows)),
             tie=1e-12 * np.minimum(1.0, prior),
@@ -102,7 +102,7 @@ class Learner:
         )
         problems = 1 if not binary or n_classes == 2 else self.n_classes
         d = rows.shape[1]
-        self._state = kernels.State(
+        self._state = kernels.OnlineState(
             P=np.repeat(np.eye(d)[None] / gamma, problems, axis=0)
             if second_order
             else np.empty((problems, 0, 0)),
@@ -123,7 +123,7 @@ class Learner:
         self.seed = int(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
-        self._pending: dict[int, deque[Question]] = {}
+        self._pending: dict[int, deque[OpenQuestion]] = {}
 
     # -- what is known ----------------------------------------------------------
 
@@ -212,7 +212,7 @@ class Learner:
             raise InputError("the decision was made by another learner; decide with this one")
         self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
         if decision.ask:
-            question = Question(decision.round, decision.certain, tuple(decision.asks.tolist()))
+            question = OpenQuestion(decision.round, decision.certain, tuple(decision.asks.tolist()))
             self._pending.setdefault(decision.node, deque()).append(question)
 
     def learn(self, node: int, answer: Reply) -> bool:
@@ -225,7 +225,7 @@ class Learner:
         allowed = self._allowed(answer)
         return self._answered(node, self._close(node, newest=False), allowed)
 
-    def _close(self, node: int, newest: bool) -> Question:
+    def _close(self, node: int, newest: bool) -> OpenQuestion:
         """Take a question about `node` off the list of open ones."""
         queue = self._pending[node]
         question = queue.pop() if newest else queue.popleft()
@@ -233,7 +233,7 @@ class Learner:
             del self._pending[node]
         return question
 
-    def _answered(self, node: int, question: Question, allowed: Bools | None) -> bool:
+    def _answered(self, node: int, question: OpenQuestion, allowed: Bools | None) -> bool:
         """Learn what the answer to a question allows; whether that was anything."""
         if allowed is None:
             return False
@@ -266,7 +266,7 @@ class Learner:
         self._play(nodes, codes, u, -1 if self.budget is None else self.budget, record)
         return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
 
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         """The compiled loop; a negative budget means none."""
         loop.run_rounds(
             self._rules,
@@ -309,7 +309,7 @@ class Learner:
                 record.problem_updated[i] = self._work.learned
         return self._trace(nodes, record, judged)
 
-    def _trace(self, nodes: Codes, record: loop.Record, judged: Bools) -> Trace:
+    def _trace(self, nodes: Codes, record: loop.RunRecord, judged: Bools) -> Trace:
         problems = None
         if self.scheme is Scheme.ONE_VS_REST:
             problems = Problems(record.problem_asked, record.problem_mistaken, record.problem_updated)

@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.errors import InputError, UnknownNameError
-from querist.graph import Graph
-from querist.graph.resistance import check_irreducible, check_memory
+from querist.graph import Graph, laplacian
 from querist.online import cover, door
 from querist.online.pounce import CoverLearner, matrix_place, resistance_place, row_place
 from querist.online.rules import Scheme
+from querist.operator.resistance import check_irreducible, check_room
 from querist.types import Floats
 
 DISTANCES = ("resistance", "geodesic", "points")
@@ -67,7 +67,7 @@ def nearest(
     return CoverLearner(
         place,
         n_classes,
-        rules=cover.Rules(
+        rules=cover.CoverRules(
             project=False, remember_all=update == "always", binary=False, n_classes=int(n_classes)
         ),
         scheme=Scheme.MULTICLASS,
@@ -86,13 +86,13 @@ def check_distances(graph: Graph, distance: str) -> None:
             )
         return
     if distance == "resistance":
-        check_irreducible(graph)
+        check_irreducible(laplacian(graph), graph.name)
     elif graph.n_components > 1:
         raise InputError(
             f"{graph.name} has {graph.n_components:,} components, with no path between them; use "
             "graph.largest_component()"
         )
-    check_memory(graph.n_nodes)
+    check_room(graph.n_nodes)
 
 
 def geodesics(graph: Any) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from querist.graph import Graph
-from querist.graph.harmonic import harmonic
+from querist.operator.harmonic import harmonic
 from querist.types import Codes, Floats
 
 

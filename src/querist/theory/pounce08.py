@@ -21,7 +21,7 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.graph.resistance import resistances
+from querist.graph.laplacian import resistances
 from querist.theory.bounds import Bound
 from querist.theory.covers import cover_profile, separating_cover_numbers, separation
 from querist.theory.labelling import minimiser

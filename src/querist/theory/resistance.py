@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.sparse.linalg import splu
 
 from querist.errors import InputError
 from querist.graph import Graph, laplacian
-from querist.graph.laplacian import null_signs
-from querist.graph.resistance import resistances
-from querist.types import Bools, Floats
+from querist.graph.laplacian import resistances
+from querist.operator.resistance import pair_resistances
+from querist.types import Floats
 
 
 def effective_resistance(graph: Graph, pairs: Iterable[tuple[int, int]] | None = None) -> Floats:
@@ -33,34 +32,7 @@ def effective_resistance(graph: Graph, pairs: Iterable[tuple[int, int]] | None =
         raise InputError(f"pairs of shape {ends.shape}; give two row numbers a pair")
     if ends.min() < 0 or ends.max() >= graph.n_nodes:
         raise InputError(f"pairs name nodes outside 0..{graph.n_nodes - 1}; give row numbers")
-    free = ~_grounded(graph)
-    row = np.cumsum(free) - 1
-    M = laplacian(graph)[free][:, free].tocsc()
-    solve = splu(M, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve if free.any() else None
-    out = np.empty(len(ends))
-    for k, (p, q) in enumerate(ends):
-        current = np.zeros(int(free.sum()))
-        for node, amount in ((p, 1.0), (q, -1.0)):
-            if free[node]:
-                current[row[node]] += amount
-        potential = solve(current) if solve is not None else current
-        apart = not graph.signed and graph.components[p] != graph.components[q]
-        out[k] = np.inf if apart else float(current @ potential)
-    return out
-
-
-def _grounded(graph: Graph) -> Bools:
-    """(n,) the first node of every component whose Laplacian is singular."""
-    singular = null_signs(graph) != 0
-    if graph.signed and singular.any():
-        raise InputError(
-            f"{graph.name} is signed and partly balanced: its Laplacian is singular, so some pairs have no "
-            "resistance; flip one camp to an unsigned graph first"
-        )
-    _, first = np.unique(graph.components, return_index=True)
-    grounded = np.zeros(graph.n_nodes, dtype=np.bool_)
-    grounded[first[singular[first]]] = True
-    return grounded
+    return pair_resistances(laplacian(graph), ends, name=graph.name)
 
 
 def resistance_diameter(graph: Graph) -> float:

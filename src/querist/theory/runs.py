@@ -72,7 +72,7 @@ def _pounce(
 def _nearest(
     graph: Any, trace: Trace, labels: Codes, n_classes: int, parameters: Mapping[str, Any]
 ) -> list[Bound]:
-    from querist.graph.resistance import resistances
+    from querist.graph.laplacian import resistances
     from querist.online.nearest import geodesics
 
     if not isinstance(graph, Graph) or parameters.get("distance", "resistance") == "points":

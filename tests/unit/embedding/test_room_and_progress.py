@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from querist.embedding import cache, embed, memory, progress
 from querist.errors import InputError
 from querist.graph.graph import Graph
+from querist.operator import memory as machine
 from querist.operator.eigen import solve
 
 
@@ -35,7 +36,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_free_is_a_sensible_number() -> None:
-    assert 1e6 < memory.free() < 1e15
+    assert 1e6 < machine.free() < 1e15
 
 
 @pytest.mark.parametrize("kind", ["spectral", "diffusion", "both"])
@@ -45,7 +46,7 @@ def test_what_does_not_fit_is_refused_with_a_rank_that_fits(
     monkeypatch.setattr(solve, "DENSE", 100)
     graph = make_graph()
     room = 0.6 * _needed(graph, 100, kind)
-    monkeypatch.setattr(memory, "free", lambda: room)
+    monkeypatch.setattr(machine, "free", lambda: room)
     with pytest.raises(InputError, match=r"needs about .* GB and .* GB are free; .*rank=") as refused:
         embed(graph, 100, kind=kind, cache=False)  # type: ignore[arg-type]
     found = re.search(r"rank=(\d+)", str(refused.value))
@@ -69,10 +70,10 @@ def test_a_float32_filter_is_named_where_it_fits(monkeypatch: pytest.MonkeyPatch
     graph = make_graph()
     loose, tight = (memory.spectral_bytes(graph, 20, normalised=True, tol=tol) for tol in (2e-3, 1e-9))
     assert loose < tight
-    monkeypatch.setattr(memory, "free", lambda: (loose + tight) / 2)
+    monkeypatch.setattr(machine, "free", lambda: (loose + tight) / 2)
     with pytest.raises(InputError, match="tol=2e-3"):
         embed(graph, 20, tol=1e-9, cache=False)
-    monkeypatch.setattr(memory, "free", lambda: 10.0)
+    monkeypatch.setattr(machine, "free", lambda: 10.0)
     with pytest.raises(InputError, match="no rank fits"):
         embed(graph, 20, cache=False)
 

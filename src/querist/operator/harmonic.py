@@ -11,9 +11,10 @@ weighted mean of its neighbours. `ridge > 0` is the regularised harmonic solutio
 itself with both; collective classification uses them as a baseline.
 
 The system is solved in the scaled form `D^-1/2 (L_uu + ridge I) D^-1/2`, which has a
-unit diagonal: weights of a narrow RBF kernel span hundreds of orders of magnitude. A
-node that no labelled node reaches keeps its prior, and `reached` says which ones.
-Negative weights pull towards opposite values, since the degrees are absolute.
+unit diagonal: weights of a narrow RBF kernel span hundreds of orders of magnitude. Sparse
+weights go to the operator's solver (solve.py), dense ones to a Cholesky factor. A node
+that no labelled node reaches keeps its prior, and `reached` says which ones. Negative
+weights pull towards opposite values, since the degrees are absolute.
 """
 
 import warnings
@@ -23,16 +24,16 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse import csgraph
-from scipy.sparse.linalg import LinearOperator, cg, splu
 
 from querist.errors import InputError, ResidualWarning
+from querist.operator.value import Operator
 from querist.types import Bools, Codes, Floats, Sparse
 
-DIRECT = 20_000
-"""Largest sparse system that is factored; random-like graphs beyond it fill in."""
+TOLERANCE = 1e-6
+"""Relative residual that a solve must reach, and that is warned about above."""
 
-TOLERANCE = 1e-10
-"""Relative residual that conjugate gradients stop at, and that is warned about above."""
+ROUNDS = 3
+"""Solves, each for what the last one left: together they reach rounding."""
 
 
 def harmonic(
@@ -130,31 +131,33 @@ def _solve(W_uu: Any, degrees: Floats, right: Floats) -> Floats:
     scale = 1 / np.sqrt(degrees)
     b = scale[:, None] * right
     if not sp.issparse(W_uu):
-        A: Any = np.eye(degrees.size) - scale[:, None] * W_uu * scale
-        x = _dense(A, b)
-    else:
-        S: Any = sp.diags_array(scale)
-        A = sp.csc_array(sp.eye_array(degrees.size) - S @ W_uu @ S)
-        x = splu(A).solve(b) if degrees.size <= DIRECT else _conjugate_gradients(A, b)
-    residual = float(np.linalg.norm(A @ x - b) / max(np.linalg.norm(b), np.finfo(float).tiny))
-    if residual > 1e-6:
-        warnings.warn(
-            ResidualWarning(f"the harmonic solution has a relative residual of {residual:.1e}", residual),
-            stacklevel=3,
-        )
-    return np.asarray(scale[:, None] * x)
+        return np.asarray(scale[:, None] * _dense(np.eye(degrees.size) - scale[:, None] * W_uu * scale, b))
+    S: Any = sp.diags_array(scale)
+    return np.asarray(scale[:, None] * _refined(Operator.symmetric(sp.csr_array(-(S @ W_uu @ S))), b))
+
+
+def _refined(operator: Operator, b: Floats) -> Floats:
+    """x with `x + M x = b`, to rounding however ill-conditioned: a solve, then solves for its residual."""
+    size = np.abs(b).max(axis=0)
+    size[size == 0] = 1.0  # squares of a column far from 1 would overflow or vanish
+    b = b / size
+    x, residual = np.zeros_like(b), b
+    for _ in range(ROUNDS):
+        x += operator.solve(residual, diagonal=1.0, tol=TOLERANCE)[0]
+        residual = b - x - operator.matmat(x)
+    return np.asarray(x * size)
 
 
 def _dense(A: Floats, b: Floats) -> Floats:
     try:
-        return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(A, lower=True), b))
+        x = np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(A, lower=True), b))
     except np.linalg.LinAlgError:
         # Camps joined by weights below the rounding error: singular in floating point.
-        return np.asarray(scipy.linalg.lstsq(A, b)[0])
-
-
-def _conjugate_gradients(A: Any, b: Floats) -> Floats:
-    """One column at a time; the diagonal is 1, so it preconditions itself."""
-    operator = LinearOperator(A.shape, matvec=lambda v: A @ v, dtype=np.float64)
-    columns = [cg(operator, column, rtol=TOLERANCE, maxiter=10_000)[0] for column in b.T]
-    return np.stack(columns, axis=1)
+        x = np.asarray(scipy.linalg.lstsq(A, b)[0])
+    residual = float(np.linalg.norm(A @ x - b) / max(np.linalg.norm(b), np.finfo(float).tiny))
+    if residual > TOLERANCE:
+        warnings.warn(
+            ResidualWarning(f"the harmonic solution has a relative residual of {residual:.1e}", residual),
+            stacklevel=4,
+        )
+    return x

@@ -22,7 +22,6 @@ Two ways to the same numbers:
 """
 
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,17 +29,16 @@ from scipy import linalg
 from scipy.sparse import csgraph
 
 from querist.errors import InputError
-from querist.graph.graph import Graph
-from querist.graph.laplacian import laplacian, null_signs
-from querist.types import Bools, Codes, Floats
+from querist.operator import memory
+from querist.operator.solve import factorise
+from querist.operator.value import Operator
+from querist.types import Bools, Codes, Floats, Sparse
 
 WELL = 1e-7
 """Reciprocal condition number from which the Cholesky inverse keeps nine digits."""
 
 SINGULAR = 1e-13
 """Reciprocal condition number at which a signed Laplacian cannot be told from a singular one."""
-
-_known: "WeakKeyDictionary[Graph, Resistances]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,85 +58,136 @@ class Resistances:
         return self.matrix if self.matrix.size else squared_distances(self.rows)
 
 
-def resistances(graph: Graph, memory: float | None = None) -> Resistances:
-    """All effective resistances of a graph, computed once as long as the graph lives.
+def resistances(M: Sparse, *, name: str = "the graph", room: float | None = None) -> Resistances:
+    """All effective resistances under a Laplacian; `name` is what errors call its graph.
 
-    `memory` is how many GiB may be used; what the machine has free unless given.
+    `room` is how many GiB may be used; what the machine has free unless given.
 
-    >>> from querist import as_graph
-    >>> resistances(as_graph([(0, 1), (1, 2), (0, 2)])).all().round(3)
+    >>> triangle = sp.csr_array([[2.0, -1.0, -1.0], [-1.0, 2.0, -1.0], [-1.0, -1.0, 2.0]])
+    >>> resistances(triangle).all().round(3)
     array([[0.   , 0.667, 0.667],
            [0.667, 0.   , 0.667],
            [0.667, 0.667, 0.   ]])
     """
-    check_irreducible(graph)
-    if graph not in _known:
-        check_memory(graph.n_nodes, memory)
-        _known[graph] = _computed(graph)
-    return _known[graph]
-
-
-def check_irreducible(graph: Graph) -> None:
-    """Refuse a Laplacian under which some nodes have no distance."""
-    if not graph.signed:
-        if graph.n_components > 1:
+    check_irreducible(M, name)
+    check_room(M.shape[0], room)
+    none = np.empty((0, 0))
+    if M.shape[0] == 1:
+        return Resistances(np.zeros((1, 1)), none)
+    signed = _signed(weights_of(M))
+    K, rcond = pseudo_inverse(M.toarray(), definite=signed)
+    if rcond >= WELL:
+        return Resistances(from_kernel(K), none)
+    if signed:
+        if rcond < SINGULAR:
             raise InputError(
-                f"{graph.name} has {graph.n_components:,} components: its Laplacian is reducible, and no "
+                f"the signed Laplacian of {name} is nearly singular (reciprocal condition number "
+                f"{rcond:.0e}); make its negative weights larger, or drop them for an unsigned graph"
+            )
+        doubt = f"the signed Laplacian is badly conditioned: about {-np.log10(1e-16 / rcond):.0f} digits hold"
+        return Resistances(from_kernel(K), none, (doubt,))
+    note = "weights span many orders of magnitude: resistances come from spanning-tree coordinates"
+    return Resistances(none, tree_coordinates(M), (note,))
+
+
+def pair_resistances(M: Sparse, pairs: Codes, *, name: str = "the graph") -> Floats:
+    """(k,) effective resistances of (k, 2) pairs of rows, in a sparse factor; infinite between components.
+
+    One node of every component is grounded, where the Laplacian is singular.
+    """
+    S = weights_of(M)
+    _, component = csgraph.connected_components(S, directed=False)
+    signed = _signed(S)
+    if signed and null_signs(S, component).any():
+        raise InputError(
+            f"{name} is signed and partly balanced: its Laplacian is singular, so some pairs have no "
+            "resistance; flip one camp to an unsigned graph first"
+        )
+    free = np.ones(component.size, dtype=np.bool_)
+    if not signed:
+        free[np.unique(component, return_index=True)[1]] = False
+    row = np.where(free, np.cumsum(free) - 1, -1)
+    inner = Operator.symmetric(sp.csr_array(M[free][:, free]))
+    factor = factorise(inner, np.zeros(inner.n), 1.0) if inner.n else None
+    out = np.zeros(len(pairs))
+    for k, ends in enumerate(pairs):
+        current = np.zeros(inner.n)
+        for node, amount in zip(ends, (1.0, -1.0), strict=True):
+            if free[node]:
+                current[row[node]] += amount
+        apart = not signed and component[ends[0]] != component[ends[1]]
+        out[k] = np.inf if apart else 0.0 if factor is None else current @ factor.solve(current)
+    return out
+
+
+def check_irreducible(M: Sparse, name: str = "the graph") -> None:
+    """Refuse a Laplacian under which some nodes have no distance."""
+    S = weights_of(M)
+    count, component = csgraph.connected_components(S, directed=False)
+    if not _signed(S):
+        if count > 1:
+            raise InputError(
+                f"{name} has {count:,} components: its Laplacian is reducible, and no "
                 "current flows between them, so the effective resistance is infinite (pounce08, Theorem 2 "
                 "needs an irreducible Laplacian). Use graph.largest_component() (--component largest), or "
                 "add edges"
             )
         return
-    signs = null_signs(graph)
+    signs = null_signs(S, component)
     if signs.any():
-        balanced = np.unique(graph.components[signs != 0]).size
+        balanced = np.unique(component[signs != 0]).size
         raise InputError(
-            f"{graph.name} is signed, and {balanced:,} of its {graph.n_components:,} components are balanced "
+            f"{name} is signed, and {balanced:,} of its {count:,} components are balanced "
             "(the negative edges only separate two camps): the signed Laplacian is singular, and pounce08 "
             "needs a positive definite one. Flip the signs of one camp to get an unsigned graph, or use "
             "the components that are not balanced"
         )
 
 
-def check_memory(n: int, memory: float | None = None) -> None:
-    """Refuse what does not fit: two (n, n) matrices of doubles."""
+def check_room(n: int, room: float | None = None) -> None:
+    """Refuse what does not fit into so many GiB, the free memory unless given: two (n, n) matrices."""
     needed = 2 * 8 * n**2 / 2**30
-    free = available_memory() if memory is None else memory
-    if needed > free:
+    there = memory.free() / 2**30 if room is None else room
+    if needed > there:
         raise InputError(
-            f"the exact kernel of {n:,} nodes needs {needed:.1f} GiB, and {free:.1f} GiB are free; pass an "
+            f"the exact kernel of {n:,} nodes needs {needed:.1f} GiB, and {there:.1f} GiB are free; pass an "
             "embedding instead (querist.embed(graph, rank=...)): its distances are an approximation"
         )
 
 
-def available_memory() -> float:
-    """GiB of memory that is free; unlimited where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            entries = dict(line.split(":", 1) for line in file)
-        return int(entries["MemAvailable"].split()[0]) / 2**20
-    except (OSError, KeyError, ValueError):
-        return float("inf")
+def weights_of(M: Sparse) -> Sparse:
+    """The adjacency S of a Laplacian `D - S`."""
+    S = sp.csr_array(-M)
+    S.setdiag(0.0)
+    S.eliminate_zeros()
+    return S
 
 
-def _computed(graph: Graph) -> Resistances:
-    n = graph.n_nodes
-    none = np.empty((0, 0))
-    if n == 1:
-        return Resistances(np.zeros((1, 1)), none)
-    K, rcond = pseudo_inverse(laplacian(graph).toarray(), definite=graph.signed)
-    if rcond >= WELL:
-        return Resistances(from_kernel(K), none)
-    if graph.signed:
-        if rcond < SINGULAR:
-            raise InputError(
-                f"the signed Laplacian of {graph.name} is nearly singular (reciprocal condition number "
-                f"{rcond:.0e}); make its negative weights larger, or drop them for an unsigned graph"
-            )
-        doubt = f"the signed Laplacian is badly conditioned: about {-np.log10(1e-16 / rcond):.0f} digits hold"
-        return Resistances(from_kernel(K), none, (doubt,))
-    note = "weights span many orders of magnitude: resistances come from spanning-tree coordinates"
-    return Resistances(none, tree_coordinates(graph), (note,))
+def _signed(S: Sparse) -> bool:
+    return bool((S.data < 0).any())
+
+
+def null_signs(S: Sparse, component: Codes) -> Floats:
+    """(n,) the null vector of the Laplacian of every component in one: +-1, or 0 where there is none.
+
+    An unsigned component is spanned by its constant. A signed one has a null vector only when it is
+    balanced: its nodes split in two camps with positive weights inside and negative weights between; then
+    the vector is +1 on one camp (that of its first node) and -1 on the other.
+    """
+    n = component.size
+    if not _signed(S):
+        return np.ones(n)
+    # The double cover has each node twice, once in either camp: a positive edge joins equal camps, a
+    # negative one opposite camps. A component is balanced if and only if its cover falls apart in two.
+    entries = S.tocoo()
+    flip = np.where(entries.data < 0, n, 0)
+    heads = np.concatenate([entries.row, entries.row + n])
+    tails = np.concatenate([entries.col + flip, entries.col + n - flip])
+    cover = sp.csr_array((np.ones(heads.size), (heads, tails)), shape=(2 * n, 2 * n))
+    _, camp = csgraph.connected_components(cover, directed=False)
+    _, first, number = np.unique(component, return_index=True, return_inverse=True)
+    signs = np.where(camp[:n] == camp[first][number], 1.0, -1.0)
+    return np.where(camp[:n] == camp[n:], 0.0, signs)
 
 
 def pseudo_inverse(M: Floats, definite: bool) -> tuple[Floats, float]:
@@ -179,10 +228,11 @@ def squared_distances(rows: Floats) -> Floats:
     return out
 
 
-def tree_coordinates(graph: Graph) -> Floats:
+def tree_coordinates(M: Sparse) -> Floats:
     """(n, n - 1) rows with the effective resistances as squared distances; any range of weights."""
-    behind, strength = spanning_tree(graph)
-    W = graph.adjacency.toarray()
+    S = weights_of(M)
+    behind, strength = spanning_tree(S)
+    W = S.toarray()
     inside, outside = behind.astype(np.float64), (~behind).astype(np.float64)
     crossing = inside.T @ W @ outside  # w(S_e, V - S_f)
     shared = inside.T @ W @ inside  # w(S_e, S_f) where they are apart
@@ -200,17 +250,20 @@ def tree_coordinates(graph: Graph) -> Floats:
     return np.ascontiguousarray(rows)
 
 
-def spanning_tree(graph: Graph) -> tuple[Bools, Floats]:
-    """A maximum spanning tree rooted at node 0: (n, n - 1) which nodes lie behind each edge; its weights."""
-    S = graph.adjacency
+def spanning_tree(S: Sparse) -> tuple[Bools, Floats]:
+    """A maximum spanning tree of positive weights, rooted at node 0.
+
+    (n, n - 1) which nodes lie behind each of its edges; and the weights of these.
+    """
+    n = S.shape[0]
     # Negated logarithms: any order-preserving length will do, and 1/w could overflow. All are kept below 0
     # because a sparse graph reads 0 as "no edge".
     length = sp.csr_array((-1.0 - np.log(S.data) + np.log(S.data.min()), S.indices, S.indptr), shape=S.shape)
     tree = csgraph.minimum_spanning_tree(length)
     order, parent = csgraph.breadth_first_order(tree, 0, directed=False)
-    behind = np.zeros((graph.n_nodes, graph.n_nodes - 1), dtype=np.bool_)
-    edge: Codes = np.full(graph.n_nodes, -1)
-    edge[order[1:]] = np.arange(graph.n_nodes - 1)
+    behind = np.zeros((n, n - 1), dtype=np.bool_)
+    edge: Codes = np.full(n, -1)
+    edge[order[1:]] = np.arange(n - 1)
     for node in order[1:]:
         behind[node] = behind[parent[node]]
         behind[node, edge[node]] = True
