@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.asking.specification import RANDOM
-from querist.graph.entries import some
 from querist.stats import wilson
+from querist.tables.formats import some
 
 if TYPE_CHECKING:
     from querist.asking.campaign import Asking

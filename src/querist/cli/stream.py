@@ -93,7 +93,9 @@ def stream(
     """
     factory, chosen = _method(method, budget_labelled, budget_unlabelled, settings or [])
     if data == "-":
-        known = None if classes is None else [_value(part) for part in classes.split(",")]
+        from querist.tables.labels import as_label
+
+        known = None if classes is None else [as_label(part) for part in classes.split(",")]
         _from_lines(method, factory, chosen, labelled, seed, label, known, skip_broken, save, as_json)
         return
     from querist.datasets.rows import read_vectors
@@ -214,9 +216,9 @@ def _from_lines(
 ) -> None:
     """Standard input: one run, the accuracy so far as it goes on."""
     from querist.budgeted.feed import Running, feed
-    from querist.budgeted.lines import Lines
     from querist.errors import InputError
     from querist.experiment.results import Spread
+    from querist.tables.readers.lines import Lines
 
     if save is not None and method != "bls":
         raise InputError(f"{method} cannot be saved; leave --save out, or use bls")
@@ -264,8 +266,3 @@ def _say(running: Any, seconds: float) -> None:
         f"{running.rows:>12,} rows  accuracy {100 * running.accuracy:6.2f} %  "
         f"{running.rows / seconds:>10,.0f} rows/s"
     )
-
-
-def _value(text: str) -> Any:
-    text = text.strip()
-    return int(text) if text.lstrip("+-").isdigit() else text

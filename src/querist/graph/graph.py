@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.errors import InputError
-from querist.graph.entries import some
 from querist.labels import UNLABELLED, decode, plain
+from querist.tables.formats import some
 from querist.types import Codes, Floats, Sparse
 
 
@@ -151,8 +151,8 @@ class Graph:
             return self
         return self.subgraph(np.flatnonzero(self.components == 0))
 
-    def describe(self) -> str:
-        """One line: what it is, and what was found and done at load."""
+    def describe(self, *, notes: bool = True) -> str:
+        """One line: what it is, and what was found and done at load; without `notes` what it is."""
         parts = [f"{self.name}: {some(self.n_nodes, 'node')}", some(self.n_edges, "edge")]
         if self.attributes is not None:
             parts.append(some(self.attributes.shape[1], "attribute"))
@@ -160,7 +160,7 @@ class Graph:
             parts.append(some(self.n_classes, "class", "es"))
         count = self.n_components
         parts.append("connected" if count == 1 else f"{count:,} components")
-        return "; ".join([", ".join(parts), *self.notes])
+        return "; ".join([", ".join(parts), *(self.notes if notes else ())])
 
     def __repr__(self) -> str:
         return f"<Graph {self.describe()}>"

@@ -9,13 +9,13 @@ import numpy as np
 
 from querist.atomic import replacing
 from querist.errors import InputError
-from querist.graph.entries import some
 from querist.labelling.influence import Influences, Progress
-from querist.labelling.output import check_folder
 from querist.labelling.suggest import worth_labelling
 from querist.report import Figure, Html, code, columns, headline, page, prose, section, table
 from querist.report.charts import balance, colour_class, colours, histogram, reliability
 from querist.report.drawing import draw
+from querist.tables.formats import some
+from querist.tables.output import check_folder
 from querist.types import Codes
 
 CLASSES_SHOWN = 20
