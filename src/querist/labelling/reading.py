@@ -121,7 +121,7 @@ def with_attributes(graph: Graph, file: TableFile, id: str | None = None, label:
         ),
     ]
     labels = own_labels(graph)
-    bare = replace(graph, codes=None, label_matrix=None, classes=())
+    bare = graph.without_labels()
     if found is None:
         said = (*notes, "the table of nodes gives no attributes")
         return Source(bare, labels, said, table=file.table)

@@ -26,8 +26,8 @@ from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.collective import representation
-from querist.experiment.tasks.common import checked, complete, graph_for, settings, without_labels
-from querist.experiment.tasks.online import Place, check_answers, learner_seed, shuffled
+from querist.experiment.tasks.common import checked, complete, graph_for, settings
+from querist.experiment.tasks.online import EmbeddedGraph, check_answers, learner_seed, shuffled
 from querist.labelling.members import MEMBERS
 from querist.labelling.rows import quick_rows
 from querist.types import Bools, Codes
@@ -85,16 +85,21 @@ class AskTask:
                     f"marks = {list(how['marks'])}; give rising numbers of answers, from 1 to {how['budget']}"
                 )
 
-    def prepare(self, spec: Specification, progress: Any = None) -> Place:
+    def prepare(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph; the quick learner's rows, which the disk keeps for every campaign."""
         graph = graph_for(spec, settings(spec, "representation", representation))
-        bare = without_labels(graph)
-        place = Place(graph, bare, lambda: quick_rows(bare, max(RANKS), progress=progress), False)
+        bare = graph.without_labels()
+        place = EmbeddedGraph(graph, bare, lambda: quick_rows(bare, max(RANKS), progress=progress), False)
         assert place.rows is not None
         return place
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One campaign, and its control from the same start."""
         how = complete(spec, "protocol", protocol)
@@ -114,7 +119,7 @@ class AskTask:
 class _Campaign:
     """All that a way to choose and its control share."""
 
-    def __init__(self, place: Place, how: Mapping[str, Any], seed: int, repeat: int) -> None:
+    def __init__(self, place: EmbeddedGraph, how: Mapping[str, Any], seed: int, repeat: int) -> None:
         graph = place.graph
         self.graph, self.bare, self.how = graph, place.bare, how
         self.seed, self.codes = learner_seed(seed, repeat), graph.codes
