@@ -114,7 +114,7 @@ def ask(
     from querist.asking.oracles import command_oracle
     from querist.errors import InputError
     from querist.labelling.files import GraphFiles
-    from querist.labelling.output import check_place
+    from querist.tables.output import check_place
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
@@ -147,7 +147,7 @@ def ask(
             if answers is None:
                 _converse(asking, campaign.source.table, data)
             else:
-                asking.run(answers, None if as_json else _told)
+                asking.run(answers, None if as_json else _show_answer)
         finally:
             asking.forget()
         _finish(asking, place, as_json)
@@ -177,7 +177,7 @@ def _converse(asking: "Asking", table: Any, data: str) -> None:
         raise
 
 
-def _told(question: "Question", given: Any) -> None:
+def _show_answer(question: "Question", given: Any) -> None:
     """A line when an answer is safe; whoever reads it may rely on it."""
     answer = "unsure" if given is None else given
     print(f"{question.number} {question.node}: {answer}", flush=True)
@@ -187,7 +187,7 @@ def _told(question: "Question", given: Any) -> None:
 
 
 def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
-    from querist.graph.entries import some
+    from querist.tables.formats import some
 
     with progress() as show:
         asking.progress = lambda done, text: show("labelling", done, text)

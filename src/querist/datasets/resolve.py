@@ -15,7 +15,7 @@ from querist.datasets.local import FileContents, Vectors
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph, as_graph
-from querist.graph.files import GRAPHML, STANDARD_INPUT, TABLES
+from querist.tables.files import STANDARD_INPUT, is_file_name
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def is_path(name: str | os.PathLike[str]) -> bool:
     """Whether this is a file ("-" is the standard input) for `load`, and not the name of a data set."""
     if not isinstance(name, str) or name == STANDARD_INPUT:
         return True
-    if "/" in name or os.sep in name or name.lower().endswith((".npz", *GRAPHML, *TABLES)):
+    if "/" in name or os.sep in name or is_file_name(name):
         return True
     return name not in BUNDLED and name not in ENTRIES and Path(name).is_file()
 

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 def read_vectors(data: str, label: str | None = None) -> tuple[Any, "Codes", tuple[Any, ...], str]:
     """X, class codes (-1 where unlabelled), the classes and the name of a data set or file."""
-    from querist.budgeted.sources import is_file, read_table
     from querist.datasets import Vectors, load
     from querist.errors import InputError
     from querist.labels import encode
+    from querist.tables.files import is_file_name, read_vectors
 
-    if is_file(data):
-        table = read_table(Path(data).expanduser(), label)
+    if is_file_name(data, "vectors"):
+        table = read_vectors(Path(data).expanduser(), label)
         X, labels, name = table.X, table.labels, table.name
     else:
         found = load(data)

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.experiment import plots
 from querist.experiment.comparison import Comparison
 from querist.experiment.index import ROWS
 from querist.experiment.item import Cell, Entry, Figure, Item, Shown, Table
 from querist.experiment.results import CONTROL, Result
 from querist.experiment.tasks import task_of
 from querist.metrics import NAMES
+from querist.report import charts
 from querist.stats import paired_t
 
 RANDOM = "random, as often"
@@ -175,15 +175,15 @@ def _error_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) 
         errors, asked, looks = {}, {}, {}
         for i, (label, result) in enumerate(named):
             at = result.curve("round")[0]
-            looks[label] = plots.look_of(i)
-            looks[f"{label}: {RANDOM}"] = plots.fainter(looks[label])
+            looks[label] = charts.look_of(i)
+            looks[f"{label}: {RANDOM}"] = charts.fainter(looks[label])
             errors[label] = (at, result.curve("error_rate"))
             asked[label] = (at, result.curve("queries"))
             if CONTROL + "error_rate" in result.outcomes[0].curves:
                 errors[f"{label}: {RANDOM}"] = (at, result.curve(CONTROL + "error_rate"))
-        plots.curves(left, errors, x_label="round", y_label="error rate so far", looks=looks)
+        charts.curves(left, errors, x_label="round", y_label="error rate so far", looks=looks)
         left.set_ylim(bottom=0)
-        plots.curves(right, asked, x_label="round", y_label="questions so far", looks=looks)
+        charts.curves(right, asked, x_label="round", y_label="questions so far", looks=looks)
         right.set_ylim(bottom=0)
 
     return Figure(name, draw, f"{dataset}: mean over the runs; bands are one standard deviation.", (9.6, 4.2))
@@ -200,12 +200,12 @@ def _curves(
         ):
             lines, looks = {}, {}
             for i, (label, result) in enumerate(named):
-                looks[label] = plots.look_of(i)
-                looks[f"{label}: {RANDOM}"] = plots.fainter(looks[label])
+                looks[label] = charts.look_of(i)
+                looks[f"{label}: {RANDOM}"] = charts.fainter(looks[label])
                 lines[label] = (result.curve(x)[0], result.curve(y))
                 if CONTROL + y in result.outcomes[0].curves:
                     lines[f"{label}: {RANDOM}"] = (result.curve(x)[0], result.curve(CONTROL + y))
-            plots.curves(axes, lines, x_label=x_label, y_label=y_label, looks=looks)
+            charts.curves(axes, lines, x_label=x_label, y_label=y_label, looks=looks)
 
     caption = f"{dataset}: mean over the runs; bands are one standard deviation."
     return Figure(name, draw, caption, (6.4, 4.0) if len(panels) == 1 else (9.6, 4.2))

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.errors import InputError
-from querist.graph.entries import some
 from querist.labels import UNLABELLED, decode, plain
+from querist.tables.formats import some
 from querist.types import Codes, Floats, Sparse
 
 
@@ -121,6 +121,12 @@ class Graph:
         assert self.nodes is not None
         return {node: row for row, node in enumerate(self.nodes)}
 
+    @cached_property
+    def own_ids(self) -> tuple[Hashable, ...] | None:
+        """The ids of the nodes; None where they are the row numbers."""
+        assert self.nodes is not None
+        return None if self.nodes == tuple(range(self.n_nodes)) else tuple(self.nodes)
+
     @property
     def labelled(self) -> Codes:
         """Row numbers of the labelled nodes."""
@@ -159,8 +165,8 @@ class Graph:
             object.__setattr__(bare, name, nothing)
         return bare
 
-    def describe(self) -> str:
-        """One line: what it is, and what was found and done at load."""
+    def describe(self, *, notes: bool = True) -> str:
+        """One line: what it is, and what was found and done at load; without `notes` what it is."""
         parts = [f"{self.name}: {some(self.n_nodes, 'node')}", some(self.n_edges, "edge")]
         if self.attributes is not None:
             parts.append(some(self.attributes.shape[1], "attribute"))
@@ -168,7 +174,7 @@ class Graph:
             parts.append(some(self.n_classes, "class", "es"))
         count = self.n_components
         parts.append("connected" if count == 1 else f"{count:,} components")
-        return "; ".join([", ".join(parts), *self.notes])
+        return "; ".join([", ".join(parts), *(self.notes if notes else ())])
 
     def __repr__(self) -> str:
         return f"<Graph {self.describe()}>"

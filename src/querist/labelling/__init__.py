@@ -19,7 +19,6 @@ __getattr__, __dir__, __all__ = names_of(
         "join": ".growth",
         "keep_up": ".growth",
         "label": ".labelling",
-        "read_seeds": ".seeds",
         "read_source": ".reading",
         "write_example": ".example",
     },

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from querist.experiment import Comparison, Specification, Store, run
 from querist.experiment.compared import NO_CHOICE, show
-from querist.experiment.plots import rendered
 
 
 def shown(folder: Path, *specs: Specification, measures=()):
@@ -39,7 +38,7 @@ def test_learners_stand_beside_their_controls(tmp_path):
     assert table.rows[2][1].value == table.rows[3][1].value, "who asks everything is its own control"
     assert table.rows[3][-1] == 1.0
     (figure,) = found.figures
-    assert b"random, as often" in rendered(figure)["svg"]
+    assert b"random, as often" in figure.svg
     assert not found.remarks
 
 
@@ -59,7 +58,7 @@ def test_streams_and_transduction(tmp_path, rows):
     assert found.tables[1].columns[-1] == "tuned"
     assert found.tables[1].rows[0][-1] in ("lambda1 0.1", "lambda1 1")
     assert [figure.name for figure in found.figures] == ["stream_rows_npz"]
-    assert rendered(found.figures[0])
+    assert found.figures[0].svg
     assert found.remarks == [NO_CHOICE]
 
 
@@ -100,7 +99,7 @@ def test_the_examples_of_the_page_run_as_printed(task, titles, rows, tmp_path):
     points = comparison.specifications[0].protocol["labelled" if task == "label" else "marks"]
     assert len(found.tables[1].columns) == 1 + len(points)
     (figure,) = found.figures
-    assert b"<svg" in rendered(figure)["svg"]
+    assert b"<svg" in figure.svg
     assert all(0.5 < entry.value <= 1 for row in found.tables[1].rows for entry in row[1:])
     (note,) = [table.note for table in found.tables][:1]
     assert ("paired t of the accuracy" in note) == (task == "ask")

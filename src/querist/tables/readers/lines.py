@@ -1,4 +1,4 @@
-"""Rows as lines of text, parsed as they come: CSV with a header, JSON objects, or LIBSVM.
+"""Rows as lines of text, parsed as they come: CSV with a header, JSON objects, or LIBSVM (svmlight).
 
 The first line says which. A broken line stops the parsing with an error that names it; what was
 yielded before stays. Features of JSON objects are numbered as they appear, so later blocks may
@@ -6,18 +6,23 @@ be wider than earlier ones.
 """
 
 import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
+from querist.tables.formats import Format, VectorTable, opened, stem
+from querist.tables.labels import as_label, together
+from querist.tables.names import vector_label
+from querist.tables.readers.delimited import delimiter_of
 
-LABELS = ("label", "class", "target", "y")
 LIBSVM = re.compile(r"^\S*(\s+\d+:\S+)+\s*(#.*)?$")
 BLOCK = 512
 
@@ -112,14 +117,14 @@ class Lines:
         return self._csv(text), True
 
     def _csv(self, header: str) -> Callable[[str], Row]:
-        mark = "\t" if "\t" in header else ";" if ";" in header and "," not in header else ","
+        mark = delimiter_of(header)
         columns = next(csv.reader([header], delimiter=mark))
         if len(columns) < 2:
             raise InputError(
                 f"{self.where}, line 1: {header[:60]!r} is neither JSON, LIBSVM nor a CSV header of two "
                 "columns or more; give one of them"
             )
-        at = columns.index(label_in(columns, self.label, self.where) or columns[-1])
+        at = columns.index(vector_label(columns, self.label, self.where) or columns[-1])
         names = [*columns[:at], *columns[at + 1 :]]
         if all(_is_number(name) for name in names):
             raise InputError(f"{self.where}, line 1: the columns have no names; give a header line")
@@ -129,7 +134,7 @@ class Lines:
             values = next(csv.reader([text], delimiter=mark, strict=True))
             if len(values) != len(columns):
                 raise ValueError(f"{len(values)} values for {len(columns)} columns")
-            label = _label(values.pop(at))
+            label = as_label(values.pop(at))
             return [_number(value, name) for name, value in zip(names, values, strict=True)], label
 
         return parse
@@ -138,7 +143,7 @@ class Lines:
         item = json.loads(text)
         if not isinstance(item, dict):
             raise ValueError(f"{text[:60]!r} is not a JSON object")
-        key = label_in(list(item), self.label, self.where, needed=False)
+        key = vector_label(list(item), self.label, self.where, needed=False)
         label = item.pop(key, None) if key is not None else None
         values = {name: _number(value, name) for name, value in item.items()}
         return {self._column(name): value for name, value in values.items() if value != 0}, label
@@ -155,7 +160,7 @@ class Lines:
             while len(self.features) < int(index):
                 self.features[str(len(self.features) + 1)] = len(self.features)
             values[int(index) - 1] = _number(value, index)
-        return values, _label(label)
+        return values, as_label(label)
 
     def _column(self, name: str) -> int:
         return self.features.setdefault(name, len(self.features))
@@ -171,28 +176,6 @@ class Lines:
         return Block(
             sp.csr_array((data, indices, indptr), shape=(len(rows), max(1, len(self.features)))), labels, line
         )
-
-
-def label_in(names: list[str], label: str | None, where: str, needed: bool = True) -> str | None:
-    """The column or key of the labels: the one asked for, else one of the usual names, else None."""
-    if label is not None:
-        if label not in names and needed:
-            raise InputError(f"{where}: no column {label!r}; its columns are {', '.join(names)}")
-        return label if label in names else None
-    lower = {name.lower(): name for name in names}
-    return next((lower[known] for known in LABELS if known in lower), None)
-
-
-def _label(text: str) -> Any:
-    """A label as people mean it: empty is none, a whole number is an int, anything else text."""
-    text = text.strip()
-    if not text:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return int(number) if number.is_integer() else text
 
 
 def _number(value: Any, name: str) -> float:
@@ -216,3 +199,19 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _vectors(path: Path, label: str | None) -> VectorTable:
+    lines = Lines(label=label, where=path.name)
+    with opened(path) as raw:
+        blocks = list(lines.blocks(io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")))
+    if not blocks:
+        raise InputError(f"{path}: holds no rows; give a file with at least one")
+    labels = [value for block in blocks for value in block.labels]
+    untyped = ".json" not in path.name.lower() and ".ndjson" not in path.name.lower()
+    X = lines.stacked([block.X for block in blocks])
+    return VectorTable(X, together(labels) if untyped else labels, stem(path))
+
+
+_ENDINGS = (".libsvm", ".svm", ".svmlight", ".jsonl", ".ndjson")
+FORMAT = Format(endings=(*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS)), vectors=_vectors)

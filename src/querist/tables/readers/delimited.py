@@ -4,30 +4,42 @@ Arrow reads them; it is quick, and says little about what is wrong. So on troubl
 time, slowly, to find the line. Lines count from 1 as an editor counts them, header, blank lines and line
 breaks inside quotation marks included.
 
-In text, 7 and 007 are different names and 7 is also a number: id columns are read as text, and become
-integers only where every id is the plain form of one.
+In text, 7 and 007 are different names and 7 is also a number: columns of ids and of labels are read as text,
+and become integers only where every one is the plain form of one (`tables/labels.py`).
 """
 
 import csv
-import gzip
 import io
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 from querist.errors import InputError
-from querist.graph.tables import Place, TableFile
+from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, damaged, opened
+from querist.tables.labels import as_labels, plain_integers
+from querist.tables.names import ENDS, vector_label
 
-BROKEN = (OSError, EOFError, ValueError, KeyError, zlib.error)
-"""What a damaged file makes its readers raise."""
+DELIMITERS = ",\t;"
 
-TextColumns: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
-Headless: TypeAlias = Callable[[Any, Sequence[str]], bool]
 
-_DELIMITERS = ",\t;"
+def delimiter_of(first: str, likely: str = ",") -> str:
+    """What stands between the fields of a first line: what is likely if it is there, else what is often.
+
+    A space does only between numbers, or between the usual names of an edge's ends.
+
+    >>> delimiter_of("source;target"), delimiter_of("0 17"), delimiter_of("a b")
+    (';', ' ', ',')
+    """
+    if likely in first:
+        return likely
+    if any(mark in first for mark in DELIMITERS):
+        return max(DELIMITERS, key=first.count)
+    words = first.split(" ")
+    usual = {word.strip().lower() for word in words}
+    spaced = len(words) > 1 and (all(map(_is_number, words)) or any(set(ends) <= usual for ends in ENDS))
+    return " " if spaced else ","
 
 
 @dataclass(frozen=True)
@@ -36,21 +48,20 @@ class TextFile:
 
     path: Path
     name: str
-    packed: bool
     delimiter: str
     columns: tuple[str, ...]
     headed: bool
 
     @property
-    def place(self) -> Place:
+    def origin(self) -> Origin:
         """How to speak of its rows: by line."""
-        return Place(self.name, lambda row: f"line {self.lines_of([row])[0]}")
+        return Origin(self.name, lambda row: f"line {self.lines_of([row])[0]}")
 
     @contextmanager
     def rows(self) -> Iterator[Any]:
         """The lines as lists of fields, header included; `line_num` of the reader counts."""
         csv.field_size_limit(2**31 - 1)
-        with _opened(self.path, self.packed) as raw:
+        with opened(self.path) as raw:
             yield csv.reader(_lines(raw), delimiter=self.delimiter)
 
     def lines_of(self, wanted: Sequence[int]) -> list[int]:
@@ -71,7 +82,7 @@ class TextFile:
     def open_line(self) -> int | None:
         """The first line on which a quotation mark opens a field and is not closed where it must be."""
         whole = _quoted(self)
-        with _opened(self.path, self.packed) as raw:
+        with opened(self.path) as raw:
             text = _lines(raw)
             if not whole:
                 return next((k for k, line in enumerate(text, 1) if self._is_open([line])), None)
@@ -109,26 +120,27 @@ class TextFile:
         return None
 
 
-def text_file(path: Path, name: str, delimiter: str | None = None) -> TextFile:
+def text_file(path: Path, name: str) -> TextFile:
     """Look at the first line of a text table.
 
     A first line of numbers only is no header but the first row.
     """
-    packed = path.name.lower().endswith(".gz")
-    with _opened(path, packed) as raw:
-        start = raw.read(4)
+    try:
+        with opened(path) as raw:
+            start = raw.read(4)
+        with opened(path) as raw:
+            first = next(_lines(raw), "")
+    except BROKEN as error:
+        raise damaged(name, error) from error
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name}, line 1: the file is UTF-16; save it as UTF-8")
-    with _opened(path, packed) as raw:
-        first = next(_lines(raw), "")
     if _clean(first) != first:
         raise InputError(
             f"{name}, line 1: bytes that are not UTF-8; the file is damaged, or save it as UTF-8"
         )
     if first.count('"') % 2:
         raise InputError(f"{name}, line 1: a quotation mark is not closed on the line; close or remove it")
-    if delimiter is None or delimiter not in first:
-        delimiter = max(_DELIMITERS, key=first.count) if any(d in first for d in _DELIMITERS) else ","
+    delimiter = delimiter_of(first, "\t" if ".tsv" in name.lower() else ",")
     fields = [field.strip() for field in next(csv.reader([first], delimiter=delimiter), [])]
     if not any(fields):
         raise InputError(f"{name}, line 1: the first line is empty; it must name the columns")
@@ -136,29 +148,45 @@ def text_file(path: Path, name: str, delimiter: str | None = None) -> TextFile:
     columns = tuple(fields) if headed else _numbered(len(fields))
     if len(set(columns)) != len(columns):
         raise InputError(f"{name}, line 1: columns {', '.join(columns)} are not distinct; name each once")
-    return TextFile(path, name, packed, delimiter, columns, headed)
+    return TextFile(path, name, delimiter, columns, headed)
 
 
-def read_text(file: TextFile, text_columns: TextColumns, headless: Headless) -> TableFile:
-    """The table; the columns that `text_columns` picks by name hold names, not numbers.
-
-    `headless` looks at the table and these names and says whether the header was in truth the first row.
-    """
+def read_text(path: Path, wanted: Wanted) -> Columns:
+    """The table; `wanted` says which columns hold ids or labels, and so are text before they are numbers."""
     import pyarrow as pa
 
-    named = list(text_columns(file.columns))
+    file = text_file(path, path.name)
+    ids = list(wanted.ids(file.columns))
+    labels = [name for name in wanted.labels(file.columns) if name not in ids]
     try:
-        table = _read(file, named)
-        if file.headed and headless(table, named):
-            places = [file.columns.index(name) for name in named]
+        table = _read(file, [*ids, *labels])
+        if file.headed and wanted.headless(table, ids):
+            places = [[file.columns.index(name) for name in names] for names in (ids, labels)]
             file = replace(file, columns=_numbered(len(file.columns)), headed=False)
-            named = [file.columns[k] for k in places]
-            table = _read(file, named)
+            ids, labels = ([file.columns[k] for k in own] for own in places)
+            table = _read(file, [*ids, *labels])
+    except InputError:
+        raise
     except (*BROKEN, pa.ArrowException) as error:
         raise _explained(file, error) from error
-    _refuse_open_quotes(table, named, file)
+    _refuse_open_quotes(table, [*ids, *labels], file)
     _refuse_swallowed(table, file)
-    return TableFile(plain_integers(table, named), file.place, True)
+    table = plain_integers(table, ids)
+    for name in labels:
+        table = table.set_column(table.schema.get_field_index(name), name, as_labels(table[name]))
+    return Columns(table, file.origin, True)
+
+
+def _vectors(path: Path, label: str | None) -> VectorTable:
+    from querist.tables.readers.parquet import vectors_in
+
+    if not text_file(path, path.name).headed:
+        raise InputError(f"{path.name}, line 1: the columns have no names; give a header line")
+
+    def labels(columns: Sequence[str]) -> Sequence[str]:
+        return (vector_label(columns, label, path.name) or columns[-1],)
+
+    return vectors_in(read_text(path, Wanted(lambda columns: (), labels)), label, path)
 
 
 def _read(file: TextFile, text_columns: Sequence[str]) -> Any:
@@ -184,13 +212,6 @@ def _quoted(file: TextFile) -> bool:
     return len(file.columns) > 3
 
 
-def names_occur(table: Any, columns: Sequence[str]) -> bool:
-    """Whether the names of all these columns are values in them: then they are no names."""
-    import pyarrow.compute as pc
-
-    return all(any(pc.any(pc.equal(table[c], name)).as_py() for c in columns) for name in columns)
-
-
 def _refuse_open_quotes(table: Any, text_columns: Sequence[str], file: TextFile) -> None:
     """A quotation mark that is never closed swallows the lines that follow into one name."""
     import pyarrow.compute as pc
@@ -199,7 +220,7 @@ def _refuse_open_quotes(table: Any, text_columns: Sequence[str], file: TextFile)
         broken = pc.index(pc.match_substring(table[name].fill_null(""), "\n"), True).as_py()
         if broken >= 0:
             raise InputError(
-                f"{file.name}, {file.place.rows(broken)}: a quotation mark opens in column {name!r} and is "
+                f"{file.name}, {file.origin.rows(broken)}: a quotation mark opens in column {name!r} and is "
                 "not closed on the line; close or remove it"
             )
 
@@ -210,13 +231,13 @@ def _refuse_swallowed(table: Any, file: TextFile) -> None:
     Where no field may hold a line break every line is a row; elsewhere the marks must come in pairs.
     """
     marks = 0
-    with _opened(file.path, file.packed) as raw:
+    with opened(file.path) as raw:
         while block := raw.read(1 << 24):
             marks += block.count(b'"')
     if not marks or (_quoted(file) and marks % 2 == 0):
         return
     if not _quoted(file):
-        with _opened(file.path, file.packed) as raw:
+        with opened(file.path) as raw:
             lines = sum(bool(line.strip()) for line in raw)
         if lines - int(file.headed) == table.num_rows:
             return
@@ -238,45 +259,12 @@ def _explained(file: TextFile, error: Exception) -> InputError:
     return damaged(file.name, error)
 
 
-def damaged(name: str, error: Exception) -> InputError:
-    """For a file that nobody can read."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return InputError(f"{name}: cannot be read ({reason}); the file is damaged or cut short, get it again")
-
-
-def plain_integers(table: Any, names: Sequence[str]) -> Any:
-    """The table with these columns trimmed, and as integers if all of them can be."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if any(table[name].type == pa.int64() for name in names):
-        return table
-    trimmed = [pc.utf8_trim_whitespace(table[name]) for name in names]
-    try:
-        whole = [column.cast(pa.int64()) for column in trimmed]
-        if not all(
-            number.cast(pa.string()).equals(column) for number, column in zip(whole, trimmed, strict=True)
-        ):
-            whole = trimmed
-    except pa.ArrowInvalid:
-        whole = trimmed
-    for name, column in zip(names, whole, strict=True):
-        table = table.set_column(table.schema.get_field_index(name), name, column)
-    return table
-
-
 def _numbered(count: int) -> tuple[str, ...]:
     """Names for columns that have none."""
     return tuple(f"column {k + 1}" for k in range(count))
 
 
 # -- lines --------------------------------------------------------------------
-
-
-def _opened(path: Path, packed: bool) -> IO[bytes]:
-    opened: Any = gzip.open if packed else open
-    file: IO[bytes] = opened(path, "rb")
-    return file
 
 
 def _lines(raw: IO[bytes]) -> Iterator[str]:
@@ -295,3 +283,6 @@ def _is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+FORMAT = Format(endings=(".csv", ".tsv", ".csv.gz", ".tsv.gz"), begins=(), table=read_text, vectors=_vectors)

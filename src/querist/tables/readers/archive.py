@@ -1,8 +1,9 @@
-"""Graphs in NumPy archives: `.npz`.
+"""Graphs and vectors in NumPy archives: `.npz`.
 
-An archive has the arrays `edges` (m, 2) and, where known, `weights`,
+An archive of a graph has the arrays `edges` (m, 2) and, where known, `weights`,
 `features_*` (CSR parts), `labels` (-1: unlabelled) or `labels_*` (CSR pattern),
-`class_names` and `node_names`; or it is what `scipy.sparse.save_npz` writes.
+`class_names` and `node_names`; or it is what `scipy.sparse.save_npz` writes. One of
+vectors has `X` (or its CSR parts `X_*`) and `y`.
 Nothing is ever unpickled.
 """
 
@@ -15,22 +16,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.graph.arrays import check_range, from_array, from_matrix
-from querist.graph.entries import Found, as_weights
-from querist.graph.text import BROKEN, damaged
 from querist.labels import decode
+from querist.tables.formats import BROKEN, Elements, Format, VectorTable, damaged
 from querist.types import Sparse
 
 _DAMAGED = (*BROKEN, zipfile.BadZipFile)
 
 
-def from_npz(path: Path, weights: str | None, labels: str | None) -> Found:
+def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
     """The graph in an archive; `weights` and `labels` name arrays in it."""
     arrays = _load(path)
     where = path.name
     if "edges" not in arrays:
         if {"format", "shape", "data"} <= arrays.keys():
-            return _from_scipy(path)
+            return Elements(_matrix(path))
         if "X" in arrays or "X_data" in arrays:
             raise InputError(
                 f"{where}: a set of vectors (X, y) without edges; join near ones first, e.g. "
@@ -40,28 +39,35 @@ def from_npz(path: Path, weights: str | None, labels: str | None) -> Found:
     for name, also in ((weights, ""), (labels, "_indptr")):
         if name is not None and name not in arrays and f"{name}{also}" not in arrays:
             raise InputError(f"{where}: no array {name!r}; there are {', '.join(arrays)}")
-    found = from_array(arrays["edges"], "edges", where)
-    weight = arrays.get(weights or "weights")
-    count = _node_count(path, arrays)
-    n, notes = (found.n, ("number of nodes taken from the largest row",)) if count is None else (count, ())
-    check_range(found, n, where)
+    edges = arrays["edges"]
+    count, notes = _node_count(path, arrays), tuple[str, ...]()
+    n = count
+    if n is None:
+        notes = ("number of nodes taken from the largest row",)
+        n = int(edges.max()) + 1 if edges.size else 0
     ids = arrays["node_names"].tolist() if "node_names" in arrays else None
     if ids is not None and len(set(ids)) != len(ids):
         ids, notes = None, (*notes, "node names are not distinct, so ids are row numbers")
-    values, classes = _labels(arrays, labels or "labels", n, path)
-    return Found(
-        found.heads,
-        found.tails,
-        n,
-        None if weight is None else as_weights(weight, found.heads.size, where),
+    return Elements(
+        edges,
+        count,
+        arrays.get(weights or "weights"),
         None if ids is None else tuple(ids),
-        fixed=count is not None,
         attributes=_csr(arrays, "features", n, path),
-        labels=values,
-        classes=classes,
-        name=path.stem,
+        **_labels(arrays, labels or "labels", n, path),
         notes=notes,
     )
+
+
+def _vectors(path: Path, label: str | None) -> VectorTable:
+    """The vectors in an archive; `label` names the array of their labels."""
+    arrays, key = _load(path), label or "y"
+    if "edges" in arrays or key not in arrays or not {"X", "X_data"} & arrays.keys():
+        needed = f"there are {', '.join(arrays) or 'none'}; vectors are X (or X_data, ...) and {key}"
+        raise InputError(f"{path.name}: no vectors; {needed}")
+    labels = arrays[key]
+    X: Any = arrays["X"] if "X" in arrays else _csr(arrays, "X", len(labels), path)
+    return VectorTable(X.astype(np.float64), labels.tolist(), path.stem)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -72,14 +78,14 @@ def _load(path: Path) -> dict[str, Any]:
         raise damaged(path.name, error) from error
 
 
-def _from_scipy(path: Path) -> Found:
+def _matrix(path: Path) -> Any:
     try:
         matrix: Any = sp.load_npz(path)
         if matrix.format in ("csr", "csc"):
             matrix.check_format(full_check=True)
     except _DAMAGED as error:
         raise damaged(path.name, error) from error
-    return from_matrix(matrix, path.name)
+    return matrix
 
 
 def _node_count(path: Path, arrays: dict[str, Any]) -> int | None:
@@ -116,19 +122,22 @@ def _csr(arrays: dict[str, Any], prefix: str, n: int, path: Path, columns: int =
     return matrix
 
 
-def _labels(arrays: dict[str, Any], key: str, n: int, path: Path) -> tuple[Any, tuple[Any, ...] | None]:
+def _labels(arrays: dict[str, Any], key: str, n: int, path: Path) -> dict[str, Any]:
     """Label values and classes in their order; codes outside the classes are refused."""
     names = arrays.get("class_names" if key == "labels" else f"{key}_names")
     classes = None if names is None else tuple(names.tolist())
     if key not in arrays:
-        return _csr(arrays, key, n, path, len(classes or ())), classes
+        return {"labels": _csr(arrays, key, n, path, len(classes or ())), "classes": classes}
     codes = arrays[key]
     if codes.dtype.kind not in "iu":
-        return codes.tolist(), classes
+        return {"labels": codes.tolist(), "classes": classes}
     classes = classes if classes is not None else tuple(range(int(codes.max(initial=-1)) + 1))
     if codes.size and (codes.min() < -1 or codes.max() >= len(classes)):
         raise InputError(
             f"{path.name}: {key} holds {codes.min()}..{codes.max()} for {len(classes)} classes; "
             f"codes go from 0 to {len(classes) - 1}, with -1 for unlabelled"
         )
-    return decode(codes, classes), classes
+    return {"labels": decode(codes, classes), "classes": classes}
+
+
+FORMAT = Format(endings=(".npz",), begins=(b"PK",), elements=_elements, vectors=_vectors)

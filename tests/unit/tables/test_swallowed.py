@@ -6,7 +6,7 @@ import pytest
 
 from querist.errors import InputError
 from querist.graph import as_graph
-from querist.graph.files import node_file
+from querist.tables.files import node_file
 
 
 @pytest.mark.parametrize("bad", ['"17,5', '17,"5'])

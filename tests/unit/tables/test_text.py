@@ -13,8 +13,8 @@ import pytest
 
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
-from querist.graph.files import node_file
-from querist.graph.text import text_file
+from querist.tables.files import node_file
+from querist.tables.readers.delimited import text_file
 
 HEAD = "source,target,weight\n"
 

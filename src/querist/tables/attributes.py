@@ -17,13 +17,13 @@ done with every column; `Attributes.of` makes the same of nodes that come later.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.graph.tables import TableFile
 from querist.tables.columns import (
     FEW,
     Made,
@@ -34,6 +34,7 @@ from querist.tables.columns import (
     said,
     standardised,
 )
+from querist.tables.formats import Columns
 from querist.tables.words import items_of, words_of
 from querist.types import Floats, Sparse
 
@@ -66,29 +67,34 @@ class Attributes:
 Part = Numbers | Made
 
 
-def attributes_of(file: TableFile, aside: Sequence[str] = ()) -> Attributes | None:
+def attributes_of(file: Columns, aside: Sequence[str] = ()) -> Attributes | None:
     """The attributes in a table's columns, but for those set aside; None where nothing is left."""
-    parts, notes = list[Part](), list[str]()
+    return taken_and_left(file, aside)[0]
+
+
+def taken_and_left(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes | None, tuple[str, ...]]:
+    """`attributes_of`, and what was done with every column in sentences, also where nothing came of it."""
+    parts, left, notes = list[Part](), list[tuple[str, str]](), list[str]()
     for column in file.table.column_names:
         if column not in aside:
             found = _read(column, _whole(file.table[column]), file)
             if isinstance(found, str):
-                notes.append(f"{column}: left out, {found}")
+                left.append((column, f"left out, {found}"))
             else:
                 parts += found
     numbers = [part for part in parts if isinstance(part, Numbers)]
-    notes += [f"{part.column}: {part.note}" for part in numbers if part.note]
+    notes += [*said(left), *(f"{part.column}: {part.note}" for part in numbers if part.note)]
     scaled = len(numbers) == len(parts) and not all(part.counts for part in numbers)
     made = [
         part if isinstance(part, Made) else (standardised(part) if scaled else as_counts(part))
         for part in parts
     ]
     if not made:
-        return None
+        return None, tuple(notes)
     matrix = sp.csr_array(sp.hstack([part.matrix for part in made], format="csr"))
-    return Attributes(
-        matrix, tuple(name for part in made for name in part.names), (*said(made), *notes), tuple(made)
-    )
+    names = tuple(name for part in made for name in part.names)
+    spoken = (*said([(part.column, part.note) for part in made]), *notes)
+    return Attributes(matrix, names, spoken, tuple(made)), spoken
 
 
 # -- what a column holds ----------------------------------------------------------------------------------
@@ -105,7 +111,7 @@ def _whole(column: Any) -> Any:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _read(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
+def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     """The parts that a column gives, or why it gives none."""
     import pyarrow.types as kinds
 
@@ -120,10 +126,13 @@ def _read(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
             return [counted_words(column, values, items_of)]
         if kinds.is_integer(inner) or kinds.is_floating(inner):
             return _vectors(column, values, file)
-    numbers = _as_numbers(values)
+    read, numbers = _read_numbers, _as_numbers(values)
+    if (per_day := _per_day(kind)) is not None:
+        unit = _coarsest(values, per_day)
+        read, numbers = partial(_times, unit=unit), _times(values, unit)
     if numbers is None:
         return f"{kind} is neither numbers nor text"
-    return _numbers(column, numbers, column, _read_numbers)
+    return _numbers(column, numbers, column, read)
 
 
 def _is_list(kind: Any) -> bool:
@@ -140,15 +149,54 @@ def _as_numbers(values: Any) -> Floats | None:
     kind = values.type
     if kinds.is_boolean(kind):
         values = values.cast(pa.int8())
-    elif kinds.is_date32(kind) or kinds.is_time32(kind):
-        values = values.cast(pa.int32())
-    elif (
-        kinds.is_timestamp(kind) or kinds.is_date64(kind) or kinds.is_time64(kind) or kinds.is_duration(kind)
-    ):
-        values = values.cast(pa.int64())
+    elif kinds.is_temporal(kind):
+        values = values.cast(pa.int32() if kinds.is_date32(kind) or kinds.is_time32(kind) else pa.int64())
     elif not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind)):
         return None
     return np.asarray(values.cast(pa.float64(), safe=False).fill_null(np.nan), dtype=np.float64)
+
+
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def _per_day(kind: Any) -> int | None:
+    """How many units of a type of dates make a day; None for other types."""
+    import pyarrow.types as kinds
+
+    if kinds.is_date32(kind):
+        return 1
+    if kinds.is_date64(kind) or kinds.is_timestamp(kind):
+        return 86_400 * PER_SECOND["ms" if kinds.is_date64(kind) else kind.unit]
+    return None
+
+
+def _coarsest(values: Any, per_day: int) -> int:
+    """Units a day, the fewest that lose nothing: libraries keep the same dates in different units."""
+    import pyarrow as pa
+
+    counts = np.asarray(values.drop_null().cast(pa.int32() if per_day == 1 else pa.int64()))
+    coarser = (unit for unit in (1, 86_400, 86_400_000, 86_400_000_000) if unit < per_day)
+    return next((unit for unit in coarser if not (counts % (per_day // unit)).any()), per_day)
+
+
+def _times(values: Any, unit: int) -> Floats:
+    """Dates as numbers, so many units a day; NaN for what is none."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if kinds.is_large_string(values.type):
+        values = _each_as(pa.timestamp("ns"), values)
+    per_day = _per_day(values.type)
+    if per_day is None:
+        return np.full(len(values), np.nan)
+    counts = np.asarray(values.cast(pa.int32() if per_day == 1 else pa.int64()).fill_null(0)).astype(np.int64)
+    if per_day <= unit:
+        found = (counts * (unit // per_day)).astype(np.float64)
+    else:
+        whole, rest = np.divmod(counts, per_day // unit)
+        found = whole + rest / (per_day // unit)
+    found[np.asarray(values.is_null())] = np.nan
+    return found
 
 
 def _read_numbers(values: Any) -> Floats:
@@ -159,6 +207,8 @@ def _read_numbers(values: Any) -> Floats:
     found = _as_numbers(values)
     if found is None:
         texts = _trimmed(values)
+        truth = pc.replace_substring_regex(texts, r"(?i)^true$", "1")
+        texts = pc.replace_substring_regex(truth, r"(?i)^false$", "0")
         plain = pc.match_substring_regex(texts, NUMBER).fill_null(False)
         found = np.asarray(pc.if_else(plain, texts, None).cast(pa.float64()).fill_null(np.nan))
     return np.where(np.isfinite(found), found, np.nan)
@@ -185,7 +235,7 @@ def _numbers(
     return [Numbers(column, values, source, read, "; ".join(filter(None, [note, gaps])))]
 
 
-def _vectors(column: str, lists: Any, file: TableFile) -> Sequence[Numbers]:
+def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
     """Lists of numbers, all of one length: a column each."""
     import pyarrow.compute as pc
 
@@ -194,7 +244,7 @@ def _vectors(column: str, lists: Any, file: TableFile) -> Sequence[Numbers]:
     odd = np.flatnonzero((lengths != width) & (lengths >= 0))
     if odd.size:
         raise InputError(
-            f"{file.place.at(int(odd[0]))}: {column} holds {lengths[odd[0]]} numbers where most rows hold "
+            f"{file.origin.at(int(odd[0]))}: {column} holds {lengths[odd[0]]} numbers where most rows hold "
             f"{width}; give every node as many"
         )
     values = np.full((len(lists), width), np.nan)
@@ -213,7 +263,7 @@ def _vectors(column: str, lists: Any, file: TableFile) -> Sequence[Numbers]:
     return [part for found in parts if not isinstance(found, str) for part in found]
 
 
-def _text(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
+def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     """Numbers in disguise, words or categories."""
     import pyarrow.compute as pc
 
@@ -224,6 +274,8 @@ def _text(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
     distinct = pc.count_distinct(texts).as_py()
     if distinct == 1 and filled == len(texts):
         return "it is the same everywhere"
+    if (typed := _typed(texts)) is not None:
+        return _read(column, typed, file)
     if distinct > FEW and (numbers := _disguised(texts, filled, file)) is not None:
         return _numbers(column, numbers[0], column, _read_numbers, numbers[1])
     # Commas and bars part words too, so words are counted, not spaces.
@@ -234,7 +286,7 @@ def _text(column: str, values: Any, file: TableFile) -> Sequence[Part] | str:
     return categories(column, texts, filled, _trimmed)
 
 
-def _disguised(texts: Any, filled: int, file: TableFile) -> tuple[Floats, str] | None:
+def _disguised(texts: Any, filled: int, file: Columns) -> tuple[Floats, str] | None:
     """The numbers in a column of text that holds hardly anything else, and where it does."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -246,6 +298,48 @@ def _disguised(texts: Any, filled: int, file: TableFile) -> tuple[Floats, str] |
     values = pc.if_else(plain, texts, None).cast(pa.float64()).fill_null(np.nan)
     first = pc.index(pc.and_(pc.invert(plain), pc.is_valid(texts)), True).as_py()
     shown = (
-        f"{odd:,} of {filled:,} values are no numbers, the first in {file.place.rows(first)}" if odd else ""
+        f"{odd:,} of {filled:,} values are no numbers, the first in {file.origin.rows(first)}" if odd else ""
     )
     return np.asarray(values, dtype=np.float64), shown
+
+
+def _typed(texts: Any) -> Any:
+    """Dates, times and truth values in a column of text, as the reader of text tables knows them; else None.
+
+    So a frame whose dates were left as text gives what its file gives.
+    """
+    import pyarrow.types as kinds
+
+    few = _inferred(texts.drop_null().slice(0, 100))
+    if _per_day(few.type) is None and not kinds.is_boolean(few.type):
+        return None
+    whole = _inferred(texts)
+    return whole if _per_day(whole.type) is not None or kinds.is_boolean(whole.type) else None
+
+
+def _inferred(texts: Any) -> Any:
+    """A column of text with the type that Arrow's reader of text gives it."""
+    import io
+
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    file = io.BytesIO()
+    arrow_csv.write_csv(pa.table({"x": texts}), file)
+    file.seek(0)
+    options = arrow_csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+    parse = arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+    return _whole(arrow_csv.read_csv(file, parse_options=parse, convert_options=options)["x"])
+
+
+def _each_as(kind: Any, texts: Any) -> Any:
+    """Texts as values of this kind; null where they are none."""
+    import pyarrow as pa
+
+    def one(text: Any) -> Any:
+        try:
+            return pa.scalar(text, pa.string()).cast(kind)
+        except pa.ArrowInvalid:
+            return None
+
+    return pa.array([one(text) for text in _trimmed(texts).to_pylist()], kind)

@@ -11,9 +11,9 @@ from pyarrow import parquet
 
 from querist.budgeted.catalogue import STREAMS
 from querist.budgeted.feed import feed
-from querist.budgeted.lines import Lines
-from querist.budgeted.sources import read_table
 from querist.errors import InputError
+from querist.tables.files import read_vectors
+from querist.tables.readers.lines import Lines
 
 X = np.array([[0.5, 0.0], [1.0, -2.0], [0.0, 3.0]])
 LABELS = ["a", None, "b"]
@@ -35,7 +35,7 @@ def dense(M):
 def test_every_text_format(name, zipped, tmp_path):
     path = tmp_path / (name + ".gz" if zipped else name)
     path.write_bytes(gzip.compress(FORMS[name].encode()) if zipped else FORMS[name].encode())
-    table = read_table(path)
+    table = read_vectors(path)
     np.testing.assert_array_equal(dense(table.X), X)
     assert table.labels == LABELS
     assert table.name == "rows"
@@ -43,18 +43,18 @@ def test_every_text_format(name, zipped, tmp_path):
 
 def test_parquet(tmp_path):
     parquet.write_table(pa.table({"f1": X[:, 0], "target": LABELS, "f2": X[:, 1]}), tmp_path / "p.parquet")
-    table = read_table(tmp_path / "p.parquet")
+    table = read_vectors(tmp_path / "p.parquet")
     np.testing.assert_array_equal(table.X, X)
     assert table.labels == LABELS
     parquet.write_table(pa.table({"f": ["x", "y"], "label": [0, 1]}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="not numeric"):
-        read_table(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="not numbers"):
+        read_vectors(tmp_path / "t.parquet")
 
 
 def test_labels_keep_their_kind_and_the_column_can_be_named():
-    lines = ["size,kind,y\n", "1,2,3.0\n", "4,-1,x 1\n"]
+    lines = ["size,kind,y\n", "1,2,3\n", "4,-1,x 1\n", "1,1,3.0\n", "1,1,007\n", "1,1,1e3\n"]
     (block,) = Lines().blocks(lines)
-    assert block.labels == [3, "x 1"]
+    assert block.labels == [3, "x 1", "3.0", "007", "1e3"]
     (block,) = Lines(label="kind").blocks(["size,kind,other\n", "1,2,3\n"])
     assert block.labels == [2]
     (block,) = Lines().blocks(["u,v,w\n", "1,2,last\n"])

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from querist.errors import InputError
-from querist.graph.files import node_file
-from querist.graph.tables import Place, TableFile
-from querist.labelling.nodes import attributes_of
 from querist.labelling.reading import read_source
+from querist.tables.attributes import attributes_of
 from querist.tables.columns import in_ranges, quantiles
+from querist.tables.files import node_file
+from querist.tables.formats import Columns, Origin
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ AGES = RNG.normal(40, 9, N).round(1)
 
 
 def made(**columns: object) -> object:
-    file = TableFile(pa.table({"node": list(range(N)), **columns}), Place("t"), False)
+    file = Columns(pa.table({"node": list(range(N)), **columns}), Origin("t"), False)
     return attributes_of(file, ["node"])
 
 
@@ -152,7 +152,7 @@ def test_ids_of_any_type_in_any_order_missing_on_either_side(tmp_path: Path) -> 
     assert found.labels == {3: "x", 9: "y", 2: "y"}
     assert found.graph.codes is None
     assert found.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 0], [0, 1], [0, 0]]
-    assert found.notes == (
+    assert found.graph.notes == (
         "kind: 2 categories, 0 or 1 each",
         "label: holds labels, so it is no attribute",
         "1 node of the edges without a row, and so without attributes",
@@ -196,7 +196,7 @@ def test_an_archive_brings_its_own_labels_and_attributes(tmp_path: Path) -> None
     )
     found = read_source(tmp_path / "g.npz")
     assert found.labels == {0: {"p", "q"}, 2: {"q"}}
-    assert found.notes == ("attributes: 2, as they are",)
+    assert found.graph.notes == ("attributes: 2, as they are",)
 
 
 EVERY_KIND = {

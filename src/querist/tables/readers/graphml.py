@@ -5,7 +5,6 @@ there and a weight that is no number are refused by line. Ids are text; as in te
 integers where every one is the plain form of one. Of nested graphs and hyperedges only plain edges count.
 """
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -14,11 +13,9 @@ from xml.parsers import expat
 import numpy as np
 
 from querist.errors import InputError
-from querist.graph.entries import Found, some
-from querist.graph.tables import Place, TableFile
-from querist.graph.text import plain_integers
-
-_WEIGHT = ("weight", "value")
+from querist.tables.formats import Columns, Elements, Format, Origin, opened, some
+from querist.tables.labels import plain_integers
+from querist.tables.names import WEIGHT
 
 
 class _Reader:
@@ -97,8 +94,8 @@ class _Reader:
             self._key = None
 
 
-def from_graphml(path: Path, weights: str | None = None, labels: str | None = None) -> Found:
-    """The edges of a GraphML file; `weights` and `labels` are attributes of its edges and nodes."""
+def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
+    """The graph; `weights` and `labels` are attributes of its edges and nodes."""
     read = _parsed(path)
     unknown = next((k for k, ends in enumerate(read.edges) if not set(ends) <= read.nodes.keys()), None)
     if unknown is not None:
@@ -107,31 +104,27 @@ def from_graphml(path: Path, weights: str | None = None, labels: str | None = No
             f"{path.name}, line {read.edge_lines[unknown]}: edge to {odd!r}, which is no node of the file; "
             "add the node or remove the edge"
         )
-    count = len(read.edges)
-    ids = _table(read, path.name).table["node"].to_pylist()
-    named = None if labels is None else _node_values(read, labels)
-    return Found(
-        np.fromiter((read.nodes[head] for head, _ in read.edges), np.int64, count),
-        np.fromiter((read.nodes[tail] for _, tail in read.edges), np.int64, count),
-        len(ids),
+    nodes = _table(read, path.name)
+    rows = [[read.nodes[end] for end in ends] for ends in read.edges]
+    return Elements(
+        np.array(rows, dtype=np.int64).reshape(-1, 2),
+        len(read.nodes),
         _weights(read, weights),
-        tuple(ids),
+        tuple(nodes.table["node"].to_pylist()),
         directed=read.directed,
-        labels=named,
-        name=path.name.partition(".")[0],
-        text=True,
+        labels=None if labels is None else _node_values(read, labels),
+        nodes=nodes,
     )
 
 
-def graphml_nodes(path: Path) -> TableFile:
-    """The nodes of a GraphML file as a table: `node`, and a column for every attribute."""
+def _nodes(path: Path) -> Columns:
+    """The nodes as a table: `node`, and a column for every attribute."""
     return _table(_parsed(path), path.name)
 
 
 def _parsed(path: Path) -> _Reader:
     reader = _Reader(path.name)
-    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rb") as file:
+    with opened(path) as file:
         try:
             reader.parser.ParseFile(file)
         except expat.ExpatError as error:
@@ -150,7 +143,7 @@ def _key_named(read: _Reader, name: str, owner: str, stored: dict[str, dict[int,
 
 
 def _weights(read: _Reader, name: str | None) -> Any:
-    wanted = _WEIGHT if name is None else (name,)
+    wanted = WEIGHT if name is None else (name,)
     key = next((k for n in wanted if (k := _key_named(read, n, "edge", read.edge_data))), None)
     if key is None:
         if name is not None:
@@ -217,7 +210,7 @@ def _truth(text: str) -> bool:
     return word in ("true", "1")
 
 
-def _table(read: _Reader, name: str) -> TableFile:
+def _table(read: _Reader, name: str) -> Columns:
     import pyarrow as pa
 
     if not read.nodes:
@@ -227,4 +220,12 @@ def _table(read: _Reader, name: str) -> TableFile:
         if key in read.node_data or of == "node":
             columns[title if title not in columns else key] = _column(read, key)
     table = plain_integers(pa.table(columns), ["node"])
-    return TableFile(table, Place(name, lambda row: f"line {read.node_lines[row]}"), True)
+    return Columns(table, Origin(name, lambda row: f"line {read.node_lines[row]}"), True)
+
+
+FORMAT = Format(
+    endings=(".graphml", ".graphml.gz"),
+    begins=(b"<", b"\xef\xbb\xbf<"),
+    nodes=_nodes,
+    elements=_elements,
+)
