@@ -86,7 +86,7 @@ def _embedded(
 
     return embed(
         graph,
-        min(options.DEFAULT_RANK, graph.n_nodes) if rank is None else rank,
+        rank,
         normalised=laplacian is options.Laplacian.NORMALISED,
         constant=constant,
         progress=lambda done, text: show("embedding", done, text),

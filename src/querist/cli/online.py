@@ -23,7 +23,7 @@ def online(
     data: options.Data,
     algorithm: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "msg",
     rank: options.Rank = None,
-    embedding: options.Rows = options.Kind.SPECTRAL,
+    embedding: options.Rows = "spectral",
     laplacian: options.Matrix = options.Laplacian.NORMALISED,
     constant: options.Constant = 1.0,
     component: options.Part = options.Component.ALL,
@@ -61,8 +61,8 @@ def online(
             _try_out(factory, graph.n_classes, chosen)
         rows = embed(
             graph,
-            min(options.DEFAULT_RANK, graph.n_nodes) if rank is None else rank,
-            kind=embedding.value,
+            rank,
+            kind=embedding,
             normalised=laplacian is options.Laplacian.NORMALISED,
             constant=constant,
             progress=lambda done, text: show("embedding", done, text),
@@ -75,7 +75,7 @@ def online(
         "nodes": graph.n_nodes,
         "classes": graph.n_classes,
         "rank": rows.rank,
-        "embedding": NO_ROWS if on_graph else embedding.value,
+        "embedding": NO_ROWS if on_graph else embedding,
         "laplacian": laplacian.value,
         "constant": constant,
         "component": component.value,

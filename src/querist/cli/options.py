@@ -14,14 +14,6 @@ class Component(StrEnum):
     LARGEST = "largest"
 
 
-class Kind(StrEnum):
-    """Where a node's row comes from."""
-
-    SPECTRAL = "spectral"
-    DIFFUSION = "diffusion"
-    BOTH = "both"
-
-
 class Laplacian(StrEnum):
     """The Laplacian of a spectral embedding."""
 
@@ -57,7 +49,31 @@ Rank = Annotated[
         min=1, help=f"Columns of the embedding; {DEFAULT_RANK}, or fewer in a smaller graph, by default."
     ),
 ]
-Rows = Annotated[Kind, typer.Option(help="From the edges, from attributes smoothed along them, or both.")]
+
+
+class _Kinds(str):
+    """The kinds of embedding, for a help text: the registry is read when it is printed, not before."""
+
+    def __format__(self, how: str) -> str:
+        from querist.embedding.kinds import known
+
+        return format(f"[{'|'.join(known())}]", how)
+
+
+def _kind(name: str) -> str:
+    """A registered kind of embedding."""
+    from querist.embedding.kinds import kind_of
+    from querist.errors import UnknownNameError
+
+    try:
+        return kind_of(name).name
+    except UnknownNameError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Rows = Annotated[
+    str, typer.Option(parser=_kind, metavar=_Kinds("KIND"), help="Where a node's row comes from.")
+]
 Matrix = Annotated[
     Laplacian, typer.Option(help="Laplacian of the spectral part; the papers use combinatorial.")
 ]

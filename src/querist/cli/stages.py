@@ -19,7 +19,7 @@ class Stages:
     """Called with (stage, fraction of it, a few words); `worth` says how long stages take, compared."""
 
     def __init__(self, meter: Meter, name: str, worth: Mapping[str, float]) -> None:
-        from querist.embedding.progress import with_time_left
+        from querist.progress import with_time_left
 
         total, before = sum(worth.values()), 0.0
         self._spans: dict[str, tuple[float, float]] = {}

@@ -62,7 +62,7 @@ class Rows:
 def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
     """The embedding behind the quick learner: of the attributes where there are any, else of the graph."""
     X = graph.attributes
-    kind: Any = "spectral" if X is None or not X.count_nonzero() else "diffusion"
+    kind = "spectral" if X is None or not X.count_nonzero() else "diffusion"
     return embed(graph, min(rank, graph.n_nodes), kind=kind, weighting="tfidf", progress=progress)
 
 

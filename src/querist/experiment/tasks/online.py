@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from querist.embedding.diffusion import Weighting
+from querist.embedding.kinds import with_options
 from querist.errors import InputError
 from querist.experiment import tuning
 from querist.experiment.results import CONTROL, Outcome
@@ -50,21 +50,16 @@ ON_GRAPH = ("pounce", "nearest")
 def representation(
     *,
     rank: int | None = None,
-    kind: Literal["spectral", "diffusion", "both"] = "spectral",
-    normalised: bool = True,
-    constant: float = 1.0,
+    kind: str = "spectral",
     component: Literal["all", "largest"] = "all",
     nodes: str | None = None,
     tol: float | None = None,
-    weighting: Weighting = "unit",
-    steps: int = 10,
-    damping: float = 0.9,
-    spectral_share: float = 0.25,
     embedding_seed: int = 0,
+    **options: Any,
 ) -> dict[str, Any]:
     """What `querist.embed` takes, which component, and the table of the nodes of a graph in a file.
 
-    The rank is 100, or less in a smaller graph, by default.
+    The rank is 100, or less in a smaller graph, by default. `options` are those of all kinds of embedding.
     """
     return dict(locals())
 
@@ -112,7 +107,7 @@ class Online:
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the data have labels to answer with."""
         factory = checked_method(spec, ALGORITHMS, APART)
-        given = settings(spec, "representation", representation)
+        given = settings(spec, "representation", with_options(representation))
         how = settings(spec, "protocol", protocol)
         if how.get("curve", 0) < 0:
             raise SpecificationError(f"curve = {how['curve']}; give 0 or more points", ("protocol", "curve"))
@@ -137,11 +132,11 @@ class Online:
         """The graph and its embedding, which the disk keeps."""
         from querist.embedding import embed
 
-        full = complete(spec, "representation", representation)
+        full = complete(spec, "representation", with_options(representation))
         graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
         bare = replace(graph, codes=None, label_matrix=None, classes=())
-        rows = embed(bare, min(100, graph.n_nodes) if rank is None else rank, seed=seed, **full)
+        rows = embed(bare, rank, seed=seed, **full)
         return Place(graph, bare, rows, rank is not None)
 
     def run(

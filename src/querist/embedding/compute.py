@@ -1,0 +1,175 @@
+"""`embed`: checks the request, looks on the disk, computes, says what is wrong."""
+
+import operator
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from querist.embedding import cache as disk
+from querist.embedding.kinds import Kind, Settings, kind_of, known, refuse
+from querist.embedding.kinds import options as all_options
+from querist.embedding.value import Embedding
+from querist.errors import InputError, ResidualWarning, UnknownNameError
+from querist.graph.build import as_graph
+from querist.graph.graph import Graph
+from querist.operator import memory
+from querist.progress import Progress, silent, with_time_left
+
+RANK = 100
+"""Columns unless asked for otherwise."""
+
+LOOSE = 2e-3
+"""A tolerance that a filter in single precision meets."""
+
+
+def embed(
+    graph: Any,
+    rank: int | None = None,
+    *,
+    kind: str = "spectral",
+    tol: float | None = None,
+    seed: int = 0,
+    cache: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Embedding:
+    """A row for every node.
+
+    Parameters
+    ----------
+    graph : a `Graph`, or anything that `as_graph` takes; connected or not, weighted, signed
+    rank : columns for a connected graph, 1 to n; a disconnected one has a few more constants. 100 by
+        default, or what a smaller graph can have, which `notes` then say
+    kind : "spectral" (the graph alone: eigenvectors of its Laplacian and a constant), "diffusion"
+        (attributes smoothed over the graph, no constant), "both" side by side, or any other that is
+        registered (`querist.embedding.kinds`)
+    tol : residual above which a `ResidualWarning` is given, and to which solvers work; 2e-3 for
+        spectral, 1e-2 for diffusion (see `Embedding.residuals` for the units). Dense and shift-invert
+        solutions are far more exact than they need to be; ask for 1e-6 to have the same of a filter
+    seed : of the solver's start; the same seed gives the same rows
+    cache : keep and find results on disk, in `$QUERIST_CACHE` or the user's cache directory
+    progress : called with (fraction done, what is being done and how long it will still take). An
+        exception it raises, or Ctrl-C, stops the work and leaves nothing behind
+
+    options : those of the kind. One that only another kind has changes nothing.
+
+        - spectral, both: `normalised` (True), which Laplacian: `I - D^-1/2 S D^-1/2`, or `D - S` as in the
+          papers; `constant` (1), value of the constant columns, 0 for none: sslgc13 and msg16 are
+          reproduced with 3; `max_constants` (`rank`), components with a constant column of their own, the
+          largest: all others share one
+        - diffusion, both: `weighting`, attribute rows of length one ("unit"), "tfidf" of length one, or
+          "raw"; `steps` (10, 0 or more) of smoothing and `damping` (0.9, 0 to 1), the neighbours' part in
+          each
+        - both: `spectral_share` (0.25, between 0 and 1), the part of the rank that is spectral
+
+    What would not fit into the free memory is refused before it starts, with a rank that would.
+
+    >>> from querist import as_graph
+    >>> two_pairs = as_graph([(0, 1), (2, 3)])
+    >>> embed(two_pairs, rank=3).rows.round(3).tolist()
+    [[0.5, 0.0, 1.0, 0.0], [-0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0], [0.0, -0.5, 0.0, 1.0]]
+    """
+    graph = as_graph(graph)
+    chosen, seed = kind_of(kind), _whole("seed", seed)
+    notes: tuple[str, ...] = ()
+    if rank is None:
+        rank = min(RANK, graph.n_nodes)
+        if rank < RANK:
+            notes = (f"rank {rank} by default: the graph has {graph.n_nodes:,} nodes",)
+    rank = _whole("rank", rank)
+    _check(graph, rank, chosen, tol)
+    settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
+    started = time.perf_counter()
+    show = with_time_left(progress or silent)
+    use_disk = cache and graph.n_nodes >= disk.WORTH
+    name = disk.key(graph, chosen.identity(rank, settings), attributes=chosen.attributes) if use_disk else ""
+    found = disk.fetch(name) if use_disk else None
+    if found is None:
+        check_room(graph, rank, chosen, settings, lambda: _settled(chosen, rank, {**options, "tol": LOOSE}))
+        found = chosen.make(graph, rank, **settings, progress=show)
+        if use_disk:
+            disk.store(name, found)
+    for message, residual in found.doubts:
+        warnings.warn(ResidualWarning(message, residual), stacklevel=2)
+    show(1.0, "embedded")
+    return replace(found, seconds=time.perf_counter() - started, notes=(*notes, *found.notes))
+
+
+def _whole(name: str, value: Any) -> int:
+    """A number without a fraction, 0 or more."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} {value!r} must be a whole number; pass an int") from None
+    if number < 0:
+        raise InputError(f"{name} {value!r} must be 0 or more")
+    return number
+
+
+def _check(graph: Graph, rank: int, kind: Kind, tol: float | None) -> None:
+    if not kind.least <= rank <= graph.n_nodes:
+        raise InputError(
+            f"rank {rank} for a graph of {graph.n_nodes:,} nodes; pass a rank from {kind.least} to "
+            f"{graph.n_nodes}"
+        )
+    with np.errstate(over="ignore"):
+        overflow = not np.isfinite(graph.degrees).all()
+    refuse(
+        {
+            "the weights at a node add up to infinity; divide all weights by their largest": overflow,
+            f"tol {tol} must be positive and finite": tol is not None and not 0 < tol < np.inf,
+        }
+    )
+
+
+def _settled(kind: Kind, rank: int, given: Settings) -> Settings:
+    """The settings of a kind. Options of other kinds are checked and left out."""
+    common = {name: given[name] for name in ("tol", "seed") if name in given}
+    options = {name: value for name, value in given.items() if name not in common}
+    unknown = options.keys() - all_options().keys()
+    if unknown:
+        raise UnknownNameError.of("option of an embedding", min(unknown), all_options())
+    for other in known().values():
+        theirs = {name: options[name] for name in options if name in other.options}
+        if other is kind:
+            settings = kind.settled(rank, **common, **theirs)
+        elif theirs.keys() - kind.options.keys():
+            other.settled(rank, **theirs)
+    return settings
+
+
+def check_room(
+    graph: Graph, rank: int, kind: Kind, settings: Settings, loosened: Callable[[], Settings]
+) -> float:
+    """Bytes needed, or an error that names what would fit.
+
+    Better a refusal with a rank that fits than a machine that swaps. `loosened` gives the settings with a
+    tolerance of `LOOSE`.
+    """
+    room, need = memory.free(), kind.memory(graph, rank, **settings)
+    if need <= room:
+        return need
+    advice = []
+    if kind.memory(graph, rank, **loosened()) <= room:
+        advice.append("tol=2e-3 (a float32 filter) fits")
+    smaller = _largest(lambda r: kind.memory(graph, r, **settings) <= room, rank)
+    if smaller:
+        advice.append(f"rank={smaller} fits")
+    ways = " or ".join(advice) or "no rank fits: embed a part of the graph, or use a larger machine"
+    raise InputError(
+        f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
+        f"{need / 1e9:.1f} GB and {room / 1e9:.1f} GB are free; {ways}"
+    )
+
+
+def _largest(fits: Callable[[int], bool], most: int) -> int:
+    """The largest number from 1 to most - 1 that fits, or 0."""
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
