@@ -54,17 +54,18 @@ def test_a_registered_kind_is_made_and_extended(toy: Kind, karate: Graph) -> Non
     np.testing.assert_array_equal(grown.rows[-1], 2 * found.rows[0] + found.rows[1])
     with pytest.raises(InputError, match="power 0 must be 1 or more"):
         embed(karate, 3, kind="degrees", power=0)
-    with pytest.raises(InputError, match="only a spectral embedding.*this is a degrees one"):
+    with pytest.raises(InputError, match=r"only a spectral embedding.*this is a degrees one"):
         found.refresh(karate)
 
 
 def test_a_registered_kind_is_run_from_a_specification(toy: Kind) -> None:
     task = task_of("online")
+    how = {"kind": "degrees", "power": 2, "rank": 2}
     spec = Specification(
         task="online",
         dataset="karate",
         method="msg",
-        representation={"kind": "degrees", "power": 2, "rank": 2},
+        representation=how,
     )
     task.check(spec)
     np.testing.assert_array_equal(task.prepare(spec).rows.rows[0], [256.0, 256.0])
