@@ -7,13 +7,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test quick lint bench docs picture clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
 
 test: lint $(DEV)  ## lint, types, import contract, then every test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+
+quick: lint $(DEV)  ## lint and the tests that are not slow
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow" tests
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -29,6 +32,9 @@ bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online .
 
 docs: $(DEV)  ## every command in README and docs runs as printed
 	$(BIN)/python -m pytest tests/unit/docs
+
+picture: $(DEV)  ## which room imports which, for docs/architecture.md
+	$(BIN)/python tools/architecture.py
 
 clean:
 	rm -rf $(VENV) querist-demo

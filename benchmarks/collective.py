@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 import querist
 from querist.collective.gmnr import GMNR
-from querist.collective.trials import draw
+from querist.experiment.tasks.collective import draw
 from querist.labels import one_hot
 
 LABELLED, CLASSES, WORDS = 0.05, 10, 20_000

@@ -31,7 +31,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 import querist
-from querist.collective.trials import draw
+from querist.experiment.tasks.collective import draw
 from querist.labelling.folds import stratified
 from querist.labels import one_hot
 
@@ -92,8 +92,8 @@ def prepare(graph: Any, out: Path, draws: Draws) -> None:
     )
 
 
-def ours(graph: Any, draws: Draws, share: float, ground: Any) -> dict[str, dict[str, float]]:
-    """`auto`, each of its candidates alone (its classes' shares matched, or not), two classifiers."""
+def ours(graph: Any, draws: Draws, share: float, workspace: Any) -> dict[str, dict[str, float]]:
+    """`auto`, each of its members alone (its classes' shares matched, or not), two classifiers."""
     from querist.collective.catalogue import CLASSIFIERS
     from querist.collective.problem import pose
     from querist.labelling.choose import choose
@@ -106,11 +106,11 @@ def ours(graph: Any, draws: Draws, share: float, ground: Any) -> dict[str, dict[
         given = np.full(graph.n_nodes, -1)
         given[seeds] = graph.codes[seeds]
         started, busy = time.perf_counter(), time.process_time()
-        outcome = choose(pose(graph, given, classes=range(graph.n_classes), missing=-1), ground=ground)
+        outcome = choose(pose(graph, given, classes=range(graph.n_classes), missing=-1), workspace=workspace)
         spent = {"seconds": time.perf_counter() - started, "processor": time.process_time() - busy}
         shares = np.bincount(graph.codes[seeds], minlength=graph.n_classes) / len(seeds)
-        answers = {"auto": outcome.probabilities, **outcome.opinions}
-        for method, L in outcome.opinions.items():  # as `label(..., method=)` gives it
+        answers = {"auto": outcome.probabilities, **outcome.logits_by_member}
+        for method, L in outcome.logits_by_member.items():  # as `label(..., method=)` gives it
             answers[f"{method} matched"] = L + matched(L, shares, "softmax")
         for method in ("gmnr", "wvrn"):
             model = CLASSIFIERS[method](classes=range(graph.n_classes), missing=-1).fit(graph, given)
@@ -191,7 +191,7 @@ CLASSIC: dict[str, dict[str, Callable[..., Any]]] = {
 do not converge on graphs of several components, where gradient descent does."""
 
 
-def classic(graph: Any, draws: Draws, share: float, ground: Any) -> dict[str, dict[str, float]]:
+def classic(graph: Any, draws: Draws, share: float, workspace: Any) -> dict[str, dict[str, float]]:
     """Each graph method with its default, and with the setting of the best cross-validated accuracy."""
     found: dict[str, dict[str, float]] = {}
     for name, (seeds, folds) in splits(graph, draws).items():
@@ -319,10 +319,10 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     draws = Draws(options.trials, options.seed)
-    from querist.labelling.ground import Ground
+    from querist.labelling.workspace import Workspace
 
     graphs = {name: querist.datasets.load_graph(name) for name in options.sets} if options.parts else {}
-    grounds = {name: Ground(graph) for name, graph in graphs.items()}
+    workspaces = {name: Workspace(graph) for name, graph in graphs.items()}
     for name in options.sets if "prepare" in options.parts else ():
         prepare(graphs[name], options.out, draws)
     for part, run in (("ours", ours), ("classic", classic)):
@@ -332,7 +332,7 @@ def main() -> None:
                 if path.exists():
                     continue
                 started = time.perf_counter()
-                found = run(graphs[name], draws, share, grounds[name])
+                found = run(graphs[name], draws, share, workspaces[name])
                 path.write_text(json.dumps({"set": name, "found": found}))
                 print(f"{part} {name} {share}: {time.perf_counter() - started:.0f} s", flush=True)
     if options.merge:

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 import querist
-from querist.asking.model import GAMMA, RANKS, RULES, Model
+from querist.asking.model import GAMMA, RANKS, QuickModel
+from querist.asking.rules import RULES
 from querist.embedding import Embedding
 from querist.labelling.rows import quick_rows
-from querist.labelling.worth import best
+from querist.labelling.suggest import best
 from querist.report import Curve, curves, standalone
 from querist.types import Codes, Floats
 
@@ -42,7 +43,7 @@ def played(
     """(2, ANSWERS) accuracy on nodes not asked about, and of the whole result, after every answer."""
     known = codes >= 0
     order = np.random.default_rng(start).permutation(np.flatnonzero(known))
-    model = Model.start(rows, int(codes.max()) + 1, gamma, ranks=ranks)
+    model = QuickModel.start(rows, int(codes.max()) + 1, gamma, ranks=ranks)
     free, found = known.copy(), np.empty((2, ANSWERS))
     for t in range(ANSWERS):
         row: Any = int(order[t])

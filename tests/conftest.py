@@ -8,6 +8,7 @@ each time) or `ci` (more, the same every time).
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -51,6 +52,29 @@ def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QUERIST_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture
+def lines_run() -> Callable[[Callable[[], object]], int]:
+    """`lines_run(call)`: how many lines of Python a call runs; few where compiled code does the work."""
+
+    def count(call: Callable[[], object]) -> int:
+        lines = 0
+
+        def trace(frame: object, event: str, argument: object) -> object:
+            nonlocal lines
+            lines += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            call()
+        finally:
+            sys.settrace(before)
+        return lines
+
+    return count
 
 
 @pytest.fixture(scope="session")

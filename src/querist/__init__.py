@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "ALGORITHMS": ".online.catalogue",
-        "Answer": ".online.door",
+        "Answer": ".online.checks",
         "Asking": ".asking.asking",
         "BudgetedLeastSquares": ".adapters.budgeted",
         "CLASSIFIERS": ".collective.catalogue",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from querist.graph import laplacian as laplacian
     from querist.labelling.labelling import label as label
     from querist.online.catalogue import ALGORITHMS as ALGORITHMS
-    from querist.online.door import Answer as Answer
+    from querist.online.checks import Answer as Answer
     from querist.online.learner import Learner as Learner
     from querist.online.trace import Decision as Decision
     from querist.online.trace import Trace as Trace

@@ -24,11 +24,12 @@ class UnknownNameError(QueristError, KeyError):
         return str(self.args[0])
 
     @classmethod
-    def of(cls, kind: str, given: str, known: Iterable[str]) -> "UnknownNameError":
-        """Say what was given, the nearest valid name, and all of them."""
+    def of(cls, kind: str, given: object, known: Iterable[str]) -> "UnknownNameError":
+        """Say what was given, the nearest valid name, in capitals or not, and all of them."""
         names = sorted(known)
-        near = difflib.get_close_matches(given, names, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        spelled = {name.casefold(): name for name in reversed(names)}
+        near = difflib.get_close_matches(str(given).casefold(), list(spelled), n=1)
+        hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
         return cls(f"unknown {kind} {given!r}; {hint}known: {', '.join(names)}")
 
 

@@ -1,9 +1,12 @@
 """Class names <-> codes: the user's own labels outside, 0..K-1 inside.
 
 A label is any hashable value. Unlabelled is `None`, a float NaN, or the value
-given as `missing`; its code is -1.
+given as `missing`; its code is -1. Where nobody says what is missing, -1 beside
+class numbers of 0 and more means so too (`implied_missing`).
 """
 
+import inspect
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -31,6 +34,60 @@ def is_missing(value: Any, missing: Hashable = None) -> bool:
     except (TypeError, ValueError):
         # pandas.NA has no truth value, and an array has many.
         return type(value).__name__ == "NAType"
+
+
+def implied_missing(
+    values: Iterable[Any],
+    classes: Iterable[Any] | None = None,
+    missing: Hashable = None,
+    parameter: str | None = "missing",
+) -> Hashable:
+    """What means "unlabelled" besides None and NaN: `missing`, or -1 by scikit-learn's habit.
+
+    Nobody said (`missing` is None), -1 occurs, and the other labels (all `classes`, where they are named) are
+    whole numbers of 0 or more with two values at least: then -1 is no class, and a warning says how to say
+    otherwise, by `parameter`; None for no warning. {-1, 1} stay two classes, and text is never taken so.
+
+    >>> implied_missing([0, 1, -1], parameter=None), implied_missing([1, -1], parameter=None)
+    (-1, None)
+    """
+    if missing is not None:
+        return missing
+    values = list(values)
+    numbers = {plain(v) for v in values if isinstance(v, _NUMBERS)}
+    if UNLABELLED not in numbers:
+        return None
+    named = values if classes is None else classes
+    others = {plain(v) for v in named if isinstance(v, Hashable) and not is_missing(plain(v))}
+    if classes is None:
+        others.discard(UNLABELLED)
+    whole = all(isinstance(v, int | float) and not isinstance(v, bool) and v == v // 1 >= 0 for v in others)
+    if not whole or len(others) < 2:
+        return None
+    if parameter is not None:
+        warnings.warn(
+            f"-1 is taken as unlabelled, beside the classes {_some(others)}; say so with {parameter}=-1, or "
+            f"{parameter}=float('nan') if -1 is a class",
+            UserWarning,
+            stacklevel=_outside(),
+        )
+    return UNLABELLED
+
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+def _some(names: Iterable[Any]) -> str:
+    shown = sorted(names)
+    return ", ".join(map(str, shown if len(shown) <= 5 else [*shown[:3], "...", shown[-1]]))
+
+
+def _outside() -> int:
+    """The stack level, seen from the caller, of the first line that is not this library's."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def class_order(values: Iterable[Hashable]) -> tuple[Hashable, ...]:
@@ -79,7 +136,7 @@ def decode(codes: Codes, classes: Sequence[Hashable]) -> list[Hashable | None]:
 
 
 @dataclass(frozen=True)
-class Labelling:
+class KnownLabels:
     """What is known of n nodes: `indicator` (n, K) holds 1 where a labelled node has a class.
 
     `form` remembers how the labels came, so that answers go out the same way:
@@ -91,7 +148,7 @@ class Labelling:
     form: Literal["value", "set", "matrix"] = "value"
 
     @property
-    def labelled(self) -> Bools:
+    def is_labelled(self) -> Bools:
         """(n,) whether a node is labelled: it has a class."""
         return np.asarray(self.indicator.any(axis=1))
 
@@ -106,7 +163,7 @@ def tabulate(
     nodes: Sequence[Hashable],
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
-) -> Labelling:
+) -> KnownLabels:
     """Labels of the nodes in any form that people have.
 
     Parameters
@@ -121,7 +178,8 @@ def tabulate(
           several labels a node. A row of zeros, or of NaN, is unlabelled.
     nodes : the ids of the nodes, in order
     classes : in the order of their codes; those that occur, by default
-    missing : the value that means "unlabelled", besides None and NaN
+    missing : the value that means "unlabelled", besides None and NaN; where it is not given, -1 may
+        (`implied_missing`)
 
     >>> tabulate({"ann": "cat", "cy": "dog"}, ["ann", "bob", "cy"]).indicator
     array([[1., 0.],
@@ -140,11 +198,11 @@ def tabulate(
         own = names or columns or tuple(range(matrix.shape[1]))
         if len(own) != matrix.shape[1]:
             raise InputError(f"{matrix.shape[1]} columns of labels for {len(own)} classes; give one a class")
-        return Labelling(matrix, own, "matrix")
+        return KnownLabels(matrix, own, "matrix")
     numbers = np.asarray(labels).ravel() if hasattr(labels, "__array__") else None
     if numbers is not None and numbers.dtype.kind in "iuf" and len(numbers) == len(nodes) and names is None:
         codes, own = _encode_numbers(numbers, missing)
-        return Labelling(one_hot(codes, len(own)), own)
+        return KnownLabels(one_hot(codes, len(own)), own)
     values = numbers.tolist() if numbers is not None else list(labels)
     if len(values) != len(nodes):
         raise InputError(
@@ -153,8 +211,8 @@ def tabulate(
         )
     if any(isinstance(value, set | frozenset) for value in values):
         return _from_sets(values, names, missing)
-    codes, own = encode(values, names, missing)
-    return Labelling(one_hot(codes, len(own)), own)
+    codes, own = encode(values, names, implied_missing(values, names, missing))
+    return KnownLabels(one_hot(codes, len(own)), own)
 
 
 def one_hot(codes: Codes, n_classes: int) -> Floats:
@@ -167,6 +225,7 @@ def one_hot(codes: Codes, n_classes: int) -> Floats:
 
 def _encode_numbers(numbers: Any, missing: Hashable) -> tuple[Codes, tuple[Hashable, ...]]:
     """`encode` for an array of numbers, a million at a time."""
+    missing = implied_missing(np.unique(numbers), None, missing)
     known = ~np.isnan(numbers)
     if missing is not None:
         known &= numbers != missing
@@ -242,13 +301,15 @@ def _checked_matrix(labels: Any, n: int) -> Floats:
     return matrix
 
 
-def _from_sets(values: list[Any], names: tuple[Hashable, ...] | None, missing: Hashable) -> Labelling:
+def _from_sets(values: list[Any], names: tuple[Hashable, ...] | None, missing: Hashable) -> KnownLabels:
     sets = [
         tuple(v) if isinstance(v, set | frozenset) else () if is_missing(plain(v), missing) else (v,)
         for v in values
     ]
     rows = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
-    codes, own = encode([value for members in sets for value in members], names, missing)
+    members_of_all = [value for members in sets for value in members]
+    missing = implied_missing(members_of_all, names, missing)
+    codes, own = encode(members_of_all, names, missing)
     indicator = np.zeros((len(sets), len(own)))
     indicator[rows[codes >= 0], codes[codes >= 0]] = 1.0
-    return Labelling(indicator, own, "set")
+    return KnownLabels(indicator, own, "set")

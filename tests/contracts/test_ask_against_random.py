@@ -127,7 +127,7 @@ def accuracies(graph, codes, choose, seed):
     truth = dict(enumerate(codes.tolist()))
     asking = ask(graph, truth, max(MARKS), choose=choose, seed=seed, prefetch=False)
     answers = list(asking.state.answers().items())
-    return [np.mean(np.array(asking.labelled(dict(answers[:mark])).labels) == codes) for mark in MARKS]
+    return [np.mean(np.array(asking.label_from(dict(answers[:mark])).labels) == codes) for mark in MARKS]
 
 
 @pytest.mark.parametrize("build", WORLDS, ids=lambda build: build.__name__)

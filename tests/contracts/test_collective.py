@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from querist import CLASSIFIERS, InputError, OnGraph, as_graph
 from querist.collective.catalogue import NEED_ATTRIBUTES
+from querist.collective.relational import WVRN
 from querist.datasets import sbm
 
 NAMES = list(CLASSIFIERS)
@@ -222,6 +223,43 @@ def test_grid_search_and_pipelines(name):
         assert (steps[-1].labels_ == truth).mean() > 0.8
         scores = cross_val_score(CLASSIFIERS[name](), graph.adjacency[:31, :31], truth[:31], cv=2)
         assert scores.mean() > 0.6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_not_reached_counts_as_wrong(name):
+    """One node in ten is joined to nothing."""
+    graph, codes = two_camps(n=40)
+    truth = np.array(["a", "b"])[codes]
+    lonely = np.arange(40) % 10 == 0
+    A = np.where(lonely[:, None] | lonely[None, :], 0.0, graph.adjacency.toarray())
+    kind = CLASSIFIERS[name]
+    model = kind(features="links") if name in NEED_ATTRIBUTES else kind()
+    scores = cross_val_score(model, A, codes, cv=2)
+    assert np.isfinite(scores).all()
+    assert scores.max() <= 1 - lonely.sum() / 40
+    for rows in (codes, truth):
+        fitted = clone(model).fit(A, [None if i % 3 else rows[i] for i in range(40)])
+        right = [found == true for found, true in zip(fitted.labels_.tolist(), rows.tolist(), strict=True)]
+        assert fitted.score(A, rows) == pytest.approx(np.mean(right))
+        known = np.arange(40) < 20
+        hidden = [row if keep else None for row, keep in zip(rows.tolist(), known, strict=True)]
+        assert fitted.score(A, hidden) == pytest.approx(np.mean(np.array(right)[known]))
+        assert fitted.score(A, rows, sample_weight=known) == pytest.approx(np.mean(np.array(right)[known]))
+    with pytest.raises(InputError, match="no node has a label"):
+        fitted.score(A, [None] * 40)
+
+
+def test_the_score_of_several_labels_wants_them_all():
+    graph, codes = two_camps(n=24)
+    truth = np.array(["a", "b"])[codes]
+    sets = [{str(t), "all"} for t in truth]
+    given = [own if i % 4 == 0 else set() for i, own in enumerate(sets)]
+    model = WVRN().fit(graph, given)
+    right = [frozenset(s) == found for s, found in zip(sets, model.labels_, strict=True)]
+    assert model.score(graph, sets) == pytest.approx(np.mean(right))
+    matrix = np.array([[1, t == "a", t == "b"] for t in truth], dtype=float)
+    model = WVRN().fit(graph, matrix * (np.arange(24) % 4 == 0)[:, None])
+    assert model.score(graph, matrix) == pytest.approx((model.labels_ == matrix).all(axis=1).mean())
 
 
 CANNOT = {

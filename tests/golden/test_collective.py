@@ -11,7 +11,7 @@ from querist import as_graph, metrics, stats
 from querist.collective.gmnr import GMNR, MRGM, label_similarity
 from querist.collective.iterative import ICA, ICML
 from querist.collective.logistic import fit_logistic
-from querist.collective.mixture import Counts, initial_words, share
+from querist.collective.mixture import CountMatrix, initial_words, share
 from querist.collective.problem import pose
 from querist.collective.relational import WVRN, Harmonic
 from querist.collective.smoothing import Smoother
@@ -55,7 +55,7 @@ def test_generative_models(graph, name, iterations, solver):
     if "W" in expected:
         assert model.words_ == pytest.approx(np.array(expected["W"]), abs=1e-9)
     assert model.history_.objective[-1] == pytest.approx(expected["objective"], rel=1e-10, abs=1e-9)
-    counts = Counts(graph.attributes)
+    counts = CountMatrix(graph.attributes)
     assert counts.loglik(model.distribution_, model.words_) == pytest.approx(expected["loglik"], abs=1e-9)
 
 
@@ -64,7 +64,7 @@ def test_start_and_answers(graph, name):
     settings, expected = GOLDEN[name]["settings"], GOLDEN[name]
     labels = labels_of(name, settings["labelled"])
     problem = pose(graph, labels)
-    words = initial_words(Counts(graph.attributes), problem.known.indicator, settings["smooth"])
+    words = initial_words(CountMatrix(graph.attributes), problem.known.indicator, settings["smooth"])
     assert problem.rows == pytest.approx(np.array(expected["init"]["P"]), abs=1e-9)
     assert words == pytest.approx(np.array(expected["init"]["W"]), abs=1e-9)
     model = model_of(name).fit(graph, labels)
@@ -150,7 +150,7 @@ def test_theorem_1_of_mrgm15_is_false(graph):
     given = GOLDEN["thm1_counterexample"]
     Y, F, lam = np.array(given["P_start"]), np.array(given["W_start"]), given["lam"]
     L = np.diag(graph.degrees) - graph.adjacency.toarray()
-    counts = Counts(graph.attributes)
+    counts = CountMatrix(graph.attributes)
 
     def objective(Y, F):
         return counts.loglik(Y, F) - lam * float(np.sum(Y * (L @ np.log(Y))))

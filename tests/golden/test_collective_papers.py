@@ -8,10 +8,9 @@ difference, and is checked against that: a miss that grows, or goes, must be not
 import numpy as np
 import pytest
 
-from querist import CLASSIFIERS
-from querist.collective.trials import run_trials
+from querist.experiment import Result, Specification
+from querist.experiment.runner import run_here
 from querist.graph import Graph
-from querist.metrics import measure
 from querist.papers.mrgm15.single import FEW, METHODS, OTHERS
 
 GMNR = {
@@ -46,6 +45,12 @@ MISSES = {
 .02 to .04. The last may not."""
 
 
+def run_trials(graph, method, parameters, labelled, trials=10) -> Result:
+    protocol = {"labelled": labelled}
+    spec = Specification("collective", graph.name, method, parameters, protocol=protocol, repeats=trials)
+    return run_here(spec, graph)[0]
+
+
 def check(cell, found, reached, tolerance):
     expected, allowed = reached + MISSES.get(cell, 0.0), 0.005 if cell in MISSES else tolerance
     assert found == pytest.approx(expected, abs=allowed + 1e-9), cell
@@ -55,17 +60,16 @@ def check(cell, found, reached, tolerance):
 def test_gmnr(data, name):
     graph = data(name)
     for labelled, reached in GMNR[name].items():
-        found = run_trials(graph, CLASSIFIERS["gmnr"], {}, measure, labelled=labelled, trials=10)
+        found = run_trials(graph, "gmnr", {}, labelled)
         check((name, labelled), found.mean("accuracy"), reached, 0.02)
-        assert set(found.iterations) == {10}
+        assert set(found.values("iterations")) == {10}
 
 
 def test_more_iterations_are_worse(data):
     """Accuracy peaks near 10 iterations and then decays: the count is part of the method."""
-    graph, kind = data("cora"), CLASSIFIERS["gmnr"]
+    graph = data("cora")
     ten, fifty = (
-        run_trials(graph, kind, {"max_iter": count}, measure, labelled=0.05, trials=3).mean("accuracy")
-        for count in (10, 50)
+        run_trials(graph, "gmnr", {"max_iter": count}, 0.05, trials=3).mean("accuracy") for count in (10, 50)
     )
     assert ten > fifty + 0.02
 
@@ -73,9 +77,9 @@ def test_more_iterations_are_worse(data):
 @pytest.mark.parametrize("title", list(RIVALS))
 def test_rivals_on_cora(data, title):
     graph, settings = data("cora"), {**METHODS, **OTHERS}[title]
-    factory, parameters = CLASSIFIERS[settings["method"]], settings.get("parameters", {})
+    parameters = settings.get("parameters", {})
     for labelled, reached in zip(FEW, RIVALS[title], strict=True):
-        found = run_trials(graph, factory, parameters, measure, labelled=labelled, trials=10)
+        found = run_trials(graph, settings["method"], parameters, labelled)
         check((title, labelled), found.mean("accuracy"), reached, 0.04)
 
 
@@ -89,7 +93,7 @@ def test_several_labels_a_node(data, name, labelled):
     if name == "ica":
         graph = without_counts(graph)
     trials = 10 if labelled < 0.5 else 2  # with half of the labels, draws hardly differ
-    found = run_trials(graph, CLASSIFIERS[name], parameters, measure, labelled=labelled, trials=trials)
+    found = run_trials(graph, name, parameters, labelled, trials)
     for key, reached in zip(NAMES, values, strict=True):
         check((name, labelled, key), found.mean(key), reached, 0.02)
 

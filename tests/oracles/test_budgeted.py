@@ -15,7 +15,7 @@ from sklearn.semi_supervised import LabelPropagation
 from querist.budgeted import closed_form, inverse, loop, screen, similarity, step
 from querist.budgeted.budget import empty
 from querist.budgeted.catalogue import STREAMS
-from querist.budgeted.door import as_rows
+from querist.budgeted.checks import as_rows
 from querist.budgeted.learner import StreamLearner
 from querist.budgeted.passive import PassiveAggressive
 
@@ -281,7 +281,7 @@ def test_a_sketch_follows_the_budget(strategy):
     )
     learner.run(X[:60], codes[:60])
     sketch = screen.sketch_of(learner.state, learner.rules, True)
-    record = loop.Record(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
+    record = loop.StreamRecord(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
     rows = as_rows(X)
     at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True)
     assert (at, event) == (80, loop.DONE)

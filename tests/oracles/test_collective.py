@@ -10,7 +10,7 @@ from querist import as_graph
 from querist.collective.gmnr import GMNR, MRGM, PLSA, label_similarity, penalty
 from querist.collective.iterative import ICA, _counts, _means, matched
 from querist.collective.latent import similar_links
-from querist.collective.mixture import Counts
+from querist.collective.mixture import CountMatrix
 from querist.collective.problem import pose, smoothness
 from querist.collective.reach import reach
 from querist.collective.relational import WVRN, Harmonic
@@ -156,7 +156,7 @@ def test_single_precision_and_blocks_change_nothing_but_digits(network, dtype):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("querist.collective.sweeps.BLOCK", 2)
         other = MRGM(lam=2.0, lam_labels=1.0, dtype=dtype).fit(graph, indicator)
-        assert len(Counts(graph.attributes).cuts) > 1
+        assert len(CountMatrix(graph.attributes).cuts) > 1
     assert other.probabilities_.dtype == dtype
     assert other.probabilities_ == pytest.approx(
         exact.probabilities_, abs=1e-10 if dtype == "float64" else 2e-3

@@ -184,12 +184,12 @@ REGULAR = {
 SOLVERS = {"shift-invert": solve.shift_invert_pairs, "chebyshev": solve.chebyshev_pairs}
 
 
-def problem(S: Floats, count: int, normalised: bool, tol: float) -> solve.Problem:
+def problem(S: Floats, count: int, normalised: bool, tol: float) -> solve.EigenProblem:
     """A component in units of its mean degree, as `smallest_pairs` hands it on."""
     null = np.sqrt(np.abs(S).sum(axis=1)) if normalised else np.ones(len(S))
     scaled = sp.csr_array(S if normalised else S / np.abs(S).sum(axis=1).mean())
     unit = null / np.linalg.norm(null)
-    return solve.Problem(scaled, unit, count, normalised, tol, 0, lambda share: None)
+    return solve.EigenProblem(scaled, unit, count, normalised, tol, 0, lambda share: None)
 
 
 @pytest.mark.parametrize("name", REGULAR)

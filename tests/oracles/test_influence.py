@@ -18,19 +18,19 @@ from querist.labelling.spread import insert, largest, spread_rows
 from querist.types import Codes, Floats, Sparse
 
 
-def dense_pagerank(S: Sparse, seeds: Codes, damping: float = 0.85) -> Floats:
+def dense_pagerank(S: Sparse, labelled: Codes, damping: float = 0.85) -> Floats:
     """(n, m) `W = (1 - damping) (I - damping D^-1 S)^-1 E`."""
     A = abs(S.toarray())
     degrees = A.sum(axis=1)
     walk = A / np.where(degrees > 0, degrees, 1.0)[:, None]
     n = A.shape[0]
-    return np.linalg.solve(np.eye(n) - damping * walk, (1 - damping) * np.eye(n)[:, seeds])
+    return np.linalg.solve(np.eye(n) - damping * walk, (1 - damping) * np.eye(n)[:, labelled])
 
 
-def three(W: Floats, seeds: Codes) -> list[list[int]]:
+def three(W: Floats, labelled: Codes) -> list[list[int]]:
     """The three largest, of equals the first; fewer where weights are 0."""
     order = np.argsort(-W, axis=1, kind="stable")[:, :3]
-    return [[int(seeds[s]) if W[i, s] > 1e-12 else -1 for s in row] for i, row in enumerate(order)]
+    return [[int(labelled[s]) if W[i, s] > 1e-12 else -1 for s in row] for i, row in enumerate(order)]
 
 
 def graph(n: int, p: float, seed: int) -> Sparse:
@@ -45,10 +45,10 @@ def graph(n: int, p: float, seed: int) -> Sparse:
 @pytest.mark.parametrize(("n", "p", "m"), [(40, 0.12, 12), (150, 0.03, 30), (60, 0.02, 2), (30, 0.3, 30)])
 def test_pagerank_is_exact_where_every_entry_is_kept(n: int, p: float, m: int, seed: int) -> None:
     S = graph(n, p, seed)
-    seeds = np.sort(np.random.default_rng(seed).choice(n, m, replace=False))
-    W = dense_pagerank(S, seeds)
-    rows, weights = by_pagerank(S, seeds, kept=m, steps=200, settled=-1)
-    ours = np.where(rows >= 0, np.take_along_axis(W, np.searchsorted(seeds, np.maximum(rows, 0)), 1), 0.0)
+    labelled = np.sort(np.random.default_rng(seed).choice(n, m, replace=False))
+    W = dense_pagerank(S, labelled)
+    rows, weights = by_pagerank(S, labelled, kept=m, steps=200, settled=-1)
+    ours = np.where(rows >= 0, np.take_along_axis(W, np.searchsorted(labelled, np.maximum(rows, 0)), 1), 0.0)
     best = -np.sort(-W, axis=1)[:, :3]
     best = np.pad(best, ((0, 0), (0, 3 - best.shape[1])))
     # By weight: two labelled nodes that are level to the last bits may come in either order.
@@ -58,9 +58,9 @@ def test_pagerank_is_exact_where_every_entry_is_kept(n: int, p: float, m: int, s
 
 def test_cut_rows_find_nearly_all(data) -> None:  # type: ignore[no-untyped-def]
     cora = data("cora")
-    seeds = np.sort(np.random.default_rng(0).choice(cora.n_nodes, 140, replace=False))
-    expected = three(dense_pagerank(cora.adjacency, seeds), seeds)
-    rows, _ = by_pagerank(cora.adjacency, seeds)
+    labelled = np.sort(np.random.default_rng(0).choice(cora.n_nodes, 140, replace=False))
+    expected = three(dense_pagerank(cora.adjacency, labelled), labelled)
+    rows, _ = by_pagerank(cora.adjacency, labelled)
     same = [set(a) == set(b) for a, b in zip(rows.tolist(), expected, strict=True)]
     first = [a[0] == b[0] for a, b in zip(rows.tolist(), expected, strict=True)]
     assert np.mean(same) > 0.98
@@ -78,11 +78,11 @@ def test_nobody_weighs_where_no_label_comes() -> None:
 
 
 def test_the_result_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    S, seeds = graph(300, 0.02, 1), np.arange(0, 300, 7)
+    S, labelled = graph(300, 0.02, 1), np.arange(0, 300, 7)
     found = []
     for threads in ("1", "5"):
         monkeypatch.setenv("QUERIST_THREADS", threads)
-        found.append(by_pagerank(S, seeds))
+        found.append(by_pagerank(S, labelled))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
@@ -116,17 +116,17 @@ def faint_graph(seed: int) -> tuple[Sparse, Codes]:
 
 @pytest.mark.parametrize("kernel", [spread_rows, spread_rows.py_func], ids=["compiled", "python"])
 @pytest.mark.parametrize(
-    ("S", "seeds"), [spoke_graph(30), *(faint_graph(seed) for seed in range(4))], ids=["spokes", *"0123"]
+    ("S", "labelled"), [spoke_graph(30), *(faint_graph(seed) for seed in range(4))], ids=["spokes", *"0123"]
 )
-def test_underflowing_shares_count_once(kernel: Any, S: Sparse, seeds: Codes) -> None:
+def test_underflowing_shares_count_once(kernel: Any, S: Sparse, labelled: Codes) -> None:
     """Step by step against `W <- 0.15 E + 0.85 D^-1 S W`, dense, rounded to single precision."""
-    n, m, guard = S.shape[0], seeds.size, 500
+    n, m, guard = S.shape[0], labelled.size, 500
     A = S.toarray()
-    walk, E = 0.85 * A / A.sum(axis=1, keepdims=True), np.eye(n)[:, seeds]
+    walk, E = 0.85 * A / A.sum(axis=1, keepdims=True), np.eye(n)[:, labelled]
     scale, code = 0.85 / A.sum(axis=1), np.full(n, -1)
-    code[seeds] = np.arange(m)
+    code[labelled] = np.arange(m)
     lists, shares = np.full((n, m), -1, dtype=np.int32), np.zeros((n, m), dtype=np.float32)
-    lists[seeds, 0], shares[seeds, 0] = np.arange(m), 0.15
+    lists[labelled, 0], shares[labelled, 0] = np.arange(m), 0.15
     W = (0.15 * E).astype(np.float32)
     # Python refuses to write beyond a row of room; what compiled code writes there is seen.
     room = np.full(m + guard, -7)
@@ -208,19 +208,19 @@ def test_insert_keeps_order_whatever_comes() -> None:
         assert list(zip(places.tolist(), values.tolist(), strict=True)) == expected
 
 
-def labelling(W: Floats | None, seeds: Codes, S: Sparse) -> SimpleNamespace:
+def labelling(W: Floats | None, labelled: Codes, S: Sparse) -> SimpleNamespace:
     n = S.shape[0]
     given = np.zeros(n, dtype=bool)
-    given[seeds] = True
+    given[labelled] = True
 
     def weights(nodes: Codes) -> tuple[Codes, Floats] | None:
-        return None if W is None else (seeds, W[nodes])
+        return None if W is None else (labelled, W[nodes])
 
     reached = np.ones(n, dtype=bool)
     reached[3] = False
     return SimpleNamespace(
         graph=SimpleNamespace(adjacency=S, n_nodes=n),
-        labelled=given,
+        is_labelled=given,
         reached=reached,
         model=SimpleNamespace(weights=weights),
         choice=SimpleNamespace(method="ridge", scores=["ridge"]),
@@ -230,21 +230,21 @@ def labelling(W: Floats | None, seeds: Codes, S: Sparse) -> SimpleNamespace:
 def test_the_rows_of_the_method_come_first_and_it_is_said_whose_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    S, seeds = graph(60, 0.1, 2), np.arange(0, 60, 4)
-    W = np.random.default_rng(1).normal(size=(60, seeds.size))
-    expected = three(W, seeds)
+    S, labelled = graph(60, 0.1, 2), np.arange(0, 60, 4)
+    W = np.random.default_rng(1).normal(size=(60, labelled.size))
+    expected = three(W, labelled)
     expected[3] = [-1, -1, -1]
-    found = influences(labelling(W, seeds, S))
+    found = influences(labelling(W, labelled, S))
     assert found.rows.tolist() == expected
     assert found.how == "the largest entries of the smoothing rows of ridge"
     monkeypatch.setattr(influence, "BLOCK", 40)
-    assert influences(labelling(W, seeds, S)).rows.tolist() == expected
+    assert influences(labelling(W, labelled, S)).rows.tolist() == expected
 
-    other = influences(labelling(None, seeds, S))
+    other = influences(labelling(None, labelled, S))
     assert "personalised PageRank (damping 0.85), since ridge has no smoothing rows" in other.how
     assert other.rows[3].tolist() == [-1, -1, -1]
     monkeypatch.setattr(influence, "AFFORDABLE", 10)
-    assert "too many smoothing rows" in influences(labelling(W, seeds, S)).how
+    assert "too many smoothing rows" in influences(labelling(W, labelled, S)).how
 
 
 def test_blocks_are_asked_for_once_each() -> None:

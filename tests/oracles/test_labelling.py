@@ -9,11 +9,10 @@ from sklearn.metrics import log_loss
 from querist.datasets import sbm
 from querist.graph import as_graph
 from querist.labelling import combine
-from querist.labelling.ground import Ground
 from querist.labelling.heads import JUDGES, discriminant, judgeable, ridge, unit_rows
-from querist.labelling.named import Walk
-from querist.labelling.rows import View, features, smoothed_rows
-from querist.labelling.smoothed import Smoothed
+from querist.labelling.members import RandomWalk, SmoothedRidge
+from querist.labelling.rows import RowSettings, features, smoothed_rows
+from querist.labelling.workspace import Workspace
 
 
 def problem(m, d, K, seed=0):
@@ -115,28 +114,28 @@ def test_a_faultless_judge_does_not_become_certain():
     assert 0.6 < P.max() < 0.99
 
 
-def test_a_voice_is_the_typical_one_until_many_labels_say_otherwise():
+def test_the_prior_steepness_holds_until_many_labels_say_otherwise():
     generator = np.random.default_rng(0)
     L = generator.standard_normal((5000, 2))
     L -= L.mean(axis=1, keepdims=True)
-    Y = np.eye(2)[generator.integers(2, size=5000)]  # the opinion is worth nothing
-    loud = lambda m: combine.voiced(L[:m], Y[:m], "softmax").steepness * L[:m].std()  # noqa: E731
-    assert combine.voiced(L, Y, "softmax", np.zeros(5000, bool)).steepness * L.std() == pytest.approx(
-        combine.TYPICAL, rel=1e-3
-    )
-    assert loud(12) > combine.TYPICAL / 2 > combine.TYPICAL / 10 > loud(5000)
+    Y = np.eye(2)[generator.integers(2, size=5000)]  # the logits are worth nothing
+    steep = lambda m: combine.scaled_with_prior(L[:m], Y[:m], "softmax").steepness * L[:m].std()  # noqa: E731
+    assert combine.scaled_with_prior(
+        L, Y, "softmax", np.zeros(5000, bool)
+    ).steepness * L.std() == pytest.approx(combine.TYPICAL, rel=1e-3)
+    assert steep(12) > combine.TYPICAL / 2 > combine.TYPICAL / 10 > steep(5000)
 
 
-def test_a_strong_ridge_is_heard_by_what_it_says_beside_the_shares():
+def test_a_strong_ridge_counts_by_what_it_says_beside_the_shares():
     """Nineteen blocks, mostly one label each: with the shares in, all nodes would go to the largest class."""
     graph = sbm((30,) * 19, 0.12, 0.03, seed=3)
     generator = np.random.default_rng(3)
     own = [
         generator.choice(np.flatnonzero(graph.codes == k), 3 - min(k, 2), replace=False) for k in range(19)
     ]
-    seeds = np.sort(np.concatenate(own))
-    ridge = Smoothed("links", View("links", 10, 0.9))
-    fitted = ridge.fit(Ground(graph), seeds, np.eye(19)[graph.codes[seeds]], "softmax")
+    labelled = np.sort(np.concatenate(own))
+    ridge = SmoothedRidge("links", RowSettings("links", 10, 0.9))
+    fitted = ridge.fit(Workspace(graph), labelled, np.eye(19)[graph.codes[labelled]], "softmax")
     assert np.mean(fitted.logits(slice(None)).argmax(axis=1) == graph.codes) > 0.13
 
 
@@ -144,7 +143,7 @@ def test_what_all_classes_have_in_common_does_not_change_a_scale():
     generator = np.random.default_rng(1)
     L, offset = generator.standard_normal((40, 3)), 9 * generator.standard_normal((40, 1))
     Y = np.eye(3)[(L + generator.standard_normal(L.shape)).argmax(axis=1)]
-    for fit in (combine.scaled, combine.voiced):
+    for fit in (combine.scaled, combine.scaled_with_prior):
         assert fit(L + offset, Y, "softmax").steepness == pytest.approx(fit(L, Y, "softmax").steepness)
 
 
@@ -193,7 +192,9 @@ def test_rows_are_singular_vectors_of_the_dense_recursion(graph, by_row, steps, 
     for _ in range(steps):
         Z = damping * T @ Z + (1 - damping) * X
     U, values, _ = np.linalg.svd(Z, full_matrices=False)
-    found = smoothed_rows(graph, features(graph, "attributes"), View("attributes", steps, damping, by_row), 5)
+    found = smoothed_rows(
+        graph, features(graph, "attributes"), RowSettings("attributes", steps, damping, by_row), 5
+    )
     np.testing.assert_allclose(found.values, values[:5], rtol=1e-3)
     np.testing.assert_allclose(abs(np.sum(found.left[:, :2] * U[:, :2], axis=0)), 1, atol=1e-3)
 
@@ -213,24 +214,26 @@ def test_links_are_words_that_a_node_shares_with_its_neighbours(graph):
 
 
 def test_walks_are_the_truncated_series_of_personalised_pagerank(graph):
-    seeds, Y = np.array([0, 1, 58]), np.eye(2)[[0, 0, 1]]
+    labelled, Y = np.array([0, 1, 58]), np.eye(2)[[0, 0, 1]]
     S = graph.adjacency.toarray()
     degree = np.maximum(S.sum(axis=1), 1e-300)
     P, start = S / degree[:, None], np.zeros((60, 2))
-    start[seeds] = Y / 3
+    start[labelled] = Y / 3
     F = start
     for _ in range(20):
         F = 0.9 * P.T @ F + 0.1 * start
     expected = F / degree[:, None]
-    found = np.exp(Walk().fit(Ground(graph), seeds, Y, "softmax").logits(slice(None)))
+    found = np.exp(RandomWalk().fit(Workspace(graph), labelled, Y, "softmax").logits(slice(None)))
     smallest = 1e-2 * expected[expected > 0].mean() * Y.mean(axis=0)
     np.testing.assert_allclose(found, expected + smallest, rtol=1e-9)
 
 
 def test_the_weights_of_labels_rebuild_the_heaviest_members_answer(graph):
-    seeds, Y = np.array([0, 3, 30, 45]), np.eye(2)[[0, 0, 1, 1]]
-    fitted = Smoothed("", View("attributes", 10, 0.9)).fit(Ground(graph), seeds, Y, "softmax")
-    rank, power, member, _ = fitted.members[int(fitted.shares.argmax())]
+    labelled, Y = np.array([0, 3, 30, 45]), np.eye(2)[[0, 0, 1, 1]]
+    fitted = SmoothedRidge("", RowSettings("attributes", 10, 0.9)).fit(
+        Workspace(graph), labelled, Y, "softmax"
+    )
+    rank, power, member, _ = fitted.fits[int(fitted.shares.argmax())]
     rows = fitted.rows.take(rank, power)
     expected = member.answer(rows)
     weights = fitted.smoother(np.arange(60))

@@ -119,9 +119,9 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
             raise UnknownNameError.of("algorithm", self.algorithm, COMPOSITIONS)
         return COMPOSITIONS[self.algorithm](**(self.parameters or {}))
 
-    def _rules(self, n_classes: int) -> kernels.Rules:
+    def _rules(self, n_classes: int) -> kernels.OnlineRules:
         made = self._composed()
-        return kernels.Rules(
+        return kernels.OnlineRules(
             query=made.query.code,
             numbers=np.array(astuple(made.query) or (0.0,), dtype=np.float64),
             update=0,

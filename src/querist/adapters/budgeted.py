@@ -15,7 +15,7 @@ from querist.budgeted.closed_form import decide
 from querist.budgeted.learner import ConditionName, StrategyName, Stream, StreamLearner
 from querist.budgeted.similarity import Gram
 from querist.errors import InputError
-from querist.labels import UNLABELLED, encode, is_missing, plain
+from querist.labels import UNLABELLED, encode, implied_missing, is_missing, plain
 from querist.types import Bools, Codes, Floats
 
 OWN = (
@@ -46,7 +46,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ----------
     missing_label : the value in y that means "unlabelled", beside None. Where -1 is not one of
         your classes, `missing_label=-1` is scikit-learn's convention; `float("nan")` works too.
-        By default only None is unlabelled.
+        By default None is unlabelled, and -1 beside class numbers of 0 or more, with a warning.
+        `partial_fit` and `run` judge that by the classes, never by the labels of one batch.
 
     The others are those of `querist.budgeted.learner.StreamLearner`.
 
@@ -98,8 +99,9 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any) -> "BudgetedLeastSquares":
         """Forget, then learn the rows in order; the classes are those in y."""
         X, y = self._validated(X, y, reset=True)
-        self._begin(self._distinct(y))
-        self._learner_.run(X, self._codes(y))
+        missing = implied_missing(y, None, self.missing_label, "missing_label")
+        self._begin(self._distinct(y, missing))
+        self._learner_.run(X, self._codes(y, missing))
         return self
 
     def partial_fit(
@@ -108,8 +110,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Learn more rows in order. The first call names all classes, unless they are all in its y."""
         fresh = not hasattr(self, "classes_")
         X, y = self._validated(X, y, reset=fresh)
-        self._ready(y, classes, fresh)
-        self._learner_.run(X, self._codes(y))
+        codes = self._ready(y, classes, fresh)
+        self._learner_.run(X, codes)
         return self
 
     def run(
@@ -122,8 +124,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """
         fresh = not hasattr(self, "classes_")
         X, y = self._validated(X, y, reset=fresh)
-        self._ready(y, classes, fresh)
-        self.stream_: Stream = self._learner_.run(X, self._codes(y), labelled)
+        codes = self._ready(y, classes, fresh)
+        self.stream_: Stream = self._learner_.run(X, codes, labelled)
         return self.classes_[np.maximum(self.stream_.predicted, 0)]
 
     # -- predicting ------------------------------------------------------------
@@ -191,19 +193,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         return X, y
 
-    def _known(self, y: Any) -> Any:
-        """The labels that are there."""
-        missing = np.array([self._is_missing(value) for value in y], dtype=np.bool_)
-        return y[~missing]
-
-    def _is_missing(self, value: Any) -> bool:
-        value = plain(value)
-        if isinstance(value, float) and math.isnan(value):
-            return isinstance(self.missing_label, float) and math.isnan(self.missing_label)
-        return is_missing(value, self.missing_label)
-
-    def _distinct(self, y: Any) -> Any:
-        known = self._known(y)
+    def _distinct(self, y: Any, missing: Hashable) -> Any:
+        known = y[~_unlabelled(y, missing)]
         if known.dtype == object and all(isinstance(value, str) for value in known):
             known = known.astype(str)
         if known.dtype == object and known.size and all(isinstance(value, int | float) for value in known):
@@ -215,14 +206,18 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_classification_targets(known)
         return unique_labels(known) if known.size else known
 
-    def _ready(self, y: Any, classes: Iterable[Hashable] | None, fresh: bool) -> None:
+    def _ready(self, y: Any, classes: Iterable[Hashable] | None, fresh: bool) -> Codes:
+        """The codes of a batch, as its classes have them; those of the first call are kept."""
         if fresh:
-            self._begin(self._distinct(y) if classes is None else unique_labels(np.asarray(list(classes))))
+            named = None if classes is None else unique_labels(np.asarray(list(classes)))
+            self._begin(self._distinct(y, self.missing_label) if named is None else named)
         elif classes is not None and set(map(plain, classes)) != set(map(plain, self.classes_)):
             raise InputError(
                 f"classes are {list(classes)!r} now and were {self.classes_.tolist()!r} at the first call to "
                 "partial_fit; leave them out, or start with fit"
             )
+        missing = implied_missing(y, self.classes_, self.missing_label, "missing_label")
+        return self._codes(y, missing)
 
     def _begin(self, classes: Any) -> None:
         if len(classes) < 2:
@@ -233,11 +228,20 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         learner = StreamLearner(len(classes), **{name: getattr(self, name) for name in OWN})
         self.classes_, self._learner_ = classes, learner
 
-    def _codes(self, y: Any) -> Codes:
-        missing = np.array([self._is_missing(value) for value in y], dtype=np.bool_)
+    def _codes(self, y: Any, missing: Hashable) -> Codes:
+        unlabelled = _unlabelled(y, missing)
         codes = np.full(len(y), UNLABELLED, dtype=np.int64)
-        codes[~missing], _ = encode(y[~missing].tolist(), classes=self.classes_.tolist())
+        codes[~unlabelled], _ = encode(y[~unlabelled].tolist(), classes=self.classes_.tolist())
         return codes
+
+
+def _unlabelled(y: Any, missing: Hashable) -> Bools:
+    """(n,) where a label is None or the missing one; a NaN that does not mean so is left to be refused."""
+    nan = isinstance(missing, float) and math.isnan(missing)
+    return np.array(
+        [nan if isinstance(v, float) and math.isnan(v) else is_missing(v, missing) for v in map(plain, y)],
+        dtype=np.bool_,
+    )
 
 
 def _labels(y: Any) -> Any:

@@ -6,10 +6,13 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "Asking": ".asking",
+        "FileCampaign": ".files",
         "Journal": ".journal",
         "Question": ".campaign",
-        "RULES": ".model",
+        "PoolRule": ".rules",
+        "RULES": ".rules",
         "ask": ".asking",
         "command_oracle": ".oracles",
+        "from_files": ".files",
     },
 )

@@ -21,7 +21,7 @@ from typing import Any
 from querist.asking.campaign import BUDGET, Asking, Question
 from querist.asking.journal import Journal
 from querist.asking.oracles import as_oracle
-from querist.asking.specification import Specification, checked_classes, digest, way_to_choose
+from querist.asking.specification import CampaignSpec, checked_classes, digest, way_to_choose
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.reading import check_weights
@@ -37,6 +37,7 @@ def ask(
     *,
     classes: Sequence[Hashable] | None = None,
     labels: Any = None,
+    missing: Hashable = None,
     choose: str = "pool",
     audit: int = 0,
     stop: float | None = None,
@@ -56,8 +57,10 @@ def ask(
     classes : what an answer may be; needed unless the oracle is a set of labels, or the journal knows them
     labels : those that are known already, in any form that `querist.label` takes. They are learned first,
         never asked about, not counted in the budget, and kept in the journal
+    missing : the value in known labels that means "unlabelled", besides None and NaN; where it is not given,
+        -1 beside class numbers of 0 or more means so, with a warning
     choose : "pool" (the most valuable node anywhere), by "ambiguity" or another rule: "variance", "sigma",
-        "margin" (see `pool.py`); "stream" (nodes in random order, an algorithm decides at each whether to
+        "margin" (see rules.py); "stream" (nodes in random order, an algorithm decides at each whether to
         ask), by "msg" or another name in `querist.ALGORITHMS`; "random" (the control)
     audit : questions that are a random sample, spread over the budget; they measure and teach nothing
     stop : end when the expected gain in accuracy an answer (0.001 is 0.1 points), averaged over the last 10
@@ -79,11 +82,11 @@ def ask(
         raise InputError(f"budget {budget}; it must be 0 or more")
     check_weights(own)
     book = journal if isinstance(journal, Journal) else Journal(journal)
-    answer, names = as_oracle(oracle, own, classes)
+    answer, names = as_oracle(oracle, own, classes, missing)
     kept = book.events()
     if names is None:
-        names = kept[0].body["classes"] if kept else _classes_of(labels, own)
-    specification = Specification(
+        names = kept[0].body["classes"] if kept else _classes_of(labels, own, missing)
+    specification = CampaignSpec(
         digest(own), own.n_nodes, own.n_edges, checked_classes(names), way_to_choose(choose), seed, audit
     )
     if not kept:
@@ -99,18 +102,18 @@ def ask(
         progress=progress,
     )
     if labels is not None:
-        asking.tell(labels)
+        asking.tell(labels, missing)
     if answer is not None:
         asking.run(answer)
     return asking
 
 
-def _classes_of(labels: Any, graph: Graph) -> Sequence[Hashable]:
+def _classes_of(labels: Any, graph: Graph, missing: Hashable) -> Sequence[Hashable]:
     """The classes that known labels have, where nobody named them."""
     if labels is None:
         raise InputError("classes are not given; name what an answer may be, as in classes=['cat', 'dog']")
     assert graph.nodes is not None
-    return tabulate(labels, graph.nodes).classes
+    return tabulate(labels, graph.nodes, missing=missing).classes
 
 
 def _check_audit(audit: int, budget: int, known: bool) -> None:

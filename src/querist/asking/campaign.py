@@ -13,18 +13,16 @@ from typing import Any
 import numpy as np
 
 from querist.asking import results
-from querist.asking.ahead import Ahead
 from querist.asking.arrivals import KIND, arrival
-from querist.asking.audit import Audit
 from querist.asking.choosers import Pick
 from querist.asking.journal import Event, Journal
-from querist.asking.known import fresh_labels
-from querist.asking.model import RANKS, Model
-from querist.asking.oracles import checked_answer
-from querist.asking.specification import RANDOM, Specification
-from querist.asking.state import State
+from querist.asking.model import RANKS, QuickModel
+from querist.asking.oracles import checked_answer, fresh_labels
+from querist.asking.prefetch import Prefetcher
+from querist.asking.results import Audit
+from querist.asking.specification import RANDOM, CampaignSpec
+from querist.asking.state import CampaignState, upcoming
 from querist.asking.turns import Turn
-from querist.asking.upcoming import upcoming
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
@@ -59,7 +57,7 @@ class Asking:
     def __init__(
         self,
         graph: Graph,
-        specification: Specification,
+        specification: CampaignSpec,
         journal: Journal,
         *,
         budget: int = BUDGET,
@@ -75,15 +73,15 @@ class Asking:
         self.seconds: list[float] = []
         """How long each question of this process took to choose."""
         self._prefetch = prefetch
-        self._ahead: Ahead[tuple[Model, Pick | None]] | None = None
+        self._ahead: Prefetcher[tuple[QuickModel, Pick | None]] | None = None
         self._next: tuple[Pick | None] | None = None
         self.progress = progress
         self._labellings: dict[Any, Labelling] = {}
         events = journal.events()
         self._last = events[-1].kind if events else ""
         if events:
-            specification.check_same(Specification.of(events[0].body), str(journal.path))
-        self.state = State(specification, graph, quick_rows(graph, max(RANKS), progress=progress))
+            specification.check_same(CampaignSpec.of(events[0].body), str(journal.path))
+        self.state = CampaignState(specification, graph, quick_rows(graph, max(RANKS), progress=progress))
         if not events:
             self._write("campaign", **specification.body())
         self._resumed = len(events) > 1
@@ -100,7 +98,7 @@ class Asking:
         turn = self.state.open
         assert turn is not None
         if self._prefetch and self._ahead is None and self.state.chooser.foresees:
-            self._ahead = Ahead(self.state.foreseen, self._likely(turn))
+            self._ahead = Prefetcher(self.state.foreseen, self._likely(turn))
         return self.shown(turn)
 
     def answer(self, given: Hashable) -> None:
@@ -143,11 +141,11 @@ class Asking:
             self.state.apply(self._write(KIND, **came.body()))
         return self
 
-    def tell(self, labels: Any) -> "Asking":
+    def tell(self, labels: Any, missing: Hashable = None) -> "Asking":
         """Labels that are known without asking, in any form: learned before all answers, never asked about,
         not counted. Those that are there already change nothing; one that contradicts them is refused."""
         before = {**self.state.answers(), **self.state.known}
-        fresh = fresh_labels(labels, self.graph, self.classes, before)
+        fresh = fresh_labels(labels, self.graph, self.classes, before, missing)
         if fresh:
             self.forget()
             self.state.apply(self._write("known", rows=list(fresh), codes=list(fresh.values())))
@@ -207,7 +205,7 @@ class Asking:
     @property
     def labelling(self) -> Labelling:
         """A label for every node, by `querist.label` from all answers; answered nodes keep their answer."""
-        return self.labelled(self.state.answers())
+        return self.label_from(self.state.answers())
 
     @property
     def labels(self) -> list[Any]:
@@ -216,7 +214,7 @@ class Asking:
 
     @property
     def audit(self) -> Audit | None:
-        """The accuracy on nodes drawn at random for it (see audit.py); None where none were."""
+        """The accuracy on nodes drawn at random for it (see results.py); None where none were."""
         return results.audited(self)
 
     def neighbours(self, node: Hashable) -> list[tuple[Hashable, Hashable | None, bool]]:
@@ -318,7 +316,7 @@ class Asking:
             second_probability=about["second_probability"],
         )
 
-    def labelled(self, answers: Mapping[int, int]) -> Labelling:
+    def label_from(self, answers: Mapping[int, int]) -> Labelling:
         """A label for every node from these answers, class codes by row, and from all known labels."""
         given = {**self.state.known, **answers}
         if not given:

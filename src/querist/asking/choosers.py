@@ -1,10 +1,10 @@
 """Three ways to choose the next question: the pool, the stream of the papers, and chance.
 
-- `Pool`: the node anywhere whose answer is worth most by a rule of `pool.py`.
-- `Stream`: nodes come in a random order, once; a learner of `querist.ALGORITHMS` (selective sampling) decides
-  at each whether to ask. Rounds that were not asked are played again, not kept: a decision is a function of
-  the seed, the round and the answers.
-- `Chance`: the next free node of a random order; the control.
+- `PoolChooser`: the node anywhere whose answer is worth most by a rule of rules.py.
+- `StreamChooser`: nodes come in a random order, once; a learner of `querist.ALGORITHMS` (selective sampling)
+  decides at each whether to ask. Rounds that were not asked are played again, not kept: a decision is a
+  function of the seed, the round and the answers.
+- `RandomChooser`: the next free node of a random order; the control.
 
 `pick` is given the state of the model and the free nodes. `asked` and `closed` tell a chooser of every turn,
 in order; only the stream remembers them.
@@ -16,10 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from querist.asking.model import RULES, Model
-from querist.asking.specification import RANDOM, Specification
+from querist.asking.model import QuickModel
+from querist.asking.rules import RULES, PoolRule
+from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.turns import Turn
-from querist.labelling.worth import best
+from querist.labelling.suggest import best
 from querist.types import Bools
 
 
@@ -39,7 +40,7 @@ class Chooser(Protocol):
     foresees: bool
     """Whether `pick` changes nothing, so that it can be tried on answers that are not given yet."""
 
-    def pick(self, model: Model, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
         """The next question, or None when there is none to ask."""
 
     def asked(self, turn: Turn) -> None:
@@ -50,35 +51,29 @@ class Chooser(Protocol):
 
 
 def chooser_of(
-    specification: Specification, model: Model, order: Sequence[int], known: Mapping[int, int]
+    specification: CampaignSpec, model: QuickModel, order: Sequence[int], known: Mapping[int, int]
 ) -> Chooser:
     """A fresh chooser; `order` holds the nodes that it may ask about, at random, `known` codes by row."""
     if specification.choose in RULES:
-        return Pool(specification.choose)
-    return Chance(order) if specification.choose == RANDOM else Stream(specification, model, order, known)
+        return PoolChooser(RULES[specification.choose])
+    if specification.choose == RANDOM:
+        return RandomChooser(order)
+    return StreamChooser(specification, model, order, known)
 
 
-WORTH = {
-    "ambiguity": "an answer here decides most among the nodes that are in doubt",
-    "variance": "an answer here takes most off the uncertainty of all nodes",
-    "sigma": "an answer here takes most off the uncertainty of the class sizes",
-    "margin": "the model knows least about this node: a small margin, a large variance",
-}
-
-
-class Pool:
+class PoolChooser:
     """The most valuable node anywhere."""
 
     foresees = True
 
-    def __init__(self, rule: str) -> None:
+    def __init__(self, rule: PoolRule) -> None:
         self.rule = rule
 
-    def pick(self, model: Model, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
         """The free node of the largest value."""
-        values = RULES[self.rule](model)
+        values = self.rule(model)
         row = best(values, free)
-        return None if row is None else Pick(row, WORTH[self.rule], float(values[row]))
+        return None if row is None else Pick(row, self.rule.reason, float(values[row]))
 
     def asked(self, turn: Turn) -> None:
         """Nothing to remember."""
@@ -87,7 +82,7 @@ class Pool:
         """Nothing to remember."""
 
 
-class Chance:
+class RandomChooser:
     """A random order."""
 
     foresees = True
@@ -95,7 +90,7 @@ class Chance:
     def __init__(self, order: Sequence[int]) -> None:
         self.order = order
 
-    def pick(self, model: Model, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
         """The first free node of the order."""
         row = next((row for row in self.order if free[row]), None)
         return None if row is None else Pick(row, "drawn at random")
@@ -107,13 +102,13 @@ class Chance:
         """Nothing to remember."""
 
 
-class Stream:
+class StreamChooser:
     """Selective sampling over a random order; known labels are rounds of their own before it."""
 
     foresees = False
 
     def __init__(
-        self, specification: Specification, model: Model, order: Sequence[int], known: Mapping[int, int]
+        self, specification: CampaignSpec, model: QuickModel, order: Sequence[int], known: Mapping[int, int]
     ) -> None:
         from querist.embedding import Embedding
         from querist.online.catalogue import ALGORITHMS
@@ -126,7 +121,7 @@ class Stream:
             self._close(row, ask=True)
             self.learner.learn(row, code)
 
-    def pick(self, model: Model, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
         """Play rounds until one asks."""
         while self.played < len(self.order):
             row = self.order[self.played]
@@ -148,7 +143,7 @@ class Stream:
         """Learn the answer; one that was not given teaches nothing."""
         if turn.audit:
             return
-        from querist.online.door import Answer
+        from querist.online.checks import Answer
 
         self.learner.learn(turn.row, turn.code if turn.outcome == "answer" else Answer.UNSURE)
 

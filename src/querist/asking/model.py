@@ -12,23 +12,21 @@ and an answer at i changes them by one rank: with `g = P m_i`, `c = M g` and `q 
 Few columns serve few answers best, and many columns many: the scores are the mean of regressions on the
 leading columns, for several numbers of them.
 
-The rules of the pool look at a P with a larger gamma than the scores: a sceptic counts on an answer for
-the nodes nearby only, and its questions spread less into corners.
+The rules of the pool (rules.py) look at a P with a larger gamma than the scores: then an answer counts for
+the nodes nearby only, and the questions spread less into corners.
 
 Probabilities are `softmax(f / temperature)`. The constants below were chosen on Cora-ML, ACM and DBLP,
 and without attributes on the political blogs and LastFM Asia.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from querist.embedding import Embedding
-from querist.labelling import worth as pool
 from querist.labelling.heads import unit_rows
 from querist.labelling.rows import CHOOSING_RANK
 from querist.types import Bools, Codes, Floats
@@ -39,7 +37,7 @@ ROOM = 4e8
 """Most numbers in the rows of all regressions; a larger graph has fewer of them."""
 GAMMA = {"diffusion": 1.0, "spectral": 0.1}
 """The ridge of the scores, by the kind of rows."""
-SCEPTICAL = {"diffusion": 2.0, "spectral": 0.1}
+CHOOSING_GAMMA = {"diffusion": 2.0, "spectral": 0.1}
 """The ridge with which questions are chosen."""
 TEMPERATURE = 0.1
 
@@ -70,51 +68,51 @@ def softmax(scores: Floats, temperature: float = TEMPERATURE) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Ridge:
+class RidgeState:
     """The second-order state: P (d, d), and `r` (n,) the variance of every node."""
 
     P: Floats
     r: Floats
 
     @staticmethod
-    def start(rows: Floats, gamma: float) -> "Ridge":
+    def start(rows: Floats, gamma: float) -> "RidgeState":
         """Before any answer: `P = I / gamma`."""
-        return Ridge(np.eye(rows.shape[1]) / gamma, np.einsum("ij,ij->i", rows, rows) / gamma)
+        return RidgeState(np.eye(rows.shape[1]) / gamma, np.einsum("ij,ij->i", rows, rows) / gamma)
 
-    def learn(self, rows: Floats, row: int) -> tuple[Floats, "Ridge"]:
+    def learn(self, rows: Floats, row: int) -> tuple[Floats, "RidgeState"]:
         """`c / q`, by which scores change per unit of error, and the state with an answer at `row`."""
         g = self.P @ rows[row]
         c, q = rows @ g, 1 + self.r[row]
-        return c / q, Ridge(self.P - np.outer(g, g) / q, np.maximum(self.r - c**2 / q, 0.0))
+        return c / q, RidgeState(self.P - np.outer(g, g) / q, np.maximum(self.r - c**2 / q, 0.0))
 
-    def learn_all(self, rows: Floats, X: Floats) -> "Ridge":
+    def learn_all(self, rows: Floats, X: Floats) -> "RidgeState":
         """The state with answers at all rows of X: `P = (P^-1 + X'X)^-1`."""
         P = np.linalg.inv(np.linalg.inv(self.P) + X.T @ X)
         P = (P + P.T) / 2
-        return Ridge(P, np.maximum(np.einsum("ij,ij->i", rows @ P, rows), 0.0))
+        return RidgeState(P, np.maximum(np.einsum("ij,ij->i", rows @ P, rows), 0.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class Regression:
     """One regression: rows (n, d) of length one, the second-order state and the scores (n, K)."""
 
     rows: Floats
-    ridge: Ridge
+    ridge: RidgeState
     scores: Floats
 
     @staticmethod
-    def start(rows: Floats, n_classes: int, gamma: float) -> "Member":
+    def start(rows: Floats, n_classes: int, gamma: float) -> "Regression":
         """No answer yet."""
-        return Member(rows, Ridge.start(rows, gamma), np.zeros((rows.shape[0], n_classes)))
+        return Regression(rows, RidgeState.start(rows, gamma), np.zeros((rows.shape[0], n_classes)))
 
-    def learn(self, row: int, code: int) -> "Member":
+    def learn(self, row: int, code: int) -> "Regression":
         """With one answer more."""
         missed = -self.scores[row]
         missed[code] += 1
         share, ridge = self.ridge.learn(self.rows, row)
-        return Member(self.rows, ridge, self.scores + np.outer(share, missed))
+        return Regression(self.rows, ridge, self.scores + np.outer(share, missed))
 
-    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Member":
+    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Regression":
         """With many answers more, at the price of a few: with X their rows and Y their targets,
 
         A' = A + X'X,   P' = A'^-1,   f' = f + M P' X'(Y - f_X),   r'_i = m_i'P' m_i.
@@ -122,25 +120,25 @@ class Member:
         X, missed = self.rows[rows], -self.scores[rows]
         missed[np.arange(len(rows)), codes] += 1
         ridge = self.ridge.learn_all(self.rows, X)
-        return Member(self.rows, ridge, self.scores + self.rows @ (ridge.P @ (X.T @ missed)))
+        return Regression(self.rows, ridge, self.scores + self.rows @ (ridge.P @ (X.T @ missed)))
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class QuickModel:
     """The state after some answers; `learn` gives the next one, and leaves this one as it is.
 
     Parameters
     ----------
-    members : the regressions
+    regressions : those whose scores are averaged
     rows, choosing : rows (n, d) of length one, and the second-order state, by which questions are chosen
     gamma : its ridge
     components : (n,) nodes with the same number can learn from each other
     answers : (c,) how many answers were learned in each component
     """
 
-    members: tuple[Member, ...]
+    regressions: tuple[Regression, ...]
     rows: Floats
-    choosing: Ridge
+    choosing: RidgeState
     gamma: float
     components: Any
     answers: Codes
@@ -150,14 +148,15 @@ class Model:
         embedding: Embedding,
         n_classes: int,
         gamma: float | None = None,
-        sceptical: float | None = None,
+        choosing_gamma: float | None = None,
         ranks: Sequence[int] = RANKS,
-    ) -> "Model":
+    ) -> "QuickModel":
         """No answer yet.
 
         >>> from querist import as_graph
-        >>> pair = Model.start(quick_rows(as_graph([(0, 1), (1, 2)])), 2)
-        >>> pair.learn(0, 1).probabilities.round(2)[0].tolist()
+        >>> from querist.labelling.rows import quick_rows
+        >>> path = QuickModel.start(quick_rows(as_graph([(0, 1), (1, 2)]), 3), 2)
+        >>> path.learn(0, 1).probabilities.round(2)[0].tolist()
         [0.0, 1.0]
         """
         n, columns = embedding.rows.shape
@@ -165,44 +164,46 @@ class Model:
         while len(widths) > 1 and n * sum(widths) > ROOM:
             widths.pop()
         own = GAMMA[kind] if gamma is None else gamma
-        ridge = SCEPTICAL[kind] if sceptical is None else sceptical
+        ridge = CHOOSING_GAMMA[kind] if choosing_gamma is None else choosing_gamma
         rows = leading(embedding, CHOOSING_RANK)
-        return Model(
-            members=tuple(Member.start(leading(embedding, rank), n_classes, own) for rank in widths),
+        return QuickModel(
+            regressions=tuple(Regression.start(leading(embedding, rank), n_classes, own) for rank in widths),
             rows=rows,
-            choosing=Ridge.start(rows, ridge),
+            choosing=RidgeState.start(rows, ridge),
             gamma=ridge,
             components=embedding.components,
             answers=np.zeros(int(embedding.components.max()) + 1, dtype=np.int64),
         )
 
-    def learn(self, row: int, code: int) -> "Model":
+    def learn(self, row: int, code: int) -> "QuickModel":
         """The state with one answer more."""
         return self._with(
-            [row], (m.learn(row, code) for m in self.members), self.choosing.learn(self.rows, row)[1]
+            [row], (m.learn(row, code) for m in self.regressions), self.choosing.learn(self.rows, row)[1]
         )
 
-    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Model":
+    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "QuickModel":
         """The state with many answers more."""
         return self._with(
             rows,
-            (m.learn_all(rows, codes) for m in self.members),
+            (m.learn_all(rows, codes) for m in self.regressions),
             self.choosing.learn_all(self.rows, self.rows[rows]),
         )
 
-    def _with(self, rows: Sequence[int], members: Iterable[Member], choosing: Ridge) -> "Model":
+    def _with(
+        self, rows: Sequence[int], regressions: Iterable[Regression], choosing: RidgeState
+    ) -> "QuickModel":
         came = np.bincount(self.components[rows], minlength=self.answers.size)
-        return replace(self, members=tuple(members), choosing=choosing, answers=self.answers + came)
+        return replace(self, regressions=tuple(regressions), choosing=choosing, answers=self.answers + came)
 
     @cached_property
     def scores(self) -> Floats:
-        """(n, K) f: the mean of the members'."""
-        return np.asarray(sum(m.scores for m in self.members) / len(self.members))
+        """(n, K) f: the mean of the regressions'."""
+        return np.asarray(sum(m.scores for m in self.regressions) / len(self.regressions))
 
     @property
     def variance(self) -> Floats:
-        """(n,) r: the mean of the members'."""
-        return np.asarray(sum(m.ridge.r for m in self.members) / len(self.members))
+        """(n,) r: the mean of the regressions'."""
+        return np.asarray(sum(m.ridge.r for m in self.regressions) / len(self.regressions))
 
     @property
     def reached(self) -> Bools:
@@ -236,26 +237,3 @@ class Model:
             p = self.learn(row, code).probabilities
             gains.append(float((p.max(axis=1) - np.take_along_axis(p, old, 1)[:, 0]).mean()))
         return float(np.average(gains, weights=chance[likely]))
-
-
-def worth(model: Model) -> Floats:
-    """(n,) the default rule, `pool.ambiguous_correlation` by the beliefs.
-
-    A node without a row tells of its component alone, all of it, and as long as nothing is known there.
-    """
-    P, r = model.choosing.P, model.choosing.r
-    values = pool.ambiguous_correlation(model.rows, P, r, pool.ambiguity(model.beliefs))
-    sizes, first = np.bincount(model.components), 1 / (1 + model.gamma)
-    alone = np.where(model.answers == 0, sizes * first**2, 0.0)[model.components]
-    return np.where(model.rows.any(axis=1), values, alone)
-
-
-RULES: Mapping[str, Callable[[Model], Floats]] = MappingProxyType(
-    {
-        "ambiguity": worth,
-        "variance": lambda m: pool.variance_reduction(m.rows, m.choosing.P, m.choosing.r),
-        "sigma": lambda m: pool.sigma_optimality(m.rows, m.choosing.P, m.choosing.r),
-        "margin": lambda m: pool.margin_uncertainty(m.scores, m.variance),
-    }
-)
-"""(n,) what an answer at each node is worth, by name."""

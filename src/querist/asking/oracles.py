@@ -1,10 +1,10 @@
-"""Who answers: a function, known labels, a file of them, or another program."""
+"""Who answers: a function, known labels, a file of them, or another program; and what is known unasked."""
 
 import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ LONGEST = 80
 
 
 def as_oracle(
-    oracle: Any, graph: Graph, classes: Sequence[Hashable] | None
+    oracle: Any, graph: Graph, classes: Sequence[Hashable] | None, missing: Hashable = None
 ) -> tuple[Oracle | None, Sequence[Hashable] | None]:
     """A function that answers, and the classes it may answer with where they can be told.
 
@@ -32,24 +32,52 @@ def as_oracle(
     if oracle is None or callable(oracle):
         return oracle, classes
     assert graph.nodes is not None
-    codes, names = codes_of(oracle, graph.nodes, classes)
+    codes, names = codes_of(oracle, graph.nodes, classes, missing)
     return {graph.nodes[row]: names[code] for row, code in codes.items()}.get, names
 
 
 def codes_of(
-    labels: Any, nodes: Sequence[Hashable], classes: Sequence[Hashable] | None
+    labels: Any, nodes: Sequence[Hashable], classes: Sequence[Hashable] | None, missing: Hashable = None
 ) -> tuple[dict[int, int], Sequence[Hashable]]:
     """Class codes by row of labels in any form, one a node, and the classes.
 
     >>> codes_of({"cy": "dog"}, ["ann", "bob", "cy"], ["cat", "dog"])
     ({2: 1}, ('cat', 'dog'))
     """
-    found = tabulate(labels, nodes, classes)
+    found = tabulate(labels, nodes, classes, missing)
     if found.multilabel:
         raise InputError("the labels are sets or a matrix: several classes a node; ask() needs one a node")
-    rows = np.flatnonzero(found.labelled)
+    rows = np.flatnonzero(found.is_labelled)
     codes = found.indicator[rows].argmax(axis=1)
     return dict(zip(rows.tolist(), codes.tolist(), strict=True)), found.classes
+
+
+def fresh_labels(
+    labels: Any,
+    graph: Graph,
+    classes: Sequence[Hashable],
+    before: Mapping[int, int],
+    missing: Hashable = None,
+) -> dict[int, int]:
+    """Class codes by row of the labels that are new; one that contradicts those before is refused.
+
+    Labels by position count from the first node: a graph that grew since has others after them.
+
+    >>> from querist import as_graph
+    >>> fresh_labels({"ann": "cat", "bob": "dog"}, as_graph([("ann", "bob")]), ("cat", "dog"), {0: 0})
+    {1: 1}
+    """
+    assert graph.nodes is not None
+    by_position = isinstance(labels, list | tuple | np.ndarray)
+    nodes = graph.nodes[: len(labels)] if by_position else graph.nodes
+    given, _ = codes_of(labels, nodes, classes, missing)
+    for row, code in given.items():
+        if before.get(row, code) != code:
+            raise InputError(
+                f"node {nodes[row]!r} is known to be {classes[code]!r}, and the journal has it as "
+                f"{classes[before[row]]!r}; mend the label, or begin another journal"
+            )
+    return {row: code for row, code in given.items() if row not in before}
 
 
 def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> int | None:
@@ -57,7 +85,7 @@ def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> 
 
     A text answers for a number that is written so: a program prints "3" for the class 3.
     """
-    from querist.online.door import Answer
+    from querist.online.checks import Answer
 
     value = plain(answer)
     if is_missing(value) or value is Answer.UNSURE:

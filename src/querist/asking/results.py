@@ -1,14 +1,21 @@
-"""What came of a campaign: the accuracy of an audit, numbers, and a few words of HTML."""
+"""What came of a campaign: the accuracy of an audit, numbers, and a few words of HTML.
+
+Answers to questions that the learner chose are a biased sample: it asks where it is unsure. The audit is a
+simple random sample of the nodes, drawn before anything else and never learned from, so the share that the
+predictions get right is an unbiased estimate (Horvitz-Thompson with equal chances) of their accuracy on nodes
+nobody was asked about. The interval is Wilson's, at 95 %.
+"""
 
 import html
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from querist.asking.audit import Audit
 from querist.asking.specification import RANDOM
 from querist.graph.entries import some
+from querist.stats import wilson
 
 if TYPE_CHECKING:
     from querist.asking.campaign import Asking
@@ -17,6 +24,36 @@ BIASED = (
     "The questions were chosen where the learner was unsure, a biased sample: the expected accuracy is that "
     "of such nodes, not of all. An audit measures it."
 )
+
+
+@dataclass(frozen=True)
+class Audit:
+    """`right` of `answered` audit questions were predicted right."""
+
+    right: int
+    answered: int
+
+    @property
+    def accuracy(self) -> float:
+        """Share that is right; NaN without an answer."""
+        return self.right / self.answered if self.answered else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval for the accuracy.
+
+        >>> tuple(round(end, 4) for end in Audit(9, 10).interval)
+        (0.5958, 0.9821)
+        """
+        return wilson(self.right, self.answered) if self.answered else (0.0, 1.0)
+
+    def __str__(self) -> str:
+        if not self.answered:
+            return "no audit question answered"
+        low, high = self.interval
+        return (
+            f"{self.accuracy:.1%} (95 % interval {low:.1%} to {high:.1%}, {self.answered} random questions)"
+        )
 
 
 def audited(asking: "Asking") -> Audit | None:
@@ -29,7 +66,7 @@ def audited(asking: "Asking") -> Audit | None:
     sample, chosen = asking.state.answers(audit=True), asking.state.answers(audit=False)
     if not sample or not (chosen or asking.state.known):
         return Audit(0, 0)
-    predicted = asking.labelled(chosen).labels
+    predicted = asking.label_from(chosen).labels
     right = sum(predicted[row] == asking.classes[code] for row, code in sample.items())
     return Audit(right, len(sample))
 

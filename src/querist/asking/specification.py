@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.asking.model import RULES
+from querist.asking.rules import RULES
 from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph
 from querist.labels import plain
@@ -23,14 +23,14 @@ DEFAULTS = {"pool": "ambiguity", "stream": "msg"}
 
 
 @dataclass(frozen=True)
-class Specification:
+class CampaignSpec:
     """The fixed part of a campaign.
 
     Parameters
     ----------
     graph : digest of nodes, edges and attributes; nodes, edges : how many, for messages
     classes : what an answer may be, in the order of their codes
-    choose : a rule of the pool (`model.RULES`), an algorithm of the stream (`querist.ALGORITHMS`) or "random"
+    choose : a rule of the pool (`rules.RULES`), an algorithm of the stream (`querist.ALGORITHMS`) or "random"
     seed : of everything random; audit : how many questions are a random sample
     """
 
@@ -51,17 +51,17 @@ class Specification:
         return {**asdict(self), "classes": list(self.classes)}
 
     @staticmethod
-    def of(body: Mapping[str, Any]) -> "Specification":
+    def of(body: Mapping[str, Any]) -> "CampaignSpec":
         """From the journal."""
-        known = {field.name for field in fields(Specification)}
+        known = {field.name for field in fields(CampaignSpec)}
         given = {name: value for name, value in body.items() if name in known}
         # The first journals kept the rule and the algorithm beside the way.
         given["choose"] = {"pool": body.get("rule"), "stream": body.get("algorithm")}.get(
             given["choose"], given["choose"]
         )
-        return Specification(**{**given, "classes": tuple(given["classes"])})
+        return CampaignSpec(**{**given, "classes": tuple(given["classes"])})
 
-    def check_same(self, kept: "Specification", where: str) -> None:
+    def check_same(self, kept: "CampaignSpec", where: str) -> None:
         """Refuse a journal that is about something else."""
         if kept.graph != self.graph:
             raise InputError(

@@ -1,10 +1,11 @@
-"""Everything that follows from the events of a campaign: turns, model, chooser, the graph as it is now.
+"""Everything that follows from the events of a campaign: turns, model, chooser, the graph, what comes next.
 
 Nothing here is kept anywhere else, and nothing here is random but by the seed: the same events give the same
 state. An undo gives the state as if the answer had never been there.
 """
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,25 @@ import numpy as np
 from querist.asking.arrivals import KIND, Arrival, joined
 from querist.asking.choosers import Chooser, Pick, chooser_of
 from querist.asking.journal import Event
-from querist.asking.model import Model
-from querist.asking.specification import Specification
+from querist.asking.model import QuickModel
+from querist.asking.specification import CampaignSpec
 from querist.asking.turns import Turn, apply
 from querist.embedding import Embedding
 from querist.graph import Graph
+from querist.graph.entries import some
 from querist.labelling.growth import keep_up
 from querist.types import Bools
 
 REMEMBERED = 32
 """Models kept to take back as many answers at once; beyond them the answers are learned anew."""
 
+WINDOW = 10
+"""Questions over which the expected gain is averaged before it can end a campaign."""
 
-class State:
+AUDITED = "drawn at random to measure the accuracy; nothing is learned from it"
+
+
+class CampaignState:
     """What is known after some events.
 
     The nodes are put into a random order once. Its first `audit` nodes without a known label are the audit;
@@ -32,7 +39,7 @@ class State:
     nobody was asked for, class codes by row: they are learned before all answers.
     """
 
-    def __init__(self, specification: Specification, graph: Graph, rows: Embedding) -> None:
+    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding) -> None:
         self.specification, self.graph, self.rows = specification, graph, rows
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
         self.known: dict[int, int] = {}
@@ -40,14 +47,14 @@ class State:
         self.audit_rows: list[int]
         self.order: list[int]
         self._deal()
-        self.model: Model
+        self.model: QuickModel
         self.chooser: Chooser
-        self._past: deque[Model] = deque(maxlen=REMEMBERED)
+        self._past: deque[QuickModel] = deque(maxlen=REMEMBERED)
         self._learn_anew()
 
     # -- events ------------------------------------------------------------------
 
-    def apply(self, event: Event, after: Model | None = None) -> None:
+    def apply(self, event: Event, after: QuickModel | None = None) -> None:
         """One event more. `after` is the model that an answer gives, where it was worked out before."""
         if event.kind == KIND:
             self._grow(Arrival.of(event.body))
@@ -67,7 +74,7 @@ class State:
             self._past.append(self.model)
             self._learn(self.turns[-1], after)
 
-    def _learn(self, turn: Turn, after: Model | None = None) -> None:
+    def _learn(self, turn: Turn, after: QuickModel | None = None) -> None:
         self.chooser.closed(turn)
         if after is not None:
             self.model = after
@@ -76,7 +83,7 @@ class State:
 
     def _learn_anew(self) -> None:
         self._past.clear()
-        self.model = Model.start(self.rows, len(self.specification.classes))
+        self.model = QuickModel.start(self.rows, len(self.specification.classes))
         if self.known:
             self.model = self.model.learn_all(list(self.known), list(self.known.values()))
         self.chooser = chooser_of(self.specification, self.model, self.order, self.known)
@@ -152,7 +159,7 @@ class State:
         """The next question of the chooser."""
         return self.chooser.pick(self.model, self.free)
 
-    def foreseen(self, code: int) -> tuple[Model, Pick | None]:
+    def foreseen(self, code: int) -> tuple[QuickModel, Pick | None]:
         """The model and the next question if the open one were answered with this class; -1: with none."""
         turn = self.open
         assert turn is not None
@@ -170,3 +177,54 @@ class State:
             "second": second if reached else None,
             "second_probability": float(p[second]) if reached else None,
         }
+
+
+# -- a question of the chooser, one of the audit, or the end ------------------------------------------
+
+
+@dataclass(frozen=True)
+class Upcoming:
+    """The next question, and whether it belongs to the audit; or None, and why no more is asked."""
+
+    pick: Pick | None
+    audit: bool = False
+    ended: str = ""
+
+
+def upcoming(
+    state: CampaignState, budget: int, stop: float | None, found: tuple[Pick | None] | None
+) -> Upcoming:
+    """Look at the budget, the audit and the gain; `found` is the chooser's pick where it was made before.
+
+    What is left of the audit is asked before a campaign ends, unless the budget is spent.
+    """
+    if state.asked >= budget:
+        return Upcoming(None, ended=f"the budget of {some(budget, 'answer')} is spent")
+    left, size = state.unaudited, state.specification.audit
+    enough = gained_little(state, stop)
+    pick = None
+    if not enough and not due(state.asked, size - len(left), size, budget):
+        pick = state.pick() if found is None else found[0]
+    if pick is None and left:
+        return Upcoming(Pick(left[0], AUDITED), audit=True)
+    return Upcoming(pick, ended="" if pick is not None else enough or "no node is left to ask about")
+
+
+def gained_little(state: CampaignState, stop: float | None) -> str | None:
+    """Why the expected gain is too small to go on, or None."""
+    if stop is None:
+        return None
+    gains = [turn.about.get("gain") for turn in state.turns if not turn.audit]
+    last = [gain for gain in gains if gain is not None][-WINDOW:]
+    if len(last) < WINDOW or np.mean(last) >= stop:
+        return None
+    return f"an answer is expected to gain {np.mean(last):.3%} accuracy, less than {stop:.3%}"
+
+
+def due(asked: int, audited: int, audit: int, budget: int) -> bool:
+    """Whether the next question belongs to the audit, so that `audit` of `budget` are spread evenly.
+
+    >>> [due(t, sum(due(s, s // 4, 2, 8) for s in range(t)), 2, 8) for t in range(8)]
+    [False, False, False, True, False, False, False, True]
+    """
+    return audited < audit and (audited + 1) * budget <= (asked + 1) * audit

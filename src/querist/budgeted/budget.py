@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from querist.budgeted.similarity import OTHER, Gram, dense_row
-from querist.budgeted.step import PERSIST, REMOVE, SINCE, Rules, State, drift, settled, size
+from querist.budgeted.step import PERSIST, REMOVE, SINCE, BudgetRules, BudgetState, drift, settled, size
 from querist.errors import InputError
 from querist.types import Floats
 
@@ -36,15 +36,15 @@ def zeros(shape: tuple[int, ...], dtype: type = np.float64) -> Any:
     return raw[start : start + count].view(dtype).reshape(shape)
 
 
-def housed(state: State) -> State:
+def housed(state: BudgetState) -> BudgetState:
     """The same state in arrays that begin on cache lines and can be written to."""
-    found = State(*(zeros(array.shape, array.dtype.type) for array in state))
+    found = BudgetState(*(zeros(array.shape, array.dtype.type) for array in state))
     for old, new in zip(state, found, strict=True):
         new[...] = old
     return found
 
 
-def first_capacity(rules: Rules) -> int:
+def first_capacity(rules: BudgetRules) -> int:
     """Slots to begin with: all of them where the budget is fixed, in whole cache lines."""
     if rules.strategy == REMOVE:
         slots = rules.budget_labelled + rules.budget_unlabelled
@@ -52,11 +52,11 @@ def first_capacity(rules: Rules) -> int:
     return min(rules.limit, rules.budget_labelled + FIRST_ROOM)
 
 
-def empty(rules: Rules, n_problems: int, n_features: int, capacity: int | None = None) -> State:
+def empty(rules: BudgetRules, n_problems: int, n_features: int, capacity: int | None = None) -> BudgetState:
     """A budget with nothing in it."""
     room = first_capacity(rules) if capacity is None else capacity
     second = 0 if rules.strategy == REMOVE else room
-    return State(
+    return BudgetState(
         X=zeros((n_features, room)),
         norms=zeros((room,)),
         H=zeros((room, room)),
@@ -81,7 +81,7 @@ def empty(rules: Rules, n_problems: int, n_features: int, capacity: int | None =
     )
 
 
-def resized(state: State, rules: Rules, n_features: int, capacity: int) -> State:
+def resized(state: BudgetState, rules: BudgetRules, n_features: int, capacity: int) -> BudgetState:
     """The same budget in larger arrays; a feature that was not there before is 0."""
     larger = empty(rules, state.f.size, n_features, capacity)
     for old, new in zip(state, larger, strict=True):
@@ -89,7 +89,7 @@ def resized(state: State, rules: Rules, n_features: int, capacity: int) -> State
     return larger
 
 
-def with_class(state: State, rules: Rules) -> State:
+def with_class(state: BudgetState, rules: BudgetRules) -> BudgetState:
     """The same budget with one class more, none of whose items it holds.
 
     One problem (two classes, +-1) becomes three. The new coefficients are `H y` with y = -1 on
@@ -116,12 +116,12 @@ def with_class(state: State, rules: Rules) -> State:
     )
 
 
-def vectors(state: State) -> Floats:
+def vectors(state: BudgetState) -> Floats:
     """(b, d) the vectors in the budget."""
     return np.ascontiguousarray(state.X[:, : size(state)].T)
 
 
-def gram_matrix(state: State, rules: Rules, gram: Gram) -> Floats:
+def gram_matrix(state: BudgetState, rules: BudgetRules, gram: Gram) -> Floats:
     """(b, b) the kernel of the budget with itself."""
     V, b = vectors(state), size(state)
     if rules.kernel == OTHER:
@@ -146,7 +146,7 @@ def checked_gram(values: Any, shape: tuple[int, int]) -> Floats:
     return K
 
 
-def refactor(state: State, rules: Rules, gram: Gram) -> float:
+def refactor(state: BudgetState, rules: BudgetRules, gram: Gram) -> float:
     """Compute the inverses and `alpha = H Y` afresh; the residual that is left.
 
     Coefficients that a projection has moved are kept: they are not a function of the budget.
@@ -169,7 +169,7 @@ def refactor(state: State, rules: Rules, gram: Gram) -> float:
     return max(residual(state, rules, gram, j) for j in {0, b // 2, b - 1})
 
 
-def restart(state: State, rules: Rules, gram: Gram) -> float:
+def restart(state: BudgetState, rules: BudgetRules, gram: Gram) -> float:
     """`refactor`, and forget projections: for a kernel that has changed under the coefficients."""
     b = size(state)
     left = refactor(state, rules, gram)
@@ -179,7 +179,7 @@ def restart(state: State, rules: Rules, gram: Gram) -> float:
     return left
 
 
-def residual(state: State, rules: Rules, gram: Gram, j: int) -> float:
+def residual(state: BudgetState, rules: BudgetRules, gram: Gram, j: int) -> float:
     """How far row j of the inverse is off."""
     b = size(state)
     x = np.ascontiguousarray(state.X[:, j])

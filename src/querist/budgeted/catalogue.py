@@ -4,8 +4,7 @@ Each gives an object with `run(X, labels, labelled) -> Stream`, which predicts e
 then learns it; labels are class codes, and are seen only where `labelled`.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from querist.budgeted.learner import ConditionName, StrategyName, StreamLearner
@@ -13,6 +12,7 @@ from querist.budgeted.passive import PassiveAggressive
 from querist.budgeted.peers import RiverStream, ScikitStream, several
 from querist.budgeted.ressl import ReSSL
 from querist.budgeted.spasc import SPASC, WeightName
+from querist.registry import Registry
 
 Factory: TypeAlias = Callable[..., Any]
 
@@ -133,7 +133,8 @@ def river_hoeffding(n_classes: int, *, seed: int = 0, grace_period: int = 200) -
     return RiverStream(n_classes, tree.HoeffdingTreeClassifier(grace_period=grace_period))
 
 
-STREAMS: Mapping[str, Factory] = MappingProxyType(
+STREAMS: Registry[Factory] = Registry(
+    "stream learner",
     {
         make.__name__: make
         for make in (
@@ -148,6 +149,6 @@ STREAMS: Mapping[str, Factory] = MappingProxyType(
             river_logistic,
             river_hoeffding,
         )
-    }
+    },
 )
 """Factory of every stream learner by name."""

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.linalg
 
-from querist.budgeted import door
+from querist.budgeted import checks
 from querist.budgeted.similarity import Gram, checked_kernel, gram_of, mean_distance
 from querist.errors import InputError, UnknownNameError
 from querist.labels import UNLABELLED
@@ -48,20 +48,22 @@ def decide(scores: Floats) -> Codes:
 
 
 @dataclass(frozen=True)
-class Solution:
+class ClosedFormSolution:
     """alpha : (n, problems) coefficients; z : (n, problems) labels given to the points, y where labelled."""
 
     alpha: Floats
     z: Floats
 
 
-def solve(K: Floats, Y: Floats, labelled: Bools, lambda1: float = 1.0, lambda2: float = 0.1) -> Solution:
+def solve(
+    K: Floats, Y: Floats, labelled: Bools, lambda1: float = 1.0, lambda2: float = 0.1
+) -> ClosedFormSolution:
     """The minimiser, from the kernel matrix (n, n), targets (n, problems) and who is labelled (n,).
 
     >>> solve(np.eye(2), np.array([[1.0], [0.0]]), np.array([True, False])).alpha.ravel()
     array([0.5, 0. ])
     """
-    lambda1, lambda2 = door.checked_number("lambda1", lambda1), door.checked_number("lambda2", lambda2)
+    lambda1, lambda2 = checks.checked_number("lambda1", lambda1), checks.checked_number("lambda2", lambda2)
     D = np.where(labelled, lambda1, lambda1 * (1 + 1 / lambda2))
     A = K + np.diag(D)
     Y = np.where(labelled[:, None], Y, 0.0)
@@ -74,7 +76,7 @@ def solve(K: Floats, Y: Floats, labelled: Bools, lambda1: float = 1.0, lambda2: 
             f"the kernel matrix with lambda1 = {lambda1:g} on its diagonal is not positive definite; raise "
             "lambda1, scale the features, or use a positive definite kernel"
         ) from None
-    return Solution(alpha, np.where(labelled[:, None], Y, -(lambda1 / lambda2) * alpha))
+    return ClosedFormSolution(alpha, np.where(labelled[:, None], Y, -(lambda1 / lambda2) * alpha))
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,13 @@ class ClosedForm:
     """A fitted closed form: `z` for the points it was fitted on, `scores` and `predict` for others."""
 
     X: Any
-    solution: Solution
+    solution: ClosedFormSolution
     gram: Gram
     width: float
 
     def scores(self, X: Any) -> Floats:
         """(m, problems) `f(x) = sum_i alpha_i k(x_i, x)`."""
-        M = door.checked_vectors(X, self.X.shape[1])
+        M = checks.checked_vectors(X, self.X.shape[1])
         return np.asarray(self.gram(M, self.X) @ self.solution.alpha)
 
     def predict(self, X: Any) -> Codes:
@@ -114,10 +116,10 @@ def fit(
     >>> decide(model.solution.z), model.predict(np.array([[0.1], [2.1]]))
     (array([0, 0, 1, 1]), array([0, 1]))
     """
-    M = door.checked_vectors(X, None)
-    labels = door.checked_labels(codes, M.shape[0], door.checked_count("n_classes", n_classes, 2))
-    door.checked_scale(M, checked_kernel(kernel), door.checked_number("lambda1", lambda1))
-    sigma2 = mean_distance(M) if width is None else door.checked_number("width", width)
+    M = checks.checked_vectors(X, None)
+    labels = checks.checked_labels(codes, M.shape[0], checks.checked_count("n_classes", n_classes, 2))
+    checks.checked_scale(M, checked_kernel(kernel), checks.checked_number("lambda1", lambda1))
+    sigma2 = mean_distance(M) if width is None else checks.checked_number("width", width)
     gram = gram_of(kernel, sigma2)
     labelled = labels >= 0
     if not labelled.any():

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from querist.budgeted import budget, door, loop, screen, step
+from querist.budgeted import budget, checks, loop, screen, step
 from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, gram_of, mean_distance
-from querist.budgeted.step import Rules, State
+from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
 from querist.types import Codes, Floats
 
@@ -97,34 +97,34 @@ class StreamLearner:
         limit: int | None = None,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        self.n_classes = door.checked_count("n_classes", n_classes, 2)
+        self.n_classes = checks.checked_count("n_classes", n_classes, 2)
         if strategy not in STRATEGIES:
             raise InputError(f"strategy = {strategy!r}; it must be one of {', '.join(STRATEGIES)}")
         default = "algorithm" if strategy == "remove" else "text"
         if (condition or default) not in CONDITIONS:
             raise InputError(f"condition = {condition!r}; it must be one of {', '.join(CONDITIONS)}")
-        labelled = door.checked_count("budget_labelled", budget_labelled, 1)
-        unlabelled = door.checked_count("budget_unlabelled", budget_unlabelled, 0)
+        labelled = checks.checked_count("budget_labelled", budget_labelled, 1)
+        unlabelled = checks.checked_count("budget_unlabelled", budget_unlabelled, 0)
         most = 2 * (labelled + unlabelled) if limit is None else limit
         self.kernel, self.kernel_params = kernel, dict(kernel_params or {})
         code = checked_kernel(kernel)
         self.warm = code == RBF and width is None
-        self.rules = Rules(
+        self.rules = BudgetRules(
             kernel=code,
-            width=1.0 if width is None else door.checked_number("width", width),
+            width=1.0 if width is None else checks.checked_number("width", width),
             strategy=STRATEGIES[strategy],
             condition=CONDITIONS[condition or default],
-            lambda1=door.checked_number("lambda1", lambda1),
-            lambda2=door.checked_number("lambda2", lambda2),
-            epsilon=door.checked_number("epsilon", epsilon, zero=True),
-            ridge=door.checked_number("ridge", ridge),
+            lambda1=checks.checked_number("lambda1", lambda1),
+            lambda2=checks.checked_number("lambda2", lambda2),
+            epsilon=checks.checked_number("epsilon", epsilon, zero=True),
+            ridge=checks.checked_number("ridge", ridge),
             budget_labelled=labelled,
             budget_unlabelled=unlabelled,
-            limit=door.checked_count("limit", most, labelled),
+            limit=checks.checked_count("limit", most, labelled),
         )
         self.floor = 0.0
         self.first = np.empty((0, 0))
-        self.state: State | None = None
+        self.state: BudgetState | None = None
 
     # -- what it knows ---------------------------------------------------------
 
@@ -177,7 +177,7 @@ class StreamLearner:
         Everything is checked before anything is learned.
         """
         M = self._checked(X)
-        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         record = _record(M.shape[0], np.empty((0, self.n_problems)))
         if self.state is None and M.shape[0]:
             self.state = budget.empty(self.rules, self.n_problems, M.shape[1])
@@ -209,7 +209,7 @@ class StreamLearner:
 
     # -- the loop, and what interrupts it ----------------------------------------
 
-    def _learn(self, source: "_Source", codes: Codes, record: loop.Record, at: int, stop: int) -> int:
+    def _learn(self, source: "_Source", codes: Codes, record: loop.StreamRecord, at: int, stop: int) -> int:
         stuck = -1
         while True:
             assert self.state is not None
@@ -263,7 +263,14 @@ class StreamLearner:
         self.first = dense.copy() if self.first.size == 0 else np.concatenate([self.first, dense])
 
     def _pass(
-        self, source: "_Source", codes: Codes, record: loop.Record, at: int, stop: int, *, learning: bool
+        self,
+        source: "_Source",
+        codes: Codes,
+        record: loop.StreamRecord,
+        at: int,
+        stop: int,
+        *,
+        learning: bool,
     ) -> tuple[int, int]:
         assert self.state is not None
         if self.rules.kernel == OTHER:
@@ -277,7 +284,7 @@ class StreamLearner:
         return found
 
     def _pass_by_python(
-        self, M: Any, codes: Codes, record: loop.Record, at: int, stop: int, *, learning: bool
+        self, M: Any, codes: Codes, record: loop.StreamRecord, at: int, stop: int, *, learning: bool
     ) -> tuple[int, int]:
         """The compiled loop for a kernel that only Python can call: the same steps, the same events."""
         state = self.state
@@ -310,8 +317,8 @@ class StreamLearner:
         return stop, loop.DONE
 
     def _checked(self, X: Any) -> Any:
-        M = door.checked_vectors(X, self.n_features)
-        door.checked_scale(M, self.rules.kernel, self.rules.lambda1)
+        M = checks.checked_vectors(X, self.n_features)
+        checks.checked_scale(M, self.rules.kernel, self.rules.lambda1)
         return M
 
     # -- saved state -----------------------------------------------------------
@@ -335,7 +342,7 @@ class _Source:
 
     def __init__(self, M: Any) -> None:
         self.M = M
-        self.rows = door.as_rows(M)
+        self.rows = checks.as_rows(M)
         self.dense = isinstance(M, np.ndarray)
 
 
@@ -343,5 +350,5 @@ def _dense(rows: Any) -> Floats:
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
-def _record(n: int, scores: Floats) -> loop.Record:
-    return loop.Record(np.full(n, -1, dtype=np.int64), scores, np.zeros(n, dtype=np.int64))
+def _record(n: int, scores: Floats) -> loop.StreamRecord:
+    return loop.StreamRecord(np.full(n, -1, dtype=np.int64), scores, np.zeros(n, dtype=np.int64))

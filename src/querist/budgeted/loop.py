@@ -19,8 +19,8 @@ from querist.budgeted.step import (
     SINCE,
     SINGULAR,
     SLOT,
-    Rules,
-    State,
+    BudgetRules,
+    BudgetState,
     learn,
     score,
     size,
@@ -36,7 +36,7 @@ PERIOD = 256
 """Updates between two checks of the inverse."""
 
 
-class Rows(NamedTuple):
+class StreamRows(NamedTuple):
     """Vectors of a stream: dense rows, or CSR parts with `values` (0, 0)."""
 
     values: Floats
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     data: Floats
 
 
-class Record(NamedTuple):
+class StreamRecord(NamedTuple):
     """What comes out, item by item."""
 
     predicted: Codes  # (n,)
@@ -55,12 +55,12 @@ class Record(NamedTuple):
 
 @compiled
 def run(
-    state: State,
-    rules: Rules,
+    state: BudgetState,
+    rules: BudgetRules,
     sketch: Sketch,
-    rows: Rows,
+    rows: StreamRows,
     labels: Codes,
-    record: Record,
+    record: StreamRecord,
     start: int,
     stop: int,
     learning: bool,
@@ -122,7 +122,7 @@ def run(
 
 
 @compiled
-def put_dense(state: State, x: Floats) -> None:
+def put_dense(state: BudgetState, x: Floats) -> None:
     """Write a vector into the slot that was just given to it."""
     slot = state.counts[SLOT]
     for i in range(x.size):
@@ -131,7 +131,7 @@ def put_dense(state: State, x: Floats) -> None:
 
 
 @compiled
-def put_sparse(state: State, indices: Codes, values: Floats) -> None:
+def put_sparse(state: BudgetState, indices: Codes, values: Floats) -> None:
     """`put_dense` for a vector given by its features and their values."""
     slot = state.counts[SLOT]
     for i in range(state.X.shape[0]):

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from querist.budgeted.budget import zeros
 from querist.budgeted.similarity import squared_norm
-from querist.budgeted.step import ALGORITHM, SLOT, Rules, State, size
+from querist.budgeted.step import ALGORITHM, SLOT, BudgetRules, BudgetState, size
 from querist.compiled import compiled, compiled_lanes
 from querist.types import Floats
 
@@ -64,7 +64,7 @@ class Sketch(NamedTuple):
     error: Floats  # (problems,)
 
 
-def sketch_of(state: State, rules: Rules, wanted: bool) -> Sketch:
+def sketch_of(state: BudgetState, rules: BudgetRules, wanted: bool) -> Sketch:
     """A sketch of the budget, or an empty one."""
     d, capacity, problems = (state.X.shape[0], state.k.size, state.f.size) if wanted else (0, 0, 0)
     d, capacity = d + -d % FEATURES, capacity + -capacity % SLOTS
@@ -88,7 +88,7 @@ def sketch_of(state: State, rules: Rules, wanted: bool) -> Sketch:
 
 
 @compiled
-def after(sketch: Sketch, state: State, rules: Rules, x: Floats, entered: bool) -> None:
+def after(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, entered: bool) -> None:
     """Follow a change of the budget: x took the slot that was just given, or only alpha moved."""
     b = size(state)
     for p in range(sketch.size.size):
@@ -158,7 +158,7 @@ def weighted_sum(alpha: Floats, k: Singles, b: int) -> float:
 
 
 @compiled
-def screened(sketch: Sketch, state: State, rules: Rules, x: Floats, label: int) -> int:
+def screened(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, label: int) -> int:
     """The class of an item that certainly teaches nothing, or UNCLEAR."""
     b, unit = size(state), 1.0 / np.sqrt(2.0 * rules.width)
     each = uncertainty(sketch.longest[0] + np.sqrt(squared_norm(x)) * unit, x.size)

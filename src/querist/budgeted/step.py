@@ -42,7 +42,7 @@ SEEN, LABELLED, UNLABELLED, OLDEST_L, OLDEST_U, UPDATES, SINCE, SLOT = range(8)
 """Places in `State.counts`; SINCE counts updates since the inverse was last checked."""
 
 
-class Rules(NamedTuple):
+class BudgetRules(NamedTuple):
     """The numbers of a learner; they do not change, but for the width while it warms up."""
 
     kernel: int
@@ -58,7 +58,7 @@ class Rules(NamedTuple):
     limit: int
 
 
-class State(NamedTuple):
+class BudgetState(NamedTuple):
     """The budget and its model, in arrays with room for `capacity` vectors."""
 
     X: Floats  # (d, capacity): a vector a column
@@ -85,19 +85,19 @@ class State(NamedTuple):
 
 
 @compiled
-def size(state: State) -> int:
+def size(state: BudgetState) -> int:
     """Vectors in the budget."""
     return int(state.counts[LABELLED] + state.counts[UNLABELLED])
 
 
 @compiled
-def settled(state: State) -> None:
+def settled(state: BudgetState) -> None:
     """See to it that H is the inverse now."""
     settle(state.H, size(state), state.waiting_h, state.waiting_v, state.owed)
 
 
 @compiled
-def score(state: State) -> int:
+def score(state: BudgetState) -> int:
     """`f = alpha'k`; the predicted class, or -1 where all scores are 0 and nothing can be said."""
     b, f = size(state), state.f
     for p in range(f.size):
@@ -113,7 +113,7 @@ def score(state: State) -> int:
 
 
 @compiled
-def wanted(state: State, rules: Rules, label: int) -> bool:
+def wanted(state: BudgetState, rules: BudgetRules, label: int) -> bool:
     """Set the targets y, and say whether the item should enter."""
     if label < 0 and rules.budget_unlabelled == 0:
         return False
@@ -133,7 +133,7 @@ def wanted(state: State, rules: Rules, label: int) -> bool:
 
 
 @compiled
-def learn(state: State, rules: Rules, kxx: float, label: int) -> int:
+def learn(state: BudgetState, rules: BudgetRules, kxx: float, label: int) -> int:
     """Take in an item that is wanted; what was done, or SINGULAR. Its slot is in `counts[SLOT]`."""
     kind = 1 if label < 0 else 0
     d = rules.lambda1 * (1.0 + 1.0 / rules.lambda2) if label < 0 else rules.lambda1
@@ -146,7 +146,7 @@ def learn(state: State, rules: Rules, kxx: float, label: int) -> int:
 
 
 @compiled
-def _append(state: State, kxx: float, d: float, kind: int) -> int:
+def _append(state: BudgetState, kxx: float, d: float, kind: int) -> int:
     b, k, a = size(state), state.k, state.a
     settled(state)
     product(state.H, b, k, a)
@@ -162,7 +162,7 @@ def _append(state: State, kxx: float, d: float, kind: int) -> int:
 
 
 @compiled
-def _renew(state: State, kxx: float, d: float, kind: int, room: int) -> int:
+def _renew(state: BudgetState, kxx: float, d: float, kind: int, room: int) -> int:
     """The oldest of a kind leaves, the item takes its slot."""
     b, k, a, h = size(state), state.k, state.a, state.h
     i = state.ring[kind, state.counts[OLDEST_L + kind]]
@@ -188,7 +188,7 @@ def _renew(state: State, kxx: float, d: float, kind: int, room: int) -> int:
 
 
 @compiled
-def _project(state: State, rules: Rules, kxx: float, d: float, kind: int) -> int:
+def _project(state: BudgetState, rules: BudgetRules, kxx: float, d: float, kind: int) -> int:
     b, k, a, g = size(state), state.k, state.a, state.g
     product(state.H, b, k, a)
     product(state.G, b, k, g)
@@ -237,14 +237,14 @@ def _extend(alpha: Floats, b: int, a: Floats, c: float) -> None:
 
 
 @compiled
-def _enter(state: State, slot: int, d: float, kind: int) -> None:
+def _enter(state: BudgetState, slot: int, d: float, kind: int) -> None:
     state.ring[kind, state.counts[LABELLED + kind]] = slot
     state.counts[LABELLED + kind] += 1
     _write(state, slot, d)
 
 
 @compiled
-def _write(state: State, slot: int, d: float) -> None:
+def _write(state: BudgetState, slot: int, d: float) -> None:
     for p in range(state.y.size):
         state.Y[p, slot] = state.y[p]
     state.D[slot] = d
@@ -255,7 +255,7 @@ def _write(state: State, slot: int, d: float) -> None:
 
 
 @compiled
-def drift(state: State, rules: Rules, j: int) -> float:
+def drift(state: BudgetState, rules: BudgetRules, j: int) -> float:
     """How far row j of `(K + D) H` is from that of the identity; `k` holds the kernel of vector j.
 
     Under REMOVE also how far alpha is from solving its own row j.

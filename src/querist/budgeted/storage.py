@@ -7,7 +7,7 @@ from querist import saved
 from querist.budgeted import learner as protocol
 from querist.budgeted.budget import housed
 from querist.budgeted.similarity import Gram
-from querist.budgeted.step import Rules, State
+from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
 
 FORMAT = 2
@@ -42,8 +42,10 @@ def load(
 ) -> tuple["protocol.StreamLearner", dict[str, Any]]:
     """The learner, bit for bit, and the caller's own; a kernel that was a function is given again."""
     about, arrays = saved.read(path, FORMAT)
-    rules = Rules(**about["rules"])
-    state = housed(State(**{name: arrays[name] for name in State._fields})) if "H" in arrays else None
+    rules = BudgetRules(**about["rules"])
+    state = (
+        housed(BudgetState(**{name: arrays[name] for name in BudgetState._fields})) if "H" in arrays else None
+    )
     first = arrays["first"]
     named: str | Gram | None = about["kernel"] or kernel
     if named is None:

@@ -1,8 +1,8 @@
 """`querist ask`: questions about your graph, for a person or a program, and a label for every node."""
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,17 +11,10 @@ from querist.cli.screen import print_json, print_line, progress
 
 if TYPE_CHECKING:
     from querist.asking.asking import Asking, Question
-    from querist.asking.journal import Journal
-    from querist.labelling.reading import Source
+    from querist.labelling.files import GraphFiles
 
-Edges = Annotated[
-    str, typer.Argument(metavar="EDGES", help="CSV, TSV, parquet, npz or GraphML file of edges; - reads CSV.")
-]
-NodeTable = Annotated[
-    Path | None, typer.Option(metavar="NODES", help="Table of the nodes: shown, and used as attributes.")
-]
 Known = Annotated[
-    Path | None,
+    str | None,
     typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked, not counted."),
 ]
 Extend = Annotated[
@@ -33,10 +26,17 @@ ExtendNodes = Annotated[
 ]
 Classes = Annotated[
     str | None,
-    typer.Option(metavar="A,B,C", help="What an answer may be; --oracle and a journal know it."),
+    typer.Option(
+        metavar="A,B,C", help="What an answer may be; a journal, --oracle, --labels and a data set know it."
+    ),
 ]
 LabelFile = Annotated[
-    Path | None, typer.Option(metavar="LABELS", help="File of nodes and labels that answers instead of you.")
+    str | None,
+    typer.Option(
+        metavar="LABELS",
+        help="File of nodes and labels that answers instead of you; or a data set by its name, as in "
+        "querist ask karate --oracle karate.",
+    ),
 ]
 Command = Annotated[
     str | None,
@@ -65,7 +65,7 @@ JournalFile = Annotated[
     typer.Option(
         metavar="FILE",
         help="Keeps every answer; the same command goes on from it after a break. Without it, yours are kept "
-        "beside EDGES.",
+        "beside DATA.",
     ),
 ]
 Method = Annotated[
@@ -74,14 +74,15 @@ Method = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside EDGES by default."
+        "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside DATA by default."
     ),
 ]
 
 
+@options.with_columns
 def ask(
-    edges: Edges,
-    nodes: NodeTable = None,
+    data: options.Data,
+    nodes: options.Nodes = None,
     labels: Known = None,
     extend: Extend = None,
     extend_nodes: ExtendNodes = None,
@@ -96,6 +97,7 @@ def ask(
     journal: JournalFile = None,
     method: Method = "auto",
     out: Out = None,
+    columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Label your graph by answering questions about it.
@@ -107,134 +109,67 @@ def ask(
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
     these labels are, because it asks where it is unsure: --audit measures that with random questions.
     """
+    from querist.asking.files import from_files
     from querist.asking.journal import Journal
     from querist.asking.oracles import command_oracle
     from querist.errors import InputError
+    from querist.labelling.files import GraphFiles
     from querist.labelling.output import check_place
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
     person = oracle is None and oracle_command is None
-    kept = journal if journal is not None or not person else _beside(edges, ".journal")
+    files = GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns)
+    kept = journal if journal is not None or not person else _beside(files, ".journal")
     place = check_place(
-        out if out is not None else _beside(edges, ".labelled.csv"),
-        (edges, nodes, labels, *(extend or ()), *(extend_nodes or ()), oracle, kept),
+        out if out is not None else _beside(files, ".labelled.csv"), (*files.paths, labels, oracle, kept)
     )
-    files = _Files(edges, nodes, labels, oracle, extend or [], extend_nodes or [])
-    answers: Any = None if oracle_command is None else command_oracle(oracle_command)
+    program = None if oracle_command is None else command_oracle(oracle_command)
     with Journal(kept) as book:
         with progress() as show:
-            show("reading", 0.0, edges)
-            chosen = {"choose": choose, "audit": audit, "seed": seed}
-            source, asking, known = _begin(files, book, classes, chosen, budget, stop, show)
-            asking.method = method
+            show("reading", 0.0, data)
+            campaign = from_files(
+                files,
+                oracle=oracle,
+                labels=labels,
+                classes=None if classes is None else _names(classes),
+                journal=book,
+                budget=budget,
+                choose=choose,
+                audit=audit,
+                seed=seed,
+                stop=stop,
+                method=method,
+                progress=lambda done, text: show("embedding", done, text),
+            )
+        asking, answers = campaign.asking, program or campaign.oracle
         try:
-            if person:
-                _converse(asking, source.table, edges)
+            if answers is None:
+                _converse(asking, campaign.source.table, data)
             else:
-                asking.run(known if answers is None else answers, None if as_json else _told)
+                asking.run(answers, None if as_json else _show_answer)
         finally:
             asking.forget()
         _finish(asking, place, as_json)
 
 
-class _Files(NamedTuple):
-    """What is read: the campaign begins with `edges` and `nodes`, the others join it."""
-
-    edges: str
-    nodes: Path | None
-    labels: Path | None
-    oracle: Path | None
-    more: list[str]
-    more_nodes: list[Path]
+def _names(classes: str) -> list[str]:
+    return [name for part in classes.split(",") if (name := part.strip())]
 
 
-def _beside(edges: str, ending: str) -> Path:
-    """A file beside the edges, called like them; in the current folder where they have no name."""
-    if edges == "-":
-        return Path(f"querist{ending}")
-    path = Path(edges).expanduser()
+def _beside(files: "GraphFiles", ending: str) -> Path:
+    """A file beside the edges, called like them; in the current folder where they have no file."""
+    if files.is_named or files.edges == "-":
+        return Path(f"{files.edges if files.is_named else 'querist'}{ending}")
+    path = Path(files.edges).expanduser()
     return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0] or path.name}{ending}")
 
 
-def _begin(
-    files: _Files,
-    book: "Journal",
-    classes: str | None,
-    chosen: dict[str, Any],
-    budget: int,
-    stop: float | None,
-    show: Any,
-) -> "tuple[Source, Asking, Any]":
-    """The campaign, new or gone on with, and what the oracle's file knows.
-
-    What is not said on the command line is as the journal has it.
-    """
-    from querist.asking.arrivals import grown
-    from querist.asking.asking import ask as begin
-    from querist.errors import InputError
-    from querist.labelling.growth import join
-    from querist.labelling.reading import arrived, read_source
-    from querist.labelling.seeds import read_seeds
-
-    source = read_source(files.edges, files.nodes)
-    coming = list(arrived(source, files.more, files.more_nodes))
-    events = book.events()
-    larger = grown(source.graph, events)
-    for edges, nodes in coming:
-        larger = join(larger, edges, nodes)
-    known = None if files.oracle is None else read_seeds(files.oracle, larger, strangers=True)
-    labels = None if files.labels is None else read_seeds(files.labels, larger, least=1)
-    before = events[0].body if events else {}
-    named = _classes(classes, [seeds.classes for seeds in (known, labels) if seeds is not None], before)
-    if named is None:
-        raise InputError("no classes: say what an answer may be, as in --classes cat,dog")
-    given = {name: value if value is not None else before.get(name) for name, value in chosen.items()}
-    if before and chosen["choose"] is None:
-        from querist.asking.specification import Specification
-
-        given["choose"] = Specification.of(before).choose
-    asking = begin(
-        source.graph,
-        None,
-        budget,
-        classes=named,
-        stop=stop,
-        journal=book,
-        prefetch=files.oracle is None,
-        progress=lambda done, text: show("embedding", done, text),
-        **{name: value for name, value in given.items() if value is not None},
-    )
-    for edges, nodes in coming:
-        asking.extend(edges, nodes)
-    if labels is not None:
-        asking.tell(dict(labels.labels))
-    return source, asking, None if known is None else dict(known.labels).get
-
-
-def _classes(classes: str | None, found: list[Any], before: dict[str, Any] | Any) -> Any:
-    """In the order of the command line, else as the journal or the files have them; None where nobody says.
-
-    Text on the command line may be a number in a file or a journal.
-    """
-    from querist.labels import class_order
-
-    if classes is None:
-        return before.get("classes") or (class_order(name for own in found for name in own) or None)
-    known = {str(name): name for own in (*found, before.get("classes", ())) for name in own}
-    numbers = bool(known) and all(isinstance(name, int) for name in known.values())
-
-    def typed(name: str) -> Any:
-        return known.get(name, int(name) if numbers and re.fullmatch(r"-?(0|[1-9]\d*)", name) else name)
-
-    return [typed(name) for part in classes.split(",") if (name := part.strip())]
-
-
-def _converse(asking: "Asking", table: Any, edges: str) -> None:
+def _converse(asking: "Asking", table: Any, data: str) -> None:
     from querist.cli.conversation import converse
     from querist.cli.keyboard import Keyboard
 
-    keyboard = Keyboard([str(name) for name in asking.classes], taken=edges == "-")
+    keyboard = Keyboard([str(name) for name in asking.classes], taken=data == "-")
     try:
         converse(asking, table, keyboard)
     except KeyboardInterrupt:
@@ -242,7 +177,7 @@ def _converse(asking: "Asking", table: Any, edges: str) -> None:
         raise
 
 
-def _told(question: "Question", given: Any) -> None:
+def _show_answer(question: "Question", given: Any) -> None:
     """A line when an answer is safe; whoever reads it may rely on it."""
     answer = "unsure" if given is None else given
     print(f"{question.number} {question.node}: {answer}", flush=True)

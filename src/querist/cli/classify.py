@@ -6,10 +6,11 @@ import typer
 
 from querist.cli import options
 from querist.cli.data import read_graph
+from querist.cli.runs import as_parameters, measured
 from querist.cli.screen import print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
-    from querist.collective.trials import Trials
+    from querist.experiment.results import Result
 
 METHODS = (
     "gmnr",
@@ -54,9 +55,8 @@ def classify(
     labels.
     """
     from querist import CLASSIFIERS
-    from querist.collective.trials import run_trials
     from querist.errors import UnknownNameError
-    from querist.metrics import measure
+    from querist.experiment.specification import Specification
     from querist.parameters import effective, read_settings
 
     if method not in CLASSIFIERS:
@@ -65,13 +65,17 @@ def classify(
     chosen = read_settings(factory, settings or [], APART)
     with progress() as show:
         graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
-
-        def shown(done: int, total: int) -> None:
-            show("trials", done / total, f"{done} of {total}")
-
-        found = run_trials(
-            graph, factory, chosen, measure, labelled=labelled, trials=trials, seed=seed, progress=shown
+        spec = Specification(
+            "collective",
+            data,
+            method,
+            as_parameters(chosen),
+            representation={"component": component.value},
+            protocol={"labelled": labelled},
+            repeats=trials,
+            seed=seed,
         )
+        found, _ = measured(spec, graph, show, "trials")
     report = {
         "method": method,
         "dataset": graph.name,
@@ -90,24 +94,27 @@ def classify(
         _print_report(report, found)
 
 
-def _numbers(found: "Trials") -> dict[str, Any]:
-    metrics = {
-        name: {"mean": found.mean(name), "std": found.std(name), "runs": list(runs)}
-        for name, runs in found.metrics.items()
-    }
-    mean = sum(found.iterations) / len(found.iterations)
+def _numbers(found: "Result") -> dict[str, Any]:
+    from querist.metrics import NAMES
+
+    metrics = {name: found.spread(name).as_dict() for name in NAMES if name in found.measures}
+    reached, seconds, iterations = (
+        found.values(name).tolist() for name in ("reached", "seconds", "iterations")
+    )
+    mean = sum(iterations) / len(iterations)
     return {
         **({"accuracy": metrics["accuracy"]} if "accuracy" in metrics else {}),
         "metrics": metrics,
-        "reached": {"mean": sum(found.reached) / len(found.reached)},
-        "seconds": {"mean": sum(found.seconds) / len(found.seconds), "runs": list(found.seconds)},
+        "reached": {"mean": sum(reached) / len(reached)},
+        "seconds": {"mean": sum(seconds) / len(seconds), "runs": seconds},
         "iterations": int(mean) if mean.is_integer() else mean,
     }
 
 
-def _print_report(report: dict[str, Any], found: "Trials") -> None:
+def _print_report(report: dict[str, Any], found: "Result") -> None:
     parameters = " ".join(f"{k}={v}" for k, v in report["parameters"].items() if v is not None)
-    least, most = min(found.labelled), max(found.labelled)
+    seeds = found.values("labelled")
+    least, most = int(seeds.min()), int(seeds.max())
     count = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     print_line(
         f"{report['method']}, {parameters}\n{100 * report['labelled']:g} % of each class labelled "

@@ -9,7 +9,7 @@ from querist.cli.options import Json, Seed
 from querist.cli.screen import print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
-    from querist.demo import Outcome
+    from querist.demo import DemoRuns
 
 
 FOLDER = Path("querist-demo")
@@ -46,7 +46,7 @@ def demo(
     )
 
 
-def _as_json(outcome: "Outcome", path: Path) -> dict[str, Any]:
+def _as_json(outcome: "DemoRuns", path: Path) -> dict[str, Any]:
     from querist.demo.play import SETTINGS
 
     chosen = outcome.chosen

@@ -1,6 +1,7 @@
 """`querist embed`: a row of numbers for every node, in a file."""
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,7 @@ Tol = Annotated[
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")]
 
 
+@options.with_columns
 def embed(
     data: options.Data,
     out: Out,
@@ -34,6 +36,7 @@ def embed(
     tol: Tol = None,
     seed: options.Seed = 0,
     nodes: options.Nodes = None,
+    columns: options.Columns = MappingProxyType({}),
     cache: Cache = True,
     as_json: options.Json = False,
 ) -> None:
@@ -57,7 +60,7 @@ def embed(
     if place.is_dir():
         raise InputError(f"--out {out}: that is a directory; name a file in it, such as {out / 'rows.npy'}")
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
+        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
         rows = embed_graph(
             graph,
             rank,

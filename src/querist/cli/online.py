@@ -7,16 +7,16 @@ import typer
 from querist.cli import options
 from querist.cli.algorithms import APART, NAMES, ON_GRAPH
 from querist.cli.data import check_labels, read_graph
-from querist.cli.screen import Meter, print_json, print_line, print_table, progress
+from querist.cli.runs import as_parameters, measured, represented
+from querist.cli.screen import print_json, print_line, print_table, progress
 
+CONTROL = "control_"
 NO_ROWS = "none"
 """What stands for the embedding of a run on the graph itself."""
 
 if TYPE_CHECKING:
-    from querist.embedding import Embedding
-    from querist.graph import Graph
+    from querist.experiment.results import Result
     from querist.online.catalogue import Factory
-    from querist.online.experiment import Progress, Summary
 
 
 def online(
@@ -48,7 +48,7 @@ def online(
 
     `querist algorithms` lists the parameters that --set reaches.
     """
-    from querist import embed
+    from querist.experiment.specification import Specification
     from querist.parameters import effective
 
     factory, chosen = _algorithm(algorithm, scheme, budget, settings or [])
@@ -56,48 +56,55 @@ def online(
     with progress() as show:
         graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
         check_labels(graph)
-        on_graph = algorithm in ON_GRAPH and rank is None
-        if not on_graph:
-            _try_out(factory, graph.n_classes, chosen)
-        rows = embed(
-            graph,
-            rank,
-            kind=embedding,
-            normalised=laplacian is options.Laplacian.NORMALISED,
-            constant=constant,
-            progress=lambda done, text: show("embedding", done, text),
+        spec = Specification(
+            "online",
+            data,
+            algorithm,
+            as_parameters(chosen),
+            representation=represented(
+                rank,
+                kind=embedding,
+                normalised=laplacian is options.Laplacian.NORMALISED,
+                constant=constant,
+                component=component.value,
+            ),
+            repeats=shuffles,
+            seed=seed,
         )
-        place = graph if on_graph else rows
-        runs, control = _measured(graph, rows, place, factory, chosen, full, shuffles, seed, show)
+        runs, place = measured(spec, graph, show, "shuffles")
+    on_graph = algorithm in ON_GRAPH and rank is None
     found = {
         "algorithm": algorithm,
         "dataset": graph.name,
         "nodes": graph.n_nodes,
         "classes": graph.n_classes,
-        "rank": rows.rank,
+        "rank": place.rows.rank,
         "embedding": NO_ROWS if on_graph else embedding,
         "laplacian": laplacian.value,
         "constant": constant,
         "component": component.value,
         "parameters": {name: value for name, value in full.items() if name not in ("scheme", "budget")},
-        "scheme": full.get("scheme", options.Scheme.MULTICLASS.value),
+        "scheme": full.get("scheme", options.SchemeOption.MULTICLASS.value),
         "budget": full["budget"],
         "shuffles": shuffles,
         "seed": seed,
-        "rounds": runs.rounds,
-        **runs.as_dict(),
-        "seconds": {"embed": rows.seconds, "run": runs.seconds},
-        "control": {**control.as_dict(), "seconds": {"run": control.seconds}},
+        "rounds": int(runs.values("rounds")[0]),
+        **_numbers(runs),
+        "seconds": {"embed": place.rows.seconds, "run": float(runs.values("seconds").sum())},
+        "control": {
+            **_numbers(runs, CONTROL),
+            "seconds": {"run": float(runs.values(CONTROL + "seconds").sum())},
+        },
     }
     if as_json:
         print_json(found)
     else:
         print_line(graph.describe())
-        _print_report(found, runs, control)
+        _print_report(found)
 
 
 def _algorithm(
-    name: str, scheme: options.Scheme | None, budget: int | None, settings: list[str]
+    name: str, scheme: options.SchemeOption | None, budget: int | None, settings: list[str]
 ) -> tuple["Factory", dict[str, Any]]:
     """The factory, and what was chosen for it: `--scheme` and `--budget` are settings like any other."""
     from querist import ALGORITHMS
@@ -112,7 +119,7 @@ def _algorithm(
     if budget is not None:
         given.append(f"budget={budget}")
     has_scheme = "scheme" in parameters_of(factory)
-    if scheme is options.Scheme.ONE_VS_REST and not has_scheme:
+    if scheme is options.SchemeOption.ONE_VS_REST and not has_scheme:
         able = [other for other in ALGORITHMS if "scheme" in parameters_of(ALGORITHMS[other])]
         raise InputError(
             f"{name} compares all classes at once and has no one-vs-rest form; leave --scheme out, or choose "
@@ -123,37 +130,12 @@ def _algorithm(
     return factory, read_settings(factory, given, APART)
 
 
-def _try_out(factory: "Factory", n_classes: int, chosen: dict[str, Any]) -> None:
-    """Let the factory refuse a value before the long work begins."""
-    import numpy as np
-
-    factory(np.zeros((1, 1)), n_classes, **chosen)
+def _numbers(runs: "Result", prefix: str = "") -> dict[str, Any]:
+    """The learner's, or with their prefix those of its control."""
+    return {name: runs.spread(prefix + name).as_dict() for name in ("error_rate", "queries", "updates")}
 
 
-def _measured(
-    graph: "Graph",
-    rows: "Embedding",
-    place: Any,
-    factory: "Factory",
-    chosen: dict[str, Any],
-    full: dict[str, Any],
-    shuffles: int,
-    seed: int,
-    show: Meter,
-) -> tuple["Summary", "Summary"]:
-    """The runs of the algorithm at its place, and those of its control on the rows."""
-    from querist.online.experiment import random_control, shuffled_runs
-
-    def shown(stage: str) -> "Progress":
-        return lambda done, total: show(stage, done / total, f"{done} of {total} shuffles")
-
-    assert graph.codes is not None
-    task = (graph.codes, graph.n_classes)
-    runs = shuffled_runs(place, *task, factory, chosen, shuffles=shuffles, seed=seed, progress=shown("runs"))
-    return runs, random_control(rows, *task, runs, full, seed=seed, progress=shown("control"))
-
-
-def _print_report(found: dict[str, Any], runs: "Summary", control: "Summary") -> None:
+def _print_report(found: dict[str, Any]) -> None:
     parameters = " ".join(f"{k}={v}" for k, v in found["parameters"].items() if v is not None)
     where = f"{found['laplacian']} Laplacian" if found["embedding"] != "diffusion" else "attributes"
     budget = "" if found["budget"] is None else f", budget {found['budget']:,}"
@@ -165,17 +147,20 @@ def _print_report(found: dict[str, Any], runs: "Summary", control: "Summary") ->
         f"{found['rounds']:,} labelled nodes, seed {found['seed']}\n"
     )
     head = ("", "error rate %", "questions", "of nodes", "updates", "seconds")
-    print_table(head, [_row(found["algorithm"], runs), _row("random, as many", control)])
+    rounds = found["rounds"]
+    print_table(
+        head, [_row(found["algorithm"], found, rounds), _row("random, as many", found["control"], rounds)]
+    )
     print_line(f"Embedding: {found['seconds']['embed']:.2f} s. Mean ± standard deviation of the runs.")
 
 
-def _row(name: str, summary: "Summary") -> tuple[str, ...]:
-    error, queries, updates = summary.error_rate, summary.queries, summary.updates
+def _row(name: str, found: dict[str, Any], rounds: int) -> tuple[str, ...]:
+    error, queries, updates = (found[measure] for measure in ("error_rate", "queries", "updates"))
     return (
         name,
-        f"{100 * error.mean:.2f} ± {100 * error.std:.2f}",
-        f"{queries.mean:,.0f} ± {queries.std:,.0f}",
-        f"{100 * summary.share:.1f} %",
-        f"{updates.mean:,.0f} ± {updates.std:,.0f}",
-        f"{summary.seconds:.2f}",
+        f"{100 * error['mean']:.2f} ± {100 * error['std']:.2f}",
+        f"{queries['mean']:,.0f} ± {queries['std']:,.0f}",
+        f"{100 * queries['mean'] / rounds:.1f} %",
+        f"{updates['mean']:,.0f} ± {updates['std']:,.0f}",
+        f"{found['seconds']['run']:.2f}",
     )

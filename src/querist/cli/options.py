@@ -1,8 +1,11 @@
 """Options that mean the same in every verb that has them."""
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,11 +24,19 @@ class Laplacian(StrEnum):
     COMBINATORIAL = "combinatorial"
 
 
-class Scheme(StrEnum):
+class SchemeOption(StrEnum):
     """One problem over all classes, or one a class."""
 
     MULTICLASS = "multiclass"
     ONE_VS_REST = "one-vs-rest"
+
+
+class Parallel(StrEnum):
+    """What an edge weighs that is given more than once."""
+
+    MAX = "max"
+    SUM = "sum"
+    FIRST = "first"
 
 
 DEFAULT_RANK = 100
@@ -33,13 +44,15 @@ DEFAULT_RANK = 100
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="Name of a data set (see querist datasets), or path of a graph file."
+        metavar="DATA",
+        help="Name of a data set (see querist datasets), or a file of edges: .csv, .tsv, .parquet, .npz or "
+        ".graphml, text also as .gz; - is the standard input.",
     ),
 ]
 Nodes = Annotated[
     Path | None,
     typer.Option(
-        help="Table of nodes with their labels and attributes, for a graph in a csv or parquet file."
+        metavar="NODES", help="Table of the nodes of a file of edges, with their labels and attributes."
     ),
 ]
 Part = Annotated[Component, typer.Option(help="The whole graph, or its largest component.")]
@@ -79,7 +92,7 @@ Matrix = Annotated[
 ]
 Constant = Annotated[float, typer.Option(help="Value of the constant column; the papers use 3.")]
 Problems = Annotated[
-    Scheme | None,
+    SchemeOption | None,
     typer.Option(
         help="All classes at once, or a binary problem a class; the algorithm's own way by default."
     ),
@@ -92,3 +105,74 @@ Settings = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be given several times."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--label-column",
+        metavar="NAME",
+        help="Column of the labels, in a table of labels or else of nodes; label or class by default.",
+    ),
+]
+VectorLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--label-column",
+        "--label",
+        metavar="NAME",
+        help="Column of the labels in a file or on standard input; label or class by default.",
+    ),
+]
+
+Columns = Mapping[str, Any]
+"""Those of `COLUMNS` that were given, by name."""
+COLUMNS: Mapping[str, Any] = {
+    "source": Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of an edge's one end; source, src, from, or the first."),
+    ],
+    "target": Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of its other end; target, dst, to, or the second."),
+    ],
+    "weight": Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of its weight; weight or value by default.")
+    ],
+    "parallel": Annotated[
+        Parallel | None,
+        typer.Option(
+            help="The weight of an edge that a file gives more than once: the largest (max, the default), "
+            "the sum (for payments, messages) or the first."
+        ),
+    ],
+    "id": Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of the ids of nodes; node, id, or the first."),
+    ],
+    "label_column": LabelColumn,
+}
+"""Options of every verb that reads a graph from files, as `labelling.GraphFiles` calls them."""
+
+
+def with_columns(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb with the options of `COLUMNS` where its parameter `columns` stands, which gets those given."""
+    own = inspect.signature(verb)
+    parameters = []
+    for parameter in own.parameters.values():
+        if parameter.name != "columns":
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        parameters += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in COLUMNS.items()
+        ]
+
+    @functools.wraps(verb)
+    def with_options(**given: Any) -> None:
+        columns = {name: given.pop(name) for name in COLUMNS}
+        verb(**given, columns={name: value for name, value in columns.items() if value is not None})
+
+    # What typer reads: the names, their types and their defaults.
+    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_options

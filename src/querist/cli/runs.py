@@ -1,14 +1,20 @@
-"""What the verbs that run experiments share: their options, a meter with the time left, and how to go on."""
+"""What the verbs that run experiments share: their options, one specification on the data that were read, a
+meter with the time left, and how to go on.
+"""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from querist.cli.screen import Meter
+
+if TYPE_CHECKING:
+    from querist.experiment.results import Result
+    from querist.experiment.specification import Specification
 
 Out = Annotated[
     Path,
@@ -47,3 +53,26 @@ def meter(show: Meter) -> Callable[[str, int, int], None]:
         timed(done / total if total else 1.0, f"{stages.get(stage, stage)}, {done:,} of {total:,}")
 
     return report
+
+
+def as_parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a specification takes them: None is "none" there."""
+    return {name: "none" if value is None else value for name, value in chosen.items()}
+
+
+def represented(rank: int | None, **rest: Any) -> dict[str, Any]:
+    """A representation with its rank, where one is given."""
+    return rest if rank is None else {"rank": rank, **rest}
+
+
+def measured(spec: "Specification", data: Any, show: Meter, what: str) -> tuple["Result", Any]:
+    """The runs of a specification on data that were read already, and what its task prepared of them."""
+    from querist.experiment.runner import run_here
+
+    stages = {"tuning": "tuning", "run": "runs"}
+    return run_here(
+        spec,
+        data,
+        preparing=lambda done, text: show("embedding", done, text),
+        progress=lambda stage, done, total: show(stages[stage], done / total, f"{done} of {total} {what}"),
+    )

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS, LINE_SECONDS = 2.0, 10.0
 """Off a terminal, progress is silent at first and then says a line now and then."""
-
+BEAT = 1.0
+"""Seconds after which it is looked again whether there is something to say."""
 
 FILE_COLUMNS = 160
 """Width where there is no screen, only a file or a pipe."""
@@ -68,7 +70,8 @@ def width() -> int:
 def progress(keep: bool = False) -> Iterator[Meter]:
     """A meter that shows bars on a terminal, and a line now and then off it. `keep` leaves the bars."""
     if not sys.stderr.isatty():
-        yield _Lines()
+        with _Lines() as lines:
+            yield lines
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -96,16 +99,38 @@ class _Bars:
 
 
 class _Lines:
-    """A plain line, when it takes long."""
+    """A plain line, when it takes long; said again while a step that takes longer says nothing."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + QUIET_SECONDS
+        self._now = ("", 0.0, "")
+        self._lock = threading.Lock()
+        self._over = threading.Event()
 
     def __call__(self, stage: str, fraction: float, text: str = "") -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + LINE_SECONDS
-            print(f"querist: {stage} {fraction:4.0%} {text}".rstrip(), file=sys.stderr, flush=True)
+        self._now = stage, fraction, text
+        self._say()
+
+    def _say(self) -> None:
+        with self._lock:
+            stage, fraction, text = self._now
+            now = time.monotonic()
+            if stage and now >= self._next:
+                self._next = now + LINE_SECONDS
+                print(f"querist: {stage} {fraction:4.0%} {text}".rstrip(), file=sys.stderr, flush=True)
+
+    def __enter__(self) -> "_Lines":
+        def beat() -> None:
+            while not self._over.wait(BEAT):
+                self._say()
+
+        self._clock = threading.Thread(target=beat, daemon=True)
+        self._clock.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._over.set()
+        self._clock.join()
 
 
 def _console() -> "Console":

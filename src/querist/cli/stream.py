@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
+from querist.cli.runs import as_parameters, measured
 from querist.cli.screen import print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
     from querist.budgeted.catalogue import Factory
-    from querist.budgeted.experiment import Runs
 
 NAMES = (
     "bls",
@@ -96,32 +96,33 @@ def stream(
         known = None if classes is None else [_value(part) for part in classes.split(",")]
         _from_lines(method, factory, chosen, labelled, seed, label, known, skip_broken, save, as_json)
         return
-    from querist.budgeted.experiment import prequential
     from querist.datasets.rows import read_vectors
     from querist.errors import InputError
+    from querist.experiment.specification import Specification
 
     for option, value in (("--classes", classes), ("--save", save)):
         if value is not None:
             raise InputError(f"{option} is for standard input; leave it out")
     with progress() as show:
         show("reading", 0.0, data)
-        X, codes, names, name = read_vectors(data, label)
-        if (codes < 0).any():
-            raise InputError(
-                f"{name} has {int((codes < 0).sum())} rows without a label, which cannot be judged; pipe it "
-                "to querist stream - instead"
-            )
-        runs = prequential(
-            lambda s: factory(len(names), seed=s, **chosen),
-            X,
-            codes,
-            labelled=labelled,
+        found = read_vectors(data, label)
+        X, codes, names, name = found
+        spec = Specification(
+            "stream",
+            data,
+            method,
+            as_parameters(chosen),
+            protocol={"labelled": labelled, "order": order.value},
             repeats=repeats,
             seed=seed,
-            order=order.value,
-            progress=lambda done, total: show("runs", done / total, f"{done} of {total}"),
         )
-    report = _report(method, name, X.shape, labelled, factory, chosen, runs)
+        runs, _ = measured(spec, found, show, "runs")
+    seconds = sum(runs.values("seconds").tolist())
+    report = _report(method, name, X.shape, labelled, factory, chosen) | {
+        "accuracy": runs.spread("accuracy").as_dict(),
+        "updates": sum(runs.values("updates").tolist()) / repeats,
+        **_pace(seconds, codes.size * repeats),
+    }
     if as_json:
         print_json(report)
     else:
@@ -158,8 +159,8 @@ def _report(
     labelled: float,
     factory: "Factory",
     chosen: Any,
-    runs: "Runs",
 ) -> dict[str, Any]:
+    """All but what came of it."""
     from querist.parameters import effective
 
     full = effective(factory, chosen, APART)
@@ -173,12 +174,13 @@ def _report(
         "features": shape[1],
         "labelled": labelled,
         "parameters": full,
-        "accuracy": {"mean": runs.mean, "std": runs.std, "runs": list(runs.accuracy)},
+        "accuracy": None,
         "budget": budget or None,
-        "updates": sum(runs.updates) / len(runs.updates),
-        "seconds": runs.seconds,
-        "instances_per_second": runs.per_second,
     }
+
+
+def _pace(seconds: float, items: int) -> dict[str, float]:
+    return {"seconds": seconds, "instances_per_second": items / seconds if seconds > 0 else float("inf")}
 
 
 def _print_report(report: dict[str, Any]) -> None:
@@ -211,10 +213,10 @@ def _from_lines(
     as_json: bool,
 ) -> None:
     """Standard input: one run, the accuracy so far as it goes on."""
-    from querist.budgeted.experiment import Runs
     from querist.budgeted.feed import Running, feed
     from querist.budgeted.lines import Lines
     from querist.errors import InputError
+    from querist.experiment.results import Spread
 
     if save is not None and method != "bls":
         raise InputError(f"{method} cannot be saved; leave --save out, or use bls")
@@ -241,9 +243,12 @@ def _from_lines(
     if running.rows == 0:
         raise InputError("standard input held no rows; give a header and a line a row, or JSON objects")
     seconds = time.perf_counter() - started
-    runs = Runs((running.accuracy,), (running.updates,), ((0, 0),), seconds, running.rows)
     shape = (running.rows, running.features)
-    report = _report(method, "standard input", shape, labelled, factory, chosen, runs)
+    report = _report(method, "standard input", shape, labelled, factory, chosen) | {
+        "accuracy": Spread((running.accuracy,)).as_dict(),
+        "updates": float(running.updates),
+        **_pace(seconds, running.rows),
+    }
     if skip_broken:
         report["broken_lines"] = lines.broken
     if as_json:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from querist.cli import options
+from querist.cli.runs import as_parameters, measured
 from querist.cli.screen import print_json, print_line, print_table, progress
 from querist.cli.stream import Data, Label
 
@@ -23,25 +24,6 @@ class Kernel(StrEnum):
 
     RBF = "rbf"
     LINEAR = "linear"
-
-
-LARGEST = 20_000
-"""Rows beyond which a dense kernel matrix is refused."""
-
-
-def _bls(*, lambda1: float = 1.0, lambda2: float = 0.1, width: float | None = None) -> None:
-    """Parameters of BLS."""
-
-
-def _lp(*, width: float | None = None) -> None:
-    """Parameters of LP."""
-
-
-def _rlp(*, ridge: float = 1.0, width: float | None = None) -> None:
-    """Parameters of RLP."""
-
-
-PARAMETERS = {Method.BLS: _bls, Method.LP: _lp, Method.RLP: _rlp}
 
 
 def transduce(
@@ -68,41 +50,42 @@ def transduce(
     the harmonic solution, rlp the regularised one. Mean and standard deviation (of these trials, ddof =
     0) are over draws of the labelled rows.
     """
-    import numpy as np
-
-    from querist.budgeted.experiment import transductive, tune_transductive
-    from querist.budgeted.similarity import gram_of, mean_distance
     from querist.datasets.rows import read_vectors
-    from querist.errors import InputError
-    from querist.parameters import effective, read_settings
+    from querist.errors import InputError, UnknownNameError
+    from querist.experiment.specification import HELD_OUT, Specification
+    from querist.experiment.tasks.transduce import GRIDS, METHODS, representation
+    from querist.parameters import effective, parameters_of, read_settings
 
-    chosen = read_settings(PARAMETERS[method], settings or [])
+    factory = METHODS[method.value]
+    own: list[str] = []
+    wide: list[str] = []
+    for setting in settings or []:
+        name = setting.partition("=")[0].strip()
+        if "=" in setting and name not in {*parameters_of(factory), "width"}:
+            raise UnknownNameError.of("parameter", name, {*parameters_of(factory), "width"})
+        (wide if name == "width" else own).append(setting)
+    chosen, width = read_settings(factory, own), read_settings(representation, wide).get("width")
     if method is not Method.BLS and kernel is Kernel.LINEAR:
         raise InputError("lp and rlp need weights that are not negative; use --kernel rbf")
-    if tune and any(name != "width" for name in chosen):
+    if tune and chosen:
         raise InputError("--tune chooses the parameters itself; leave --set out, or --tune")
     with progress() as show:
         show("reading", 0.0, data)
-        X, codes, classes, name = read_vectors(data, label)
-        if codes.size > LARGEST:
-            raise InputError(f"{name} has {codes.size:,} rows, more than {LARGEST:,}; use querist stream")
-        if (codes < 0).any():
-            raise InputError(f"{name} has rows without a label, which cannot be judged; leave them out")
-        width = chosen.pop("width", None) or (mean_distance(X) if kernel is Kernel.RBF else None)
-        K = np.asarray(gram_of(kernel.value, width or 1.0)(X, X))
-        task: dict[str, Any] = {"method": method.value, "labelled": labelled, "seed": seed}
-        if tune:
-            show("tuning", 0.0)
-            chosen = tune_transductive(K, codes, len(classes), **task)
-        found = transductive(
-            K,
-            codes,
-            len(classes),
-            trials=trials,
-            progress=lambda done, total: show("trials", done / total, f"{done} of {total}"),
-            **task,
-            **chosen,
+        read = read_vectors(data, label)
+        X, _, classes, name = read
+        spec = Specification(
+            "transduce",
+            data,
+            method.value,
+            as_parameters(chosen),
+            grid=GRIDS[method.value] if tune else {},
+            representation={"kernel": kernel.value, **({} if width is None else {"width": width})},
+            protocol={"labelled": labelled, **({"tuning": 10} if tune else {})},
+            repeats=trials,
+            seed=seed,
+            held_out=seed + HELD_OUT,
         )
+        found, alike = measured(spec, read, show, "trials")
     report = {
         "method": method.value,
         "dataset": name,
@@ -113,9 +96,9 @@ def transduce(
         "labelled": labelled,
         "trials": trials,
         "seed": seed,
-        "parameters": {**effective(PARAMETERS[method], chosen), "width": width},
+        "parameters": {**effective(factory, {**chosen, **found.chosen}), "width": alike.width},
         "tuned": tune,
-        "accuracy": {"mean": float(np.mean(found)), "std": float(np.std(found)), "runs": list(found)},
+        "accuracy": found.spread("accuracy").as_dict(),
     }
     if as_json:
         print_json(report)

@@ -4,17 +4,16 @@
 `querist.collective.classifier`. The second half are adapters to other libraries.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from querist.collective.classifier import Classifier
 from querist.collective.gmnr import GMNR, MRGM, PLSA
 from querist.collective.iterative import ICA, ICML, SemiICA
 from querist.collective.latent import LNP
 from querist.collective.peers import Consistency, Diffusion, LabelPropagation, LabelSpreading, PageRank
 from querist.collective.relational import WVRN, Harmonic
+from querist.registry import Registry
 
-CLASSIFIERS: Mapping[str, type[Classifier]] = MappingProxyType(
+CLASSIFIERS: Registry[type[Classifier]] = Registry(
+    "classifier",
     {
         "gmnr": GMNR,
         "mrgm": MRGM,
@@ -30,7 +29,7 @@ CLASSIFIERS: Mapping[str, type[Classifier]] = MappingProxyType(
         "diffusion": Diffusion,
         "pagerank": PageRank,
         "consistency": Consistency,
-    }
+    },
 )
 
 NEED_ATTRIBUTES = frozenset({"gmnr", "mrgm", "plsa", "ica", "semiica", "lnp", "icml"})

@@ -4,7 +4,7 @@
     classifier.labels_, classifier.probabilities_, classifier.reached_, classifier.history_
 
 A method is a subclass with its parameters as fields and one function, `infer`, from a
-`Problem` to an `Outcome`. Everything else is here: reading graph and labels, one-against-all
+`Problem` to an `Inference`. Everything else is here: reading graph and labels, one-against-all
 for methods that know one class a node (binary relevance), clamping the seeds, deciding.
 
 In scikit-learn's eyes a graph is a *pairwise* input: a square matrix whose rows and columns are
@@ -23,10 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from querist.collective.problem import Outcome, Problem, Progress, pose, smoothness
+from querist.collective.problem import Inference, Problem, Progress, pose, smoothness
 from querist.collective.threshold import Threshold, decide
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
 from querist.operator.harmonic import reached
 from querist.types import Bools, Floats
 
@@ -52,7 +53,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     classes : in the order of the columns; those that occur, by default
-    missing : the label that means "unlabelled", besides None and NaN
+    missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
+        numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     threshold : with several labels a node, "max_drop" or a number: the least score of a class
     top_k : with several labels a node, how many classes each gets, instead of a threshold
     progress : called with (iterations done, change in the last one)
@@ -79,7 +81,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
         return False
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """The answer of the method; rows of seeds are overwritten afterwards."""
         raise NotImplementedError
 
@@ -118,13 +120,37 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         if X is None or self._is_own(X):
             return self.labels_
-        P, heard = self._vote(X)
-        return self._labels(P, heard)
+        P, has_votes = self._vote(X)
+        return self._labels(P, has_votes)
 
     def predict_proba(self, X: Any = None) -> Floats:
         """(m, K) as `predict`; a node that is joined to no reached node gets the labels' shares."""
         self._check_fitted()
         return self.probabilities_ if X is None or self._is_own(X) else self._vote(X)[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of nodes that get the label they have in `y`; one that is not reached counts as wrong.
+
+        `X` is as for `predict` and `y` as for `fit`; nodes that are unlabelled in `y` are not judged. With
+        several labels a node, all of them must be right.
+        """
+        self._check_fitted()
+        own = X is None or self._is_own(X)
+        P, has_answer = (self.probabilities_, self.reached_) if own else self._vote(X)
+        found = self.labels_ if own else self._labels(P, has_answer)
+        # By the classes that were fitted: some of the nodes may have no label but -1 and one other.
+        missing = implied_missing([UNLABELLED], self.classes_, self.missing, None)
+        truth = tabulate(
+            y,
+            self.problem_.graph.nodes or () if own else range(len(P)),
+            missing=float("nan") if missing is None else missing,
+        )
+        judged = truth.is_labelled
+        if not judged.any():
+            raise InputError("no node has a label in y; give the labels to compare with")
+        right = (truth.indicator == found).all(axis=1) if truth.form == "matrix" else _same(truth, found)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[judged]
+        return float(np.average((right & has_answer)[judged], weights=weights))
 
     def fit_predict(self, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
         """`fit`, then the labels."""
@@ -141,12 +167,12 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- inside -----------------------------------------------------------------------
 
-    def _relevance(self, problem: Problem) -> Outcome:
+    def _relevance(self, problem: Problem) -> Inference:
         """Binary relevance: an independent problem a class (mrgm15, section 4.5)."""
         seeds, n = problem.seeds, problem.graph.n_nodes
         scores = np.empty((n, problem.n_classes))
-        heard = reached(problem.graph.adjacency, np.flatnonzero(seeds))
-        parts: list[Outcome] = []
+        is_reached = reached(problem.graph.adjacency, np.flatnonzero(seeds))
+        parts: list[Inference] = []
         for k in range(problem.n_classes):
             own = problem.one_against_all(k)
             if own.prior.max() == 1.0:  # all seeds agree about this class
@@ -154,20 +180,20 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 continue
             one = self.infer(own)
             scores[:, k] = _settled(own, one)[:, 1]
-            heard = heard | one.reached
+            is_reached = is_reached | one.reached
             parts.append(one)
         objective, change = _together(parts)
-        return Outcome(scores, heard, objective, change, separate=True)
+        return Inference(scores, is_reached, objective, change, separate=True)
 
-    def _labels(self, P: Floats, heard: Bools, keep: Bools | None = None) -> Any:
+    def _labels(self, P: Floats, is_reached: Bools, keep: Bools | None = None) -> Any:
         """Probabilities as labels in the user's terms; those to keep as they were given."""
         known = self.problem_.known
         if not known.multilabel:
             labels = self.classes_[P.argmax(axis=1)]
-            if heard.all():
+            if is_reached.all():
                 return labels
-            return np.where(heard, labels.astype(object), None)
-        chosen = decide(P, self.threshold, self.top_k) & heard[:, None]
+            return np.where(is_reached, labels.astype(object), None)
+        chosen = decide(P, self.threshold, self.top_k) & is_reached[:, None]
         if keep is not None:
             chosen[keep] = known.indicator[keep] > 0
         if known.form == "matrix":
@@ -196,9 +222,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         W = _checked_weights(X, self.n_features_in_, type(self).__name__)
         total = np.asarray(W @ self.reached_.astype(np.float64)).ravel()
         votes = np.asarray(W @ (self.probabilities_ * self.reached_[:, None]))
-        heard = total > 0
-        P = np.where(heard[:, None], votes / np.where(heard, total, 1.0)[:, None], self.problem_.prior)
-        return P, heard
+        has_votes = total > 0
+        P = np.where(
+            has_votes[:, None], votes / np.where(has_votes, total, 1.0)[:, None], self.problem_.prior
+        )
+        return P, has_votes
 
     def _check_fitted(self) -> None:
         from sklearn.utils.validation import check_is_fitted
@@ -206,21 +234,31 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "probabilities_")
 
 
-def _together(parts: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
     """The sum of the objectives and the largest change of several problems; a finished one stands still."""
-    told = [part for part in parts if len(part.objective) and len(part.change)]
-    rounds = range(max((len(part.change) for part in told), default=0))
-    objective = [float(sum(part.objective[min(t, len(part.objective) - 1)] for part in told)) for t in rounds]
-    change = [max(part.change[t] if t < len(part.change) else 0.0 for part in told) for t in rounds]
+    measured = [part for part in parts if len(part.objective) and len(part.change)]
+    rounds = range(max((len(part.change) for part in measured), default=0))
+    objective = [
+        float(sum(part.objective[min(t, len(part.objective) - 1)] for part in measured)) for t in rounds
+    ]
+    change = [max(part.change[t] if t < len(part.change) else 0.0 for part in measured) for t in rounds]
     return objective, change
 
 
-def _settled(problem: Problem, outcome: Outcome) -> Floats:
+def _settled(problem: Problem, outcome: Inference) -> Floats:
     """The answer with every promise kept: seeds as given, the labels' shares where no label reached."""
     P = np.where(outcome.reached[:, None], outcome.P, problem.prior).astype(outcome.P.dtype)
     given = problem.known.indicator if outcome.separate else problem.rows
     P[problem.seeds] = given[problem.seeds]
     return P
+
+
+def _same(truth: KnownLabels, found: Any) -> Bools:
+    """(n,) whether a node is found to have the very label, or the very set of them, that it has."""
+    rows = (np.flatnonzero(row) for row in truth.indicator)
+    sets = [frozenset(truth.classes[k] for k in row) for row in rows]
+    several = truth.form == "set"
+    return np.array([f == s if several else f in s for f, s in zip(found.tolist(), sets, strict=True)])
 
 
 def _as_array(classes: Sequence[Hashable]) -> Any:

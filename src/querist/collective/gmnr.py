@@ -24,8 +24,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.collective.classifier import Classifier
-from querist.collective.mixture import Counts, Zero, initial_words, share
-from querist.collective.problem import Features, Outcome, Problem
+from querist.collective.mixture import CountMatrix, Zero, initial_words, share
+from querist.collective.problem import Features, Inference, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
@@ -71,11 +71,11 @@ class Generative(Classifier):
         """A node is divided among its classes."""
         return True
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """The M-step for `P(c|x)`."""
         raise NotImplementedError
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
         self._check()
         counts = problem.counts(self.features)
@@ -109,7 +109,7 @@ class Generative(Classifier):
             loglik.append(counts.loglik(Y, F))
         reached = reach(counts.X, problem.seeds, problem.graph.components if smoother.lam > 0 else None)
         details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how}
-        return Outcome(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
+        return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
 
     def _check(self) -> None:
         for name in ("lam", "lam_labels", "smooth", "tol"):
@@ -134,7 +134,7 @@ class Generative(Classifier):
 class PLSA(Generative):
     """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network."""
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """`Y = Z / rho`."""
         return _smoother(self, problem, counts)
 
@@ -165,7 +165,7 @@ class GMNR(Generative):
     solver_tol: float = 1e-3
     sweeps: int = 10
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """`(Lambda + lam L) Y = Z`."""
         return _smoother(self, problem, counts, lam=self.lam, **_solving(self))
 
@@ -183,7 +183,7 @@ class MRGM(GMNR):
 
     lam_labels: float = 0.1
 
-    def smoother(self, problem: Problem, counts: Counts) -> Smoother:
+    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
         """`(Lambda + lam L) Y + lam_labels Y L_F = Z`."""
         F = label_similarity(problem.known.indicator)
         return _smoother(self, problem, counts, F, lam=self.lam, lam_labels=self.lam_labels, **_solving(self))
@@ -214,7 +214,7 @@ def penalty(smoother: Smoother, Y: Floats) -> float:
 def _smoother(
     model: Generative,
     problem: Problem,
-    counts: Counts,
+    counts: CountMatrix,
     F: Floats | None = None,
     lam: float = 0.0,
     **options: Any,

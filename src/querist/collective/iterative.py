@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from querist.collective.classifier import Classifier
 from querist.collective.logistic import Logistic, fit_logistic, softmax
-from querist.collective.problem import Features, Outcome, Problem, smoothness
+from querist.collective.problem import Features, Inference, Problem, smoothness
 from querist.collective.reach import reach
 from querist.errors import InputError
 from querist.types import Floats, Sparse
@@ -53,7 +53,7 @@ class Iterative(Classifier):
             raise InputError(f"max_iter = {self.max_iter!r}, C = {self.C!r}; give at least 1, and above 0")
         return problem.features(self.features), problem.graph.adjacency
 
-    def _jointly(self, problem: Problem, look: Look, bootstrap: bool, beside: Beside) -> Outcome:
+    def _jointly(self, problem: Problem, look: Look, bootstrap: bool, beside: Beside) -> Inference:
         """A yes/no regression a class on `[x, look: neighbours' labels, beside: more of the node's own]`.
 
         All classes are classified together until the labels stand still; a label is on from one half.
@@ -88,7 +88,7 @@ class Iterative(Classifier):
         P: Floats,
         settle: Callable[[Floats], Floats],
         again: Callable[[Floats], Floats],
-    ) -> Outcome:
+    ) -> Inference:
         """Classify `again` from the labels that the round before `settle`d on, until they stand still."""
         H = settle(P)
         change: list[float] = []
@@ -103,7 +103,9 @@ class Iterative(Classifier):
                 self.progress(done, moved)
             if np.array_equal(H, before):
                 break
-        return Outcome(P, reach(X, problem.seeds, problem.graph.components, chains=False), objective, change)
+        return Inference(
+            P, reach(X, problem.seeds, problem.graph.components, chains=False), objective, change
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -128,7 +130,7 @@ class ICA(Iterative):
         """When classes are classified together."""
         return self.together
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Train once, then classify until the labels stand still."""
         X, S = self._start(problem)
         look = _means if self.neighbours == "mean" else _counts
@@ -155,7 +157,7 @@ class SemiICA(Iterative):
     labels that its labelled nodes then see. Parameters as `Iterative`.
     """
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Train, classify, match the class shares; again."""
         X, S = self._start(problem)
 
@@ -188,7 +190,7 @@ class ICML(Iterative):
         """It is made for them."""
         return True
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Train each class once, then classify all together until the labels stand still."""
         found = self._jointly(problem, _means, self.bootstrap, _others)
         if problem.multilabel:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.collective.classifier import Classifier
-from querist.collective.problem import Features, Outcome, Problem
+from querist.collective.problem import Features, Inference, Problem
 from querist.errors import InputError
 from querist.operator.harmonic import harmonic, reached
 from querist.types import Sparse
@@ -37,7 +37,7 @@ class LNP(Classifier):
     neighbours: int = 1
     weight: float = 1.0
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """The harmonic solution on the latent graph."""
         if self.neighbours < 0 or not self.weight >= 0:
             raise InputError(f"neighbours = {self.neighbours!r}, weight = {self.weight!r}; give 0 or more")
@@ -45,7 +45,7 @@ class LNP(Classifier):
         similar = similar_links(problem.features(self.features), self.neighbours)
         latent: Any = sp.csr_array(problem.graph.adjacency + self.weight * similar)
         P = harmonic(latent, seeds, problem.rows[seeds], prior=problem.prior)
-        return Outcome(P, reached(latent, seeds))
+        return Inference(P, reached(latent, seeds))
 
 
 def similar_links(X: Sparse, k: int) -> Sparse:

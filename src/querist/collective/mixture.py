@@ -107,7 +107,7 @@ def loglik_pass(
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountMatrix:
     """A count matrix as the passes want it: CSR, cut into blocks of rows for as many threads."""
 
     X: Sparse
@@ -153,7 +153,7 @@ class Counts:
         return float(sum(each(work, self.cuts)))
 
 
-def initial_words(counts: Counts, indicator: Floats, smooth: float) -> Floats:
+def initial_words(counts: CountMatrix, indicator: Floats, smooth: float) -> Floats:
     """(M, K) `P(w|c)` from the labelled rows, `smooth` added to every count of a word and a class."""
     seen = np.asarray(counts.X.T @ indicator) + smooth
     return share(seen)

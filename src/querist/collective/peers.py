@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.collective.classifier import Classifier
-from querist.collective.problem import Outcome, Problem
+from querist.collective.problem import Inference, Problem
 from querist.errors import InputError
 from querist.operator.harmonic import reached
 from querist.types import Codes, Floats, Sparse
@@ -34,7 +34,7 @@ class LabelPropagation(Classifier):
     max_iter: int = 1000
     tol: float = 1e-3
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
         from sklearn.semi_supervised import LabelPropagation as Peer
 
@@ -54,7 +54,7 @@ class LabelSpreading(Classifier):
     max_iter: int = 100
     tol: float = 1e-3
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
         from sklearn.semi_supervised import LabelSpreading as Peer
 
@@ -77,7 +77,7 @@ class Diffusion(Classifier):
     steps: int = 10
     centring: bool = True
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
         return _scikit_network(
             problem, lambda library: library.DiffusionClassifier(n_iter=self.steps, centering=self.centring)
@@ -95,7 +95,7 @@ class PageRank(Classifier):
 
     damping: float = 0.85
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
         return _scikit_network(
             problem, lambda library: library.PageRankClassifier(damping_factor=self.damping, solver="lanczos")
@@ -115,7 +115,7 @@ class Consistency(Classifier):
     alpha: float = 0.99
     max_iter: int = 30
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
         try:
             import networkx as nx
@@ -137,10 +137,10 @@ Call: TypeAlias = Callable[[Sparse, Codes], Floats]
 """From weights and codes, all of 0..k-1 among them and -1 where unlabelled, to (n, k) probabilities."""
 
 
-def _handed_over(problem: Problem, call: Call) -> Outcome:
+def _handed_over(problem: Problem, call: Call) -> Inference:
     """Call the library on the nodes that labels reach; rows sum to one, elsewhere are the labels' shares."""
-    heard = reached(problem.graph.adjacency, np.flatnonzero(problem.seeds))
-    rows = np.flatnonzero(heard & (problem.graph.degrees > 0))
+    is_reached = reached(problem.graph.adjacency, np.flatnonzero(problem.seeds))
+    rows = np.flatnonzero(is_reached & (problem.graph.degrees > 0))
     seeds, known = problem.seeds[rows], problem.known.indicator[rows].argmax(axis=1)
     present, compact = np.unique(known[seeds], return_inverse=True)
     P = np.tile(problem.prior, (problem.graph.n_nodes, 1))
@@ -153,10 +153,10 @@ def _handed_over(problem: Problem, call: Call) -> Outcome:
         part[:, present] = np.maximum(call(problem.graph.adjacency[rows][:, rows], codes), 0.0)
         total = part.sum(axis=1, keepdims=True)
         P[rows] = np.where(total > 0, part / np.where(total > 0, total, 1.0), problem.prior)
-    return Outcome(P, heard)
+    return Inference(P, is_reached)
 
 
-def _scikit_learn(problem: Problem, make: Callable[[Sparse], Any]) -> Outcome:
+def _scikit_learn(problem: Problem, make: Callable[[Sparse], Any]) -> Inference:
     if problem.graph.n_nodes > DENSE:
         raise InputError(
             f"{problem.graph.n_nodes:,} nodes; scikit-learn's kernel would be a dense matrix, and more than "
@@ -183,7 +183,7 @@ def _kernel(S: Sparse) -> Callable[[Any, Any], Any]:
     return weights
 
 
-def _scikit_network(problem: Problem, make: Callable[[Any], Any]) -> Outcome:
+def _scikit_network(problem: Problem, make: Callable[[Any], Any]) -> Inference:
     try:
         from sknetwork import classification
     except ImportError:

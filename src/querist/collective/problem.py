@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from querist.collective.mixture import Counts
+from querist.collective.mixture import CountMatrix
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
-from querist.labels import Labelling, tabulate
+from querist.labels import KnownLabels, implied_missing, is_missing, tabulate
 from querist.types import Bools, Floats, Sparse
 
 Features: TypeAlias = Literal["attributes", "links"]
@@ -27,7 +27,7 @@ class Problem:
     """A graph, and the classes of a few of its nodes (the seeds)."""
 
     graph: Graph
-    known: Labelling
+    known: KnownLabels
 
     @property
     def n_classes(self) -> int:
@@ -42,7 +42,7 @@ class Problem:
     @cached_property
     def seeds(self) -> Bools:
         """(n,) whether a node is labelled."""
-        return self.known.labelled
+        return self.known.is_labelled
 
     @cached_property
     def prior(self) -> Floats:
@@ -69,7 +69,7 @@ class Problem:
             )
         return self.graph.attributes
 
-    def counts(self, wanted: Features) -> Counts:
+    def counts(self, wanted: Features) -> CountMatrix:
         """The features as counts of words."""
         X = self.features(wanted)
         if X.nnz and X.data.min() < 0:
@@ -82,17 +82,17 @@ class Problem:
                 f"attributes hold values up to {X.data.max():.3g}, above {LARGEST:.0e}, as counts of words: "
                 "their squares would overflow; scale them down"
             )
-        return Counts(X)
+        return CountMatrix(X)
 
     def one_against_all(self, k: int) -> "Problem":
         """The two-class problem: class k (code 1) or not (code 0)."""
         has = self.known.indicator[:, k]
         indicator = np.column_stack([(1 - has) * self.seeds, has])
-        return replace(self, known=Labelling(indicator, (False, True)))
+        return replace(self, known=KnownLabels(indicator, (False, True)))
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Inference:
     """(n, K) probabilities, what was reached, how it went iteration by iteration.
 
     `separate` says that the columns are independent yes/no probabilities, not shares of one.
@@ -122,8 +122,8 @@ def pose(
             "weights above 0; leave such edges out, or take an online learner"
         )
     assert graph.nodes is not None
-    known = _own_labels(graph) if labels is None else tabulate(labels, graph.nodes, classes, missing)
-    if not known.labelled.any():
+    known = _own_labels(graph, missing) if labels is None else tabulate(labels, graph.nodes, classes, missing)
+    if not known.is_labelled.any():
         raise InputError("no node is labelled; label at least one node of every class")
     if any(isinstance(c, float) and not c.is_integer() for c in known.classes):
         raise InputError("Unknown label type: continuous numbers; if they are classes, make them strings")
@@ -138,7 +138,7 @@ def _rows_of_numbers(source: Any) -> Any:
     return source
 
 
-def _own_labels(graph: Graph) -> Labelling:
+def _own_labels(graph: Graph, missing: Hashable) -> KnownLabels:
     assert graph.nodes is not None
     if graph.label_matrix is not None:
         return tabulate(graph.label_matrix, graph.nodes, graph.classes)
@@ -147,7 +147,9 @@ def _own_labels(graph: Graph) -> Labelling:
             f"{graph.name} has no labels of its own: fit requires y to be passed, but the target y is None"
         )
     assert graph.labels is not None
-    return tabulate(graph.labels, graph.nodes, graph.classes)
+    unlabelled = implied_missing(graph.classes, None, missing)
+    names = [name for name in graph.classes if not is_missing(name, unlabelled)]
+    return tabulate(graph.labels, graph.nodes, names, unlabelled)
 
 
 def smoothness(graph: Graph, P: Floats) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from querist.collective.classifier import Classifier
-from querist.collective.problem import Outcome, Problem, smoothness
+from querist.collective.problem import Inference, Problem, smoothness
 from querist.compiled import compiled
 from querist.errors import InputError
 from querist.operator.harmonic import harmonic, reached
@@ -73,7 +73,7 @@ class WVRN(Classifier):
     decay: float = 0.99
     tol: float = 1e-9
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """Relaxation labelling from the class prior."""
         if not 0 < self.decay <= 1:
             raise InputError(f"decay = {self.decay!r}; it must be above 0 and at most 1")
@@ -93,7 +93,7 @@ class WVRN(Classifier):
             if change[-1] <= self.tol:
                 break
         objective = [*objective[1:], smoothness(problem.graph, C)]
-        return Outcome(C, reached(S, np.flatnonzero(problem.seeds)), objective, change)
+        return Inference(C, reached(S, np.flatnonzero(problem.seeds)), objective, change)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -107,8 +107,8 @@ class Harmonic(Classifier):
 
     ridge: float = 0.0
 
-    def infer(self, problem: Problem) -> Outcome:
+    def infer(self, problem: Problem) -> Inference:
         """The harmonic solution (`querist.operator.harmonic`)."""
         S, seeds = problem.graph.adjacency, np.flatnonzero(problem.seeds)
         P = harmonic(S, seeds, problem.rows[seeds], ridge=self.ridge, prior=problem.prior)
-        return Outcome(P, reached(S, seeds))
+        return Inference(P, reached(S, seeds))

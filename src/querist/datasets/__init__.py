@@ -8,23 +8,24 @@ would come from.
 from querist.datasets.bundled import digits, karate, stochastic_block_model, three_clusters, two_moons
 from querist.datasets.fetch import fetch
 from querist.datasets.local import Vectors, cache_dir, data_dir
-from querist.datasets.registry import ENTRIES, Entry, File, Source, register
-from querist.datasets.resolve import Row, catalogue, load, load_graph
+from querist.datasets.registry import ENTRIES, DownloadSource, Entry, File, register
+from querist.datasets.resolve import Row, catalogue, is_path, load, load_graph
 
 sbm = stochastic_block_model
 
 __all__ = [
     "ENTRIES",
+    "DownloadSource",
     "Entry",
     "File",
     "Row",
-    "Source",
     "Vectors",
     "cache_dir",
     "catalogue",
     "data_dir",
     "digits",
     "fetch",
+    "is_path",
     "karate",
     "load",
     "load_graph",

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from querist.datasets.convert import Arrays, content_sha256
-from querist.datasets.registry import Entry, File, Source
+from querist.datasets.registry import DownloadSource, Entry, File
 from querist.errors import DownloadError, InputError
 
 Report: TypeAlias = Callable[[str, int, int], None]
@@ -51,7 +51,7 @@ def fetch(entry: Entry, cache: Path, *, retries: int = 1, report: Report | None 
     raise DownloadError(f"could not fetch {entry.name!r}: {'; '.join(problems)}. {by_hand(entry)}")
 
 
-def read_source(entry: Entry, source: Source, paths: list[Path]) -> Arrays:
+def read_source(entry: Entry, source: DownloadSource, paths: list[Path]) -> Arrays:
     """The arrays that a source's files hold, checked to be those of the entry."""
     names = ", ".join(path.name for path in paths)
     try:

@@ -63,7 +63,7 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class Counts:
+class FileContents:
     """What a file holds; None where it does not say."""
 
     kind: str
@@ -128,7 +128,7 @@ def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
         return {}
 
 
-def subset_counts(path: Path, name: str) -> Counts:
+def subset_counts(path: Path, name: str) -> FileContents:
     """The counts of a subset: those of the larger set, but for the rows."""
     return replace(counts(path), nodes=_shapes(path)[f"rows_{name}"][0])
 
@@ -147,34 +147,34 @@ def read(path: Path, name: str | None = None) -> Graph | Vectors:
         raise InputError(f"{path}: cannot be read ({problem}); get the file again") from problem
 
 
-def counts(path: Path) -> Counts:
+def counts(path: Path) -> FileContents:
     """The counts of a file, without reading its data."""
     try:
         stated = _manifest(path.parent / "MANIFEST.json").get(path.name)
         return _from_headers(path) if stated is None else _from_manifest(stated["counts"])
     except _BROKEN:
-        return Counts("damaged", None, None, None, None)
+        return FileContents("damaged", None, None, None, None)
 
 
-def _from_manifest(stated: dict[str, Any]) -> Counts:
+def _from_manifest(stated: dict[str, Any]) -> FileContents:
     if stated["kind"] == "vector":
-        return Counts("vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"])
+        return FileContents("vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"])
     classes = stated.get("classes", stated.get("multilabel_classes", 0))
-    return Counts("graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0))
+    return FileContents("graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0))
 
 
-def _from_headers(path: Path) -> Counts:
+def _from_headers(path: Path) -> FileContents:
     shape = _members(path)
     with np.load(path, allow_pickle=False) as arrays:
         if _vectors(shape):
             n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
-            return Counts("vectors", int(n), None, len(np.unique(arrays["y"])), int(d))
+            return FileContents("vectors", int(n), None, len(np.unique(arrays["y"])), int(d))
         small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
         coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
     by_node = (shape.get("labels"), shape.get("node_names"), *small.values())
     nodes = next((dimensions[0] for dimensions in by_node if dimensions), None)
     classes = shape.get("class_names", small.get("labels_shape", [coded]))[-1]
-    return Counts("graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1])
+    return FileContents("graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1])
 
 
 def _members(path: Path) -> dict[str, tuple[int, ...]]:

@@ -29,7 +29,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Source:
+class DownloadSource:
     """Files, and the function that turns their paths, in this order, into a graph's arrays."""
 
     files: tuple[File, ...]
@@ -47,7 +47,7 @@ class Entry:
     attributes: int
     about: str
     licence: str
-    sources: tuple[Source, ...] = ()
+    sources: tuple[DownloadSource, ...] = ()
     content: str | None = None
 
     def __post_init__(self) -> None:
@@ -71,21 +71,21 @@ _PUBMED_PARTS = {
 }
 
 
-def _text(base: str, name: str, content: str | None = None, cites: str | None = None) -> Source:
+def _text(base: str, name: str, content: str | None = None, cites: str | None = None) -> DownloadSource:
     files = (
         File(f"{name}.content", f"{base}/{name}.content", content),
         File(f"{name}.cites", f"{base}/{name}.cites", cites),
     )
-    return Source(files, linqs)
+    return DownloadSource(files, linqs)
 
 
-def _archive(name: str) -> Source:
-    return Source((File(f"{name}.tgz", f"{_LINQS}/{name}.tgz"),), linqs)
+def _archive(name: str) -> DownloadSource:
+    return DownloadSource((File(f"{name}.tgz", f"{_LINQS}/{name}.tgz"),), linqs)
 
 
-def _pubmed(base: str) -> Source:
+def _pubmed(base: str) -> DownloadSource:
     files = (File(f"ind.pubmed.{part}", f"{base}/ind.pubmed.{part}", h) for part, h in _PUBMED_PARTS.items())
-    return Source(tuple(files), planetoid)
+    return DownloadSource(tuple(files), planetoid)
 
 
 ENTRIES: dict[str, Entry] = {}

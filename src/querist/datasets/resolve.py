@@ -4,18 +4,18 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from querist.datasets import local
 from querist.datasets.bundled import BUNDLED
 from querist.datasets.fetch import Report, by_hand, fetch, read_source
-from querist.datasets.local import Counts, Vectors
-from querist.datasets.registry import ENTRIES, Entry, Source
+from querist.datasets.local import FileContents, Vectors
+from querist.datasets.registry import ENTRIES, DownloadSource, Entry
 from querist.errors import DownloadError, InputError, UnknownNameError
-from querist.graph import Graph
-
-_SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+from querist.graph import Graph, as_graph
+from querist.graph.files import GRAPHML, STANDARD_INPUT, TABLES
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph
     >>> load("karate").describe()
     'karate: 34 nodes, 78 edges, 2 classes, connected'
     """
-    if _is_path(name):
+    if is_path(name):
         return local.read(Path(name).expanduser())
     assert isinstance(name, str)
     if name in BUNDLED:
@@ -69,12 +69,26 @@ def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph
         raise DownloadError(f"{looked}, and {problem}") from problem
 
 
-def load_graph(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph:
-    """`load`, where only a graph will do."""
+def load_graph(name: str | os.PathLike[str], *, report: Report | None = None, **options: Any) -> Graph:
+    """`load`, where only a graph will do; `options` of `as_graph` say how to read a file."""
+    if options and not is_path(name):
+        given = " and ".join(f"{option}=" for option in options)
+        raise InputError(f"{name} is a data set, which needs no {given}: that is for files; leave it out")
+    if options:
+        return as_graph(Path(name).expanduser(), **options)
     found = load(name, report=report)
     if isinstance(found, Vectors):
         raise InputError(f"{found.name} holds vectors, not a graph; join near rows to a graph first")
     return found
+
+
+def is_path(name: str | os.PathLike[str]) -> bool:
+    """Whether this is a file ("-" is the standard input) for `load`, and not the name of a data set."""
+    if not isinstance(name, str) or name == STANDARD_INPUT:
+        return True
+    if "/" in name or os.sep in name or name.lower().endswith((".npz", *GRAPHML, *TABLES)):
+        return True
+    return name not in BUNDLED and name not in ENTRIES and Path(name).is_file()
 
 
 def catalogue() -> list[Row]:
@@ -105,7 +119,9 @@ def _row(name: str, folder: Path | None, cache: Path) -> Row:
     return Row(name, source=source, about=about, licence=licence, **asdict(counts))
 
 
-def _whereabouts(name: str, entry: Entry | None, folder: Path | None, cache: Path) -> tuple[Counts, str]:
+def _whereabouts(
+    name: str, entry: Entry | None, folder: Path | None, cache: Path
+) -> tuple[FileContents, str]:
     if folder is not None and (path := folder / f"{name}.npz").is_file():
         return local.counts(path), "QUERIST_DATA"
     if (home := local.subset_home(folder, name)) is not None:
@@ -117,25 +133,17 @@ def _whereabouts(name: str, entry: Entry | None, folder: Path | None, cache: Pat
     return _stated(entry), "download" if entry.sources else "absent"
 
 
-def _stated(entry: Entry) -> Counts:
-    return Counts("graph", entry.nodes, entry.edges, entry.classes, entry.attributes)
+def _stated(entry: Entry) -> FileContents:
+    return FileContents("graph", entry.nodes, entry.edges, entry.classes, entry.attributes)
 
 
-def _is_path(name: str | os.PathLike[str]) -> bool:
-    if not isinstance(name, str):
-        return True
-    if "/" in name or os.sep in name or name.lower().endswith(_SUFFIXES):
-        return True
-    return name not in BUNDLED and name not in ENTRIES and Path(name).is_file()
-
-
-def _source_in(folder: Path, entry: Entry) -> Source | None:
+def _source_in(folder: Path, entry: Entry) -> DownloadSource | None:
     """The source all of whose files lie in the folder."""
     complete = (s for s in entry.sources if all((folder / file.name).is_file() for file in s.files))
     return next(complete, None)
 
 
-def _from_files(folder: Path, entry: Entry, source: Source) -> Graph | Vectors:
+def _from_files(folder: Path, entry: Entry, source: DownloadSource) -> Graph | Vectors:
     """The graph in source files that were fetched by hand."""
     try:
         arrays = read_source(entry, source, [folder / file.name for file in source.files])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from querist.demo.play import GAMMA, RANK, TUNED_ON, H, Outcome, Run
+from querist.demo.play import GAMMA, RANK, TUNED_ON, DemoRun, DemoRuns, H
 from querist.errors import InputError
 from querist.report import (
     Curve,
@@ -37,7 +37,7 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def write_report(outcome: Outcome, folder: Path) -> Path:
+def write_report(outcome: DemoRuns, folder: Path) -> Path:
     """Write `report.html` and its first figure, `curve.svg`, into a folder; returns the report's path."""
     _write(folder / "curve.svg", standalone(_learning_curve(outcome)))
     return _write(folder / "report.html", report(outcome))
@@ -50,7 +50,7 @@ def _write(path: Path, text: str) -> Path:
     return draft.replace(path)
 
 
-def report(outcome: Outcome) -> str:
+def report(outcome: DemoRuns) -> str:
     """The page, top to bottom."""
     n = outcome.graph.n_nodes
     lede = (
@@ -76,7 +76,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def comparison(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
+def comparison(outcome: DemoRuns) -> list[tuple[str, str, str, str, str]]:
     """A row a way of asking: name, questions, share asked, wrong guesses, wrong on the rest at the end."""
     n, random, rest = outcome.graph.n_nodes, outcome.random_error, outcome.random_rest_wrong
     count = outcome.questions
@@ -99,7 +99,7 @@ def comparison(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
     ]
 
 
-def _numbers(outcome: Outcome) -> Html:
+def _numbers(outcome: DemoRuns) -> Html:
     n, random = outcome.graph.n_nodes, outcome.random_error
     cards = [
         (f"{outcome.questions:,}", "questions asked", f"of {n:,} digits, {percent(outcome.questions / n)}"),
@@ -120,7 +120,7 @@ def _numbers(outcome: Outcome) -> Html:
     return Html("\n".join(["<section>", headline(cards), table(head, rows, caption), "</section>"]))
 
 
-def _what_was_done(outcome: Outcome) -> Html:
+def _what_was_done(outcome: DemoRuns) -> Html:
     graph = outcome.graph
     return section(
         "What was done",
@@ -142,7 +142,7 @@ def _what_was_done(outcome: Outcome) -> Html:
     )
 
 
-def _learning_curve(outcome: Outcome) -> Html:
+def _learning_curve(outcome: DemoRuns) -> Html:
     """Wrong guesses so far, as the digits come by."""
     rounds = np.arange(1, outcome.chosen.node.size + 1)
     guesses = np.stack([run.error_curve() for run in outcome.random])
@@ -162,7 +162,7 @@ def _learning_curve(outcome: Outcome) -> Html:
     )
 
 
-def _curves(outcome: Outcome) -> Html:
+def _curves(outcome: DemoRuns) -> Html:
     grid = np.arange(outcome.questions + 1)
     rest = np.stack([_at(grid, run) for run in outcome.random])
     n = len(outcome.random)
@@ -195,7 +195,7 @@ def _curves(outcome: Outcome) -> Html:
     )
 
 
-def _asked(outcome: Outcome) -> Html:
+def _asked(outcome: DemoRuns) -> Html:
     rounds = np.flatnonzero(outcome.chosen.asked)
     wrong = int(outcome.chosen.mistaken[rounds].sum())
     shown = rounds[:ASKED_SHOWN]
@@ -210,7 +210,7 @@ def _asked(outcome: Outcome) -> Html:
     )
 
 
-def _missed(outcome: Outcome) -> Html:
+def _missed(outcome: DemoRuns) -> Html:
     rounds = np.flatnonzero(outcome.chosen.mistaken & ~outcome.chosen.asked)
     silent = int((~outcome.chosen.asked).sum())
     if not rounds.size:
@@ -229,7 +229,7 @@ def _missed(outcome: Outcome) -> Html:
     )
 
 
-def _again(outcome: Outcome) -> Html:
+def _again(outcome: DemoRuns) -> Html:
     line = (
         f"querist online digits --algorithm msg --rank {RANK} --laplacian combinatorial "
         f"--set gamma={GAMMA:g} --set h={H:g} "
@@ -244,7 +244,7 @@ def _again(outcome: Outcome) -> Html:
     )
 
 
-def _tiles(outcome: Outcome, rounds: Codes) -> list[Tile]:
+def _tiles(outcome: DemoRuns, rounds: Codes) -> list[Tile]:
     graph, run = outcome.graph, outcome.chosen
     assert graph.attributes is not None
     assert graph.codes is not None
@@ -264,7 +264,7 @@ def _tiles(outcome: Outcome, rounds: Codes) -> list[Tile]:
     return tiles
 
 
-def _at(grid: Codes, run: Run) -> Floats:
+def _at(grid: Codes, run: DemoRun) -> Floats:
     """The share wrong on the rest after each number of questions."""
     return np.interp(grid, run.questions, run.rest_wrong)
 

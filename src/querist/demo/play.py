@@ -13,9 +13,11 @@ import numpy as np
 
 from querist.datasets import digits
 from querist.embedding import embed
+from querist.experiment.results import Spread
+from querist.experiment.tasks.common import without_labels
+from querist.experiment.tasks.online import learner_seed, random_rounds, shuffled
 from querist.graph import Graph
 from querist.online.catalogue import ALGORITHMS
-from querist.online.experiment import Spread, learner_seed, random_rounds, shuffled
 from querist.online.learner import Learner
 from querist.types import Bools, Codes, Floats
 
@@ -35,7 +37,7 @@ Show: TypeAlias = Callable[[str, float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class DemoRun:
     """One pass over the digits.
 
     node, predicted, asked, mistaken : (rounds,), as in a `Trace`
@@ -61,14 +63,14 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class DemoRuns:
     """All runs on one shuffle, and the seconds they took."""
 
     graph: Graph
     seed: int
-    chosen: Run
-    random: tuple[Run, ...]
-    everything: Run
+    chosen: DemoRun
+    random: tuple[DemoRun, ...]
+    everything: DemoRun
     seconds: float
 
     @property
@@ -87,13 +89,18 @@ class Outcome:
         return Spread(tuple(float(run.rest_wrong[-1]) for run in self.random))
 
 
-def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: int = DRAWS) -> Outcome:
+def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: int = DRAWS) -> DemoRuns:
     """Build the graph, embed it, and run everything on the shuffle of this seed."""
     started = time.perf_counter()
     show("graph", 0.0, "joining each digit to the 10 nearest")
     graph = digits()
     show("graph", 1.0, f"{graph.n_nodes:,} digits, {graph.n_edges:,} edges")
-    rows = embed(graph, RANK, normalised=False, progress=lambda done, text: show("embedding", done, text))
+    rows = embed(
+        without_labels(graph),
+        RANK,
+        normalised=False,
+        progress=lambda done, text: show("embedding", done, text),
+    )
     show("embedding", 1.0, f"{rows.n_columns} numbers for each digit")
 
     assert graph.codes is not None
@@ -109,7 +116,7 @@ def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: 
         random.append(_pass(learner, order, codes, random_rounds(order.size, count, (seed, 0, 2, draw))))
         show("random", (draw + 1) / draws, f"draw {draw + 1} of {draws}")
     everything = _pass(random_sampling(rows, graph.n_classes, p=1.0, gamma=GAMMA), order, codes)
-    return Outcome(graph, seed, chosen, tuple(random), everything, time.perf_counter() - started)
+    return DemoRuns(graph, seed, chosen, tuple(random), everything, time.perf_counter() - started)
 
 
 def _pass(
@@ -118,7 +125,7 @@ def _pass(
     codes: Codes,
     uniforms: Floats | None = None,
     show: Callable[[float, str], None] | None = None,
-) -> Run:
+) -> DemoRun:
     """Run a learner over the order, looking every few rounds at what it would say of the rest."""
     unasked = np.ones(codes.size, dtype=np.bool_)
     looks = [(0, 1.0)]
@@ -142,7 +149,7 @@ def _pass(
                 f"{stop:,} rounds, {learner.questions:,} questions, {100 * wrong / stop:.1f} % wrong so far",
             )
     questions, rest_wrong = zip(*looks, strict=True)
-    return Run(
+    return DemoRun(
         node=order,
         predicted=np.concatenate(predicted),
         asked=np.concatenate(asked),

@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from querist.embedding.value import Embedding
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError
 from querist.parameters import Parameter, parameters_of
+from querist.registry import Registry
 from querist.types import Floats
 
 COMMON = ("tol", "seed")
@@ -68,7 +69,7 @@ class Kind:
         return self.key(rank, settings) if self.key else {"ranks": {self.name: rank}, self.name: settings}
 
 
-KINDS: dict[str, Kind] = {}
+KINDS: Registry[Kind] = Registry("embedding")
 """Those that are loaded; `known` loads all of this room."""
 
 
@@ -86,9 +87,8 @@ def known() -> Mapping[str, Kind]:
 
 def kind_of(name: str) -> Kind:
     """The kind of this name."""
-    if name not in known():
-        raise UnknownNameError.of("embedding", name, known())
-    return known()[name]
+    _load()
+    return KINDS[name]
 
 
 @lru_cache(maxsize=1)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.experiment.conditions import machine, versions
 from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Item
+from querist.experiment.store import machine, versions
 
 NAME = "README.md"
 ROWS = "results.json"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from querist.experiment import plots, tables
-from querist.experiment.conditions import machine, versions
 from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Cell, Figure, Number
+from querist.experiment.store import machine, versions
 from querist.experiment.tables import shown
 from querist.report import Figure as Drawing
 from querist.report import Html, code, columns, headline, page, prose, section, table

@@ -13,11 +13,10 @@ from querist.errors import DownloadError, InputError
 from querist.experiment import index, tables
 from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Item, Shown
 from querist.experiment.pages import report
-from querist.experiment.plain import plain
 from querist.experiment.plots import rendered
 from querist.experiment.results import Result
 from querist.experiment.runner import check_all, left_to_run, run
-from querist.experiment.specification import Specification, SpecificationError
+from querist.experiment.specification import Specification, SpecificationError, plain
 from querist.experiment.store import Store, taking_turns
 
 Progress: TypeAlias = Callable[[str, int, int], None]

@@ -12,7 +12,8 @@ from querist.metrics import SMALLER_IS_BETTER
 from querist.types import Floats
 
 SMALLER = SMALLER_IS_BETTER | {"error_rate", "mistakes", "queries", "updates", "seconds", "bound"}
-LARGER = frozenset({"accuracy", "average_precision", "macro_f1", "micro_f1", "reached"})
+SMALLER |= {"log_loss", "calibration_error", "violations"}
+LARGER = frozenset({"average_precision", "macro_f1", "micro_f1", "reached"})
 CONTROL = "control_"
 """What the names of the control's numbers begin with."""
 
@@ -26,18 +27,40 @@ def direction(measure: str) -> int:
     name = measure.removeprefix(CONTROL)
     if name in SMALLER or name.endswith("seconds"):
         return -1
-    return 1 if name in LARGER else 0
+    return 1 if name in LARGER or name.endswith("accuracy") else 0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one run: named numbers and named curves.
+    """Of one run: named numbers, named curves, and details: plain values that say how a number came about.
 
     All are the same whenever and wherever the run is made, but for numbers whose name ends in `seconds`.
     """
 
     numbers: Mapping[str, float]
     curves: Mapping[str, list[float]] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number of every run; `std` is the deviation within these runs (ddof = 0)."""
+
+    runs: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Over the runs."""
+        return float(np.mean(self.runs))
+
+    @property
+    def std(self) -> float:
+        """Over the runs, taken as all there are."""
+        return float(np.std(self.runs))
+
+    def as_dict(self) -> dict[str, Any]:
+        """`{"mean", "std", "runs"}`, ready for JSON."""
+        return {"mean": self.mean, "std": self.std, "runs": list(self.runs)}
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,10 @@ class Result:
         """(repeats,) a number of every run."""
         self._check(name, self.outcomes[0].numbers)
         return np.array([outcome.numbers[name] for outcome in self.outcomes], dtype=np.float64)
+
+    def spread(self, name: str) -> Spread:
+        """A number of every run, with its mean and deviation."""
+        return Spread(tuple(self.values(name).tolist()))
 
     def mean(self, name: str) -> float:
         """Over the runs."""

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from querist.experiment import tuning
-from querist.experiment.conditions import machine, versions
-from querist.experiment.files import digest
 from querist.experiment.results import Outcome, Result
-from querist.experiment.specification import Specification, blame
-from querist.experiment.store import RUN, TUNING, Draw, Record, Store, draw_of
-from querist.experiment.tasks import Task, prepared_of, task_of
+from querist.experiment.specification import Specification, blame, digest
+from querist.experiment.store import RUN, TUNING, Draw, Record, Store, draw_of, machine, versions
+from querist.experiment.tasks import Task, at_hand, prepared_of, task_of
 from querist.experiment.workers import one_thread, worked
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -75,8 +73,8 @@ def left_to_run(specifications: Sequence[Specification], store: Store) -> int:
 def measures_of(spec: Specification) -> tuple[str, ...]:
     """The numbers that runs of this specification give; a task may tell from the data (`measures_of`)."""
     task = task_of(spec.task)
-    told: tuple[str, ...] = getattr(task, "measures_of", lambda _: task.measures)(spec)
-    return told
+    measures: tuple[str, ...] = getattr(task, "measures_of", lambda _: task.measures)(spec)
+    return measures
 
 
 def run(
@@ -112,6 +110,20 @@ def run(
             done += 1
             report(stage, done, total)
     return work.results()
+
+
+def run_here(
+    spec: Specification, data: Any, *, preparing: Any = None, progress: Progress | None = None
+) -> tuple[Result, Any]:
+    """One specification on data in memory (see `at_hand`); its result, and what its task prepared.
+
+    preparing : called with (fraction done, a few words) while an embedding is made
+    """
+    with at_hand({spec.dataset: data}):
+        check(spec)
+        prepared = prepared_of(spec, task_of(spec.task), preparing)
+        (found,) = run([spec], Store(), progress=progress, checked=True)
+    return found, prepared
 
 
 def _to_share(jobs: Sequence[Job]) -> list[Job]:

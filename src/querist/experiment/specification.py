@@ -3,19 +3,23 @@
 A specification says all that the numbers of a run depend on. It goes to TOML and comes back equal, and a
 hash of it names the file of its results. How many repeats are wanted is not part of the hash: repeat r is
 the same run whatever stands beside it, so that more repeats add to what is there.
+
+Data that come from files are named by their path; their runs are kept with a `digest` of what the files held,
+and runs on another content do not count.
 """
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from querist.errors import InputError, QueristError, UnknownNameError
-from querist.experiment.plain import plain
 
 FORMAT = 1
 """Part of every hash: raise it when the same specification comes to mean other numbers."""
@@ -25,6 +29,9 @@ HELD_OUT = 10**6
 
 TUNING_KEYS = ("tuning", "tuned_by", "tuned_with", "tuned_parameters")
 """Settings of every protocol; see `querist.experiment.tuning`."""
+
+FILES = ("nodes",)
+"""Settings of a representation that name a file."""
 
 _TABLES = ("parameters", "grid", "representation", "protocol")
 
@@ -189,3 +196,36 @@ def _frozen(value: Any, where: tuple[str, ...]) -> Any:
         return value
     hint = 'leave it out, or write "none"' if value is None else "use texts, finite numbers, true or false"
     raise SpecificationError(f"{'.'.join(where)} = {value!r} cannot stand in a specification; {hint}", where)
+
+
+def plain(value: Any) -> Any:
+    """Tables as dictionaries, sequences as lists, NaN and infinity as None.
+
+    >>> plain({"a": (1, float("nan"))})
+    {'a': [1, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def digest(spec: Specification) -> str:
+    """Of all files that a specification names; nothing where its data have a name."""
+    return files_digest(spec.dataset, *(str(spec.representation.get(name, "")) for name in FILES))
+
+
+def files_digest(*names: str) -> str:
+    """Of those names that are paths of files; nothing where none is."""
+    paths = [Path(name).expanduser() for name in names if name]
+    found = [(path, path.stat()) for path in paths if path.is_file()]
+    return "".join(_digest(path, stat.st_mtime_ns, stat.st_size) for path, stat in found)
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, changed: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

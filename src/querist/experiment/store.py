@@ -1,4 +1,4 @@
-"""Results on disk: a file of JSON lines a specification, a line a run.
+"""Results on disk: a file of JSON lines a specification, a line a run; or in memory, without a folder.
 
 A line holds all there is to know about one run: specification, parameters, draw, numbers, curves, seconds,
 versions, machine. It is appended when the run is finished, and never changed. A process that is killed while
@@ -11,19 +11,22 @@ computed again.
 import json
 import math
 import os
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from querist.experiment.files import digest
-from querist.experiment.plain import plain
+from querist.errors import InputError
 from querist.experiment.results import Outcome
-from querist.experiment.specification import Specification
+from querist.experiment.specification import Specification, digest, plain
 from querist.version import VERSION
 
 TUNING, RUN = "tuning", "run"
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 Draw: TypeAlias = tuple[str, str, int]
 """Which run it is: stage, parameters as JSON, repeat."""
 
@@ -53,6 +56,7 @@ class Record:
             "repeat": self.repeat,
             "numbers": {name: float(value) for name, value in self.outcome.numbers.items()},
             "curves": {name: [float(v) for v in line] for name, line in self.outcome.curves.items()},
+            **({"details": self.outcome.details} if self.outcome.details else {}),
             **self.conditions,
         }
 
@@ -63,13 +67,16 @@ def draw_of(stage: str, parameters: Mapping[str, Any], repeat: int) -> Draw:
 
 
 class Store:
-    """The results in a folder, `KEY.jsonl` each."""
+    """The results in a folder, `KEY.jsonl` each; without a folder they are gone with this object."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self._kept: dict[str, dict[Draw, Record]] = {}
 
     def path(self, spec: Specification) -> Path:
         """The file of a specification."""
+        if self.folder is None:
+            raise InputError("this store is in memory; give it a folder to keep results in files")
         return self.folder / f"{spec.key}.jsonl"
 
     def read(self, spec: Specification) -> dict[Draw, Record]:
@@ -77,6 +84,8 @@ class Store:
 
         Lines that are not whole are passed over.
         """
+        if self.folder is None:
+            return dict(self._kept.get(spec.key, {}))
         found: dict[Draw, Record] = {}
         path, data = self.path(spec), digest(spec)
         if path.is_file():
@@ -88,6 +97,9 @@ class Store:
 
     def append(self, spec: Specification, record: Record) -> None:
         """Keep a finished run."""
+        if self.folder is None:
+            self._kept.setdefault(spec.key, {})[record.draw] = record
+            return
         path = self.path(spec)
         self.folder.mkdir(parents=True, exist_ok=True)
         line = {"key": spec.key, **plain(record.as_dict()), "specification": spec.as_dict()}
@@ -139,6 +151,7 @@ def _record(line: bytes) -> Record | None:
         outcome = Outcome(
             {name: _number(value) for name, value in found["numbers"].items()},
             {name: [_number(v) for v in values] for name, values in found["curves"].items()},
+            found.get("details", {}),
         )
         conditions = {name: found[name] for name in ("seconds", "versions", "machine")}
         conditions |= {"data": found["data"]} if "data" in found else {}
@@ -153,3 +166,31 @@ def _record(line: bytes) -> Record | None:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Under which a number came about: of Python, of Querist and of what it computes with."""
+    found = {"python": platform.python_version(), "querist": VERSION}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # pragma: no cover
+            continue
+    return found
+
+
+@cache
+def machine() -> dict[str, str | int]:
+    """Processor, cores that this process may use, and system; not the machine's name."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {"processor": _processor(), "cores": usable, "system": f"{platform.system()} {platform.machine()}"}
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.machine())

@@ -16,11 +16,11 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph.arrays import Kind, check_range, check_sparing, from_array, from_matrix, from_pairs
-from querist.graph.entries import Found, arrange, as_weights, merge
+from querist.graph.entries import Found, Parallel, arrange, as_weights, merge
 from querist.graph.files import from_path, nodes_from_path
 from querist.graph.foreign import from_igraph, from_networkx, from_pyg, is_tabular, library_of
 from querist.graph.graph import Graph
-from querist.graph.tables import NodeTable, TableFile, from_edge_table, from_node_table
+from querist.graph.tables import Ends, NodeTable, TableFile, from_edge_table, from_node_table
 from querist.graph.values import are_columns, as_attributes, as_values, by_node, label_fields
 from querist.labels import plain
 from querist.types import Sparse
@@ -31,12 +31,17 @@ READERS = {"networkx": from_networkx, "igraph": from_igraph, "torch_geometric": 
 
 
 def as_graph(
-    source: Any,
+    edges: Any,
+    /,
     *,
     kind: Kind | None = None,
-    weights: Any = None,
+    source: str | None = None,
+    target: str | None = None,
     endpoints: tuple[str, str] | None = None,
+    weights: Any = None,
+    parallel: Parallel = "max",
     nodes: Any = None,
+    id: str | None = None,
     labels: Any = None,
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
@@ -46,13 +51,14 @@ def as_graph(
     """A `Graph` from anything that holds one.
 
     Self-loops and zero weights are dropped. Where an edge is given more than
-    once, in one direction or in both, the largest weight is kept; an edge given
-    in one direction only keeps its weight. `graph.notes` counts each repair and
-    the logger "querist" tells it in one line at level INFO.
+    once, in one direction or in both, the largest weight is kept (`parallel`
+    says otherwise); an edge given in one direction only keeps its weight.
+    `graph.notes` counts each repair and the logger "querist" tells it in one
+    line at level INFO.
 
     Parameters
     ----------
-    source : one of
+    edges : one of
         - a `Graph`;
         - an adjacency: scipy sparse, or a dense (n, n) array;
         - an integer edge array (m, 2), or (m, 3) with weights: row numbers 0..n-1;
@@ -67,14 +73,20 @@ def as_graph(
     kind : "adjacency" or "edges", for an array that could be either. Without it a
         square array is an adjacency, except a (2, 2) array of integers that is not
         symmetric with an empty diagonal: that is two edges. A list is a list of edges.
+    source, target : names of the two columns of an edge table, or of one of them
+    endpoints : both of these names at once
     weights : one number an edge, or the name of the column, edge attribute or array
-    endpoints : names of the two columns of an edge table
+    parallel : the weight of an edge that is given more than once, in either direction: the
+        largest ("max", the default), the "sum" (for payments, messages), or the "first".
+        The two triangles of a matrix, and the directions of a list that gives every edge
+        both ways alike, are one edge and are never summed
     nodes : one of
         - how many nodes there are;
         - the id of every node, in order; for matrices and edge arrays these name the rows;
         - a node table (or its path): `node` | `id` | the first column, in order, and
           perhaps `label` | `class`. Nodes without an edge are added; nodes of the
           edges that are not in the table follow at the end.
+    id : the name of the node table's column that holds the ids
     labels : one value a node in the order of the nodes (a Series counts by position),
         a dict from node id to label, an (n, K) 0/1 matrix for several labels a node, or
         the name of the column, node attribute or array
@@ -92,12 +104,14 @@ def as_graph(
     """
     if kind not in (None, "adjacency", "edges"):
         raise InputError(f"kind is {kind!r}; it must be 'adjacency' or 'edges'")
-    options = (weights, nodes, labels, classes, missing, attributes, name)
-    if isinstance(source, Graph) and all(option is None for option in options):
-        return source
-    table = _node_table(nodes, labels, attributes)
+    if endpoints is not None and (source is not None or target is not None):
+        raise InputError("endpoints= names source and target already; give one or the other")
+    options = (weights, nodes, id, labels, classes, missing, attributes, name)
+    if isinstance(edges, Graph) and all(option is None for option in options):
+        return edges
+    table = _node_table(nodes, id, labels, attributes)
     column = labels if isinstance(labels, str) and table is None else None
-    found = _read(source, kind, weights, endpoints, column)
+    found = _read(edges, kind, weights, endpoints or (source, target), column)
 
     own_labels = None if isinstance(labels, str) else as_values(labels)
     own_attributes = None if are_columns(attributes) else as_attributes(attributes)
@@ -112,7 +126,7 @@ def as_graph(
 
     if own_labels is not None:
         found = replace(found, labels=by_node(own_labels, found), classes=None)
-    adjacency, repairs = merge(found)
+    adjacency, repairs = merge(found, parallel)
     graph = Graph(
         adjacency,
         nodes=found.ids,
@@ -129,23 +143,25 @@ def as_graph(
 # -- the source ---------------------------------------------------------------
 
 
-def _read(
-    source: Any, kind: Kind | None, weights: Any, endpoints: tuple[str, str] | None, labels: str | None
-) -> Found:
-    """Whatever the source is, as entries; `labels` names labels inside it."""
+def _read(edges: Any, kind: Kind | None, weights: Any, ends: Ends, labels: str | None) -> Found:
+    """Whatever the edges are in, as entries; `labels` names labels inside it."""
     named = weights if isinstance(weights, str) else None
-    if isinstance(source, str | os.PathLike):
-        found = from_path(Path(source), named, labels, endpoints)
-    elif (library := library_of(source)) is not None:
-        found = READERS[library](source, named, labels)
-    elif is_tabular(source):
-        found = from_edge_table(source, named, endpoints)
+    if isinstance(edges, str | os.PathLike):
+        found = from_path(Path(edges), named, labels, ends)
+    elif is_tabular(edges):
+        found = from_edge_table(edges, named, ends)
+    elif ends != (None, None):
+        raise InputError(
+            f"source and target name columns, but {type(edges).__name__} is no table; leave them out"
+        )
+    elif (library := library_of(edges)) is not None:
+        found = READERS[library](edges, named, labels)
     elif named is not None:
         raise InputError(
             f"weights={named!r} names a column, but the source has none; give one number an edge"
         )
     else:
-        found = _from_values(source, kind)
+        found = _from_values(edges, kind)
     if labels is not None and found.labels is None:
         raise InputError(f"labels={labels!r} names a column, but there is no node table; pass it as nodes=")
     if weights is None or named is not None:
@@ -192,16 +208,18 @@ def _from_graph(graph: Graph) -> Found:
 # -- the nodes ----------------------------------------------------------------
 
 
-def _node_table(nodes: Any, labels: Any, attributes: Any) -> NodeTable | None:
+def _node_table(nodes: Any, id: str | None, labels: Any, attributes: Any) -> NodeTable | None:
     """The node table, where `nodes` is one."""
     label = labels if isinstance(labels, str) else None
     columns = attributes if are_columns(attributes) else False
     if isinstance(nodes, str | os.PathLike):
-        return nodes_from_path(Path(nodes), label, columns)
+        return nodes_from_path(Path(nodes), label, columns, id)
     if isinstance(nodes, TableFile):
-        return from_node_table(nodes.table, label, columns, nodes.place, nodes.text)
+        return from_node_table(nodes.table, label, columns, nodes.place, nodes.text, id)
     if is_tabular(nodes) and hasattr(nodes, "columns"):
-        return from_node_table(nodes, label, columns)
+        return from_node_table(nodes, label, columns, id=id)
+    if id is not None:
+        raise InputError(f"id={id!r} names a column, but there is no node table; pass it as nodes=")
     if columns is not False:
         raise InputError(
             f"attributes={attributes!r} names columns, but there is no node table; pass it as nodes="

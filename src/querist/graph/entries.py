@@ -6,15 +6,18 @@ its nodes. Numbering the user's ids, putting nodes in the order asked for and
 merging the entries are then written once, here.
 
 The rule for weights is the same everywhere: where an edge is given more than
-once, in one direction or in both, the largest weight given is kept. For
-unsigned graphs that is `S <- max(S, S')`. An edge given in one direction only
-keeps its weight, negative or not: the direction that is absent is not a zero.
+once, in one direction or in both, `parallel` says which weight it gets, the
+largest given by default. For unsigned graphs that is `S <- max(S, S')`. An edge
+given in one direction only keeps its weight, negative or not: the direction
+that is absent is not a zero. The two triangles of a matrix are one edge, and so
+are the two directions of a list that gives every edge both ways alike: those
+are never summed.
 """
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +25,9 @@ import scipy.sparse as sp
 from querist.errors import InputError
 from querist.labels import class_order, is_missing
 from querist.types import Bools, Codes, Floats, Sparse
+
+Parallel: TypeAlias = Literal["max", "sum", "first"]
+"""The weight of an edge that is given more than once: the largest, the sum, or the first."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ def _rearranged(values: Any, came_from: Codes) -> Any:
 # -- the entries --------------------------------------------------------------
 
 
-def merge(found: Found) -> tuple[Sparse, tuple[str, ...]]:
+def merge(found: Found, parallel: Parallel = "max") -> tuple[Sparse, tuple[str, ...]]:
     """The (n, n) symmetric adjacency of the entries, and a note on every repair.
 
     >>> i, j = np.array([0, 1, 0, 2, 2]), np.array([1, 0, 1, 2, 0])
@@ -196,6 +202,8 @@ def merge(found: Found) -> tuple[Sparse, tuple[str, ...]]:
     direction merged by max: 1 edge one way, 1 both ways (1 with different weights)
     1 negative weight
     """
+    if parallel not in get_args(Parallel):
+        raise InputError(f"parallel is {parallel!r}; it must be one of {', '.join(get_args(Parallel))}")
     n = found.n
     weights = found.weights if found.weights is not None else np.ones(found.heads.size)
     loop = found.heads == found.tails
@@ -211,24 +219,34 @@ def merge(found: Found) -> tuple[Sparse, tuple[str, ...]]:
     key, weights = key[order], weights[order]
     one_way = _starts(key)
     duplicates = key.size - one_way.size
-    key, weights = key[one_way], _reduce(np.maximum, weights, one_way)
+    key, weights, order = key[one_way], _reduce(_BY[parallel], weights, one_way), order[one_way]
 
     pair = _starts(key // 2)
     both = np.diff(pair, append=key.size) == 2
     largest, smallest = _reduce(np.maximum, weights, pair), _reduce(np.minimum, weights, pair)
+    mirrored = bool(both.all() and (largest == smallest).all())
+    merged = largest
+    by = "max" if found.matrix or mirrored else parallel
+    if by == "sum":
+        merged = _reduce(np.add, weights, pair)
+    elif by == "first":
+        later = np.flatnonzero(both)
+        merged = weights[pair]
+        earlier = order[pair[later] + 1] < order[pair[later]]
+        merged[later[earlier]] = weights[pair[later[earlier]] + 1]
     low, high = np.divmod(key[pair] // 2, n)
     S = sp.csr_array(
-        (np.tile(largest, 2), (np.concatenate([low, high]), np.concatenate([high, low]))), shape=(n, n)
+        (np.tile(merged, 2), (np.concatenate([low, high]), np.concatenate([high, low]))), shape=(n, n)
     )
     notes = (
         (int(loop.sum()), "self-loop", " dropped"),
         (int(zero.sum()), "zero-weight edge", " dropped"),
-        (duplicates, "duplicate edge", " merged by max"),
+        (duplicates, "duplicate edge", f" merged by {parallel}"),
     )
-    negative = int((largest < 0).sum())
+    negative = int((merged < 0).sum())
     return S, (
         *(some(count, noun) + done for count, noun, done in notes if count),
-        *_direction_note(found.directed, both, largest != smallest),
+        *_direction_note(found.directed, both, largest != smallest, by),
         *((some(negative, "negative weight"),) if negative else ()),
     )
 
@@ -238,13 +256,19 @@ def _starts(sorted_keys: Codes) -> Codes:
     return np.flatnonzero(np.diff(sorted_keys, prepend=sorted_keys[:1] - 1))
 
 
-def _reduce(ufunc: np.ufunc, values: Floats, starts: Codes) -> Floats:
+_BY: dict[str, np.ufunc | None] = {"max": np.maximum, "sum": np.add, "first": None}
+
+
+def _reduce(ufunc: np.ufunc | None, values: Floats, starts: Codes) -> Floats:
+    """Each run reduced to one value; to its first without a function."""
+    if ufunc is None:
+        return values[starts]
     # reduceat refuses an empty list of starts.
     reduced: Floats = ufunc.reduceat(values, starts) if starts.size else values
     return reduced
 
 
-def _direction_note(directed: bool | None, both: Bools, differ: Bools) -> tuple[str, ...]:
+def _direction_note(directed: bool | None, both: Bools, differ: Bools, by: str) -> tuple[str, ...]:
     """What merging the directions meant; nothing for an undirected source.
 
     A list of pairs does not say whether it is directed. One that gives every
@@ -255,4 +279,4 @@ def _direction_note(directed: bool | None, both: Bools, differ: Bools) -> tuple[
     if not odd and (one == 0 or (two == 0 and directed is not True)):
         return ()
     unequal = f" ({odd:,} with different weights)" if odd else ""
-    return (f"direction merged by max: {some(one, 'edge')} one way, {two:,} both ways{unequal}",)
+    return (f"direction merged by {by}: {some(one, 'edge')} one way, {two:,} both ways{unequal}",)

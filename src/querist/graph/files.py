@@ -18,6 +18,7 @@ from querist.graph.entries import Found
 from querist.graph.graphml import from_graphml, graphml_nodes
 from querist.graph.tables import (
     ENDS,
+    Ends,
     NodeTable,
     Place,
     TableFile,
@@ -46,14 +47,16 @@ def from_path(
     path: Path,
     weights: str | None = None,
     labels: str | None = None,
-    endpoints: tuple[str, str] | None = None,
+    ends: Ends = (None, None),
 ) -> Found:
     """The edges in a file, by its extension."""
     if str(path) == STANDARD_INPUT:
         with standard_input() as copy:
-            return replace(from_path(copy, weights, labels, endpoints), name="standard input")
+            return replace(from_path(copy, weights, labels, ends), name="standard input")
     _check_there(path, (".npz", *GRAPHML, *TABLES))
     lower = path.name.lower()
+    if ends != (None, None) and not lower.endswith(TABLES):
+        raise InputError(f"{path.name}: source= and target= name columns of a table; leave them out")
     if lower.endswith(".npz"):
         return from_npz(path, weights, labels)
     if lower.endswith(GRAPHML):
@@ -63,23 +66,25 @@ def from_path(
             raise
         except BROKEN as error:
             raise damaged(path.name, error) from error
-    file = read_table(path, lambda columns: edge_columns(columns, endpoints, path.name), _first_is_an_edge)
+    file = read_table(path, lambda columns: edge_columns(columns, *ends, where=path.name), _first_is_an_edge)
     name = next(path.name[: -len(end)] for end in TABLES if lower.endswith(end))
-    return replace(from_edge_table(file.table, weights, endpoints, file.place, file.text), name=name)
+    return replace(from_edge_table(file.table, weights, ends, file.place, file.text), name=name)
 
 
-def nodes_from_path(path: Path, label: str | None, attributes: Sequence[str] | bool) -> NodeTable:
+def nodes_from_path(
+    path: Path, label: str | None, attributes: Sequence[str] | bool, id: str | None = None
+) -> NodeTable:
     """The node table in a file, by its extension."""
-    file = node_file(path)
-    return from_node_table(file.table, label, attributes, file.place, file.text)
+    file = node_file(path, id)
+    return from_node_table(file.table, label, attributes, file.place, file.text, id)
 
 
-def node_file(path: Path) -> TableFile:
+def node_file(path: Path, id: str | None = None) -> TableFile:
     """A table whose ids are in `node` | `id` | the first column; the nodes of a GraphML file also are one."""
     if path.name.lower().endswith(GRAPHML):
         _check_there(path, GRAPHML)
         return graphml_nodes(path)
-    return read_table(path, lambda columns: (node_column(columns, path.name),))
+    return read_table(path, lambda columns: (node_column(columns, path.name, id),))
 
 
 def read_table(

@@ -9,7 +9,7 @@ Columns are found by name, in any case. An edge table has `source, target` (or
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from querist.types import Codes, Floats
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"))
 _WEIGHT = ("weight", "value")
+Ends: TypeAlias = tuple[str | None, str | None]
+"""The names of the columns of an edge's two ends, where the user gives them."""
 NODE = ("node", "id")
 _LABEL = ("label", "class")
 
@@ -86,13 +88,13 @@ def values_of(series: Any) -> Any:
 def from_edge_table(
     native: Any,
     weights: str | None = None,
-    endpoints: tuple[str, str] | None = None,
+    ends: Ends = (None, None),
     where: Place = Place("edge table"),  # noqa: B008
     text: bool = False,
 ) -> Found:
     """Entries from two columns of ids and perhaps one of weights."""
     frame = frame_of(native, where.name)
-    head, tail = edge_columns(frame.columns, endpoints, where.name)
+    head, tail = edge_columns(frame.columns, *ends, where=where.name)
     if weights is not None and weights not in frame.columns:
         raise InputError(
             f"{where}: no column {weights!r} for the weights; there are {_listing(frame.columns)}"
@@ -100,7 +102,7 @@ def from_edge_table(
     weight = weights if weights is not None else _named(frame.columns, _WEIGHT, but=(head, tail))
     (heads, tails), ids = _numbered([_ids(frame, head, where), _ids(frame, tail, where)], where.name)
     notes = []
-    if endpoints is None and (str(head).lower(), str(tail).lower()) not in ENDS:
+    if ends == (None, None) and (str(head).lower(), str(tail).lower()) not in ENDS:
         notes.append(f"edges taken from columns {head!r} and {tail!r}")
     unused = [c for c in frame.columns if c not in (head, tail, weight)]
     if unused:
@@ -115,10 +117,11 @@ def from_node_table(
     attributes: Sequence[str] | bool = False,
     where: Place = Place("node table"),  # noqa: B008
     text: bool = False,
+    id: str | None = None,
 ) -> NodeTable:
     """Ids, and the labels and attributes asked for; `attributes=True` is every numeric column."""
     frame = frame_of(native, where.name)
-    node = node_column(frame.columns, where.name)
+    node = node_column(frame.columns, where.name, id)
     wanted = [] if isinstance(attributes, bool) else list(attributes)
     for name in [*wanted, *([] if label is None else [label])]:
         if name not in frame.columns:
@@ -156,18 +159,15 @@ def distinct_ids(frame: Any, node: str, where: Place) -> tuple[Hashable, ...]:
 
 
 def edge_columns(
-    columns: Sequence[str], endpoints: tuple[str, str] | None = None, where: str = "edge table"
+    columns: Sequence[str], source: str | None = None, target: str | None = None, where: str = "edge table"
 ) -> tuple[str, str]:
-    """The two columns that hold the ends of the edges.
+    """The two columns that hold the ends of the edges; `source` and `target` name them, or one of them.
 
     >>> edge_columns(["weight", "From", "To"])
     ('From', 'To')
     """
-    if endpoints is not None:
-        head, tail = endpoints
-        if head in columns and tail in columns:
-            return head, tail
-        raise InputError(f"{where}: no columns {head!r} and {tail!r}; there are {_listing(columns)}")
+    if source is not None or target is not None:
+        return _ends_by_name(columns, source, target, where)
     for ends in ENDS:
         found = [_named(columns, (end,)) for end in ends]
         if found[0] is not None and found[1] is not None:
@@ -176,7 +176,7 @@ def edge_columns(
             have, lack = (0, 1) if found[1] is None else (1, 0)
             raise InputError(
                 f"{where}: column {found[have]!r} but no {ends[lack]!r}; there are {_listing(columns)}. "
-                "Rename one, or pass endpoints=(column, column)"
+                "Rename one, or name the columns with source= and target= (or endpoints=)"
             )
     if len(columns) < 2:
         raise InputError(
@@ -185,10 +185,34 @@ def edge_columns(
     return columns[0], columns[1]
 
 
-def node_column(columns: Sequence[str], where: str = "node table") -> str:
-    """The column that holds the ids of the nodes."""
+def _ends_by_name(
+    columns: Sequence[str], source: str | None, target: str | None, where: str
+) -> tuple[str, str]:
+    """The columns that are named; beside one, the other by its usual name, else the first that is left."""
+    absent = [name for name in (source, target) if name is not None and name not in columns]
+    if absent:
+        which = f"columns {source!r} and {target!r}" if source and target else f"column {absent[0]!r}"
+        raise InputError(f"{where}: no {which}; there are {_listing(columns)}")
+    if source == target:
+        raise InputError(f"{where}: source and target are both {source!r}; name two columns")
+    if source is not None and target is not None:
+        return source, target
+    own = source if source is not None else target
+    usual = [ends[source is not None] for ends in ENDS]
+    other = _named(columns, usual, but=(str(own),)) or next((c for c in columns if c != own), None)
+    if other is None:
+        raise InputError(f"{where}: no column beside {own!r}; an edge table needs source and target")
+    return (source, other) if source is not None else (other, str(target))
+
+
+def node_column(columns: Sequence[str], where: str = "node table", name: str | None = None) -> str:
+    """The column that holds the ids of the nodes: the one of this name, where one is given."""
     if not len(columns):
         raise InputError(f"{where}: no columns; a node table needs one named node")
+    if name is not None:
+        if name not in columns:
+            raise InputError(f"{where}: no column {name!r} for the ids; there are {_listing(columns)}")
+        return name
     return _named(columns, NODE) or columns[0]
 
 

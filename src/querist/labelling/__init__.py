@@ -5,12 +5,16 @@ from querist.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "CANDIDATES": ".members",
         "Choice": ".choice",
         "Estimate": ".calibrate",
+        "FilesLabelled": ".files",
+        "GraphFiles": ".files",
         "Labelling": ".labelling",
+        "MEMBERS": ".members",
+        "Member": ".workspace",
         "Score": ".choice",
-        "extend": ".relabel",
+        "extend": ".growth",
+        "from_files": ".files",
         "influences": ".influence",
         "join": ".growth",
         "keep_up": ".growth",

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from querist.labelling.ground import Candidate
-from querist.labelling.members import CANDIDATES
+from querist.labelling.workspace import Member
 
 
 @dataclass(frozen=True)
 class Score:
-    """How a candidate did on held-out labels, and its weight in what was taken."""
+    """How a member did on held-out labels, and its weight in what was taken."""
 
     name: str
     what: str
@@ -20,7 +19,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was taken and why; `scores` holds every candidate that was tried, the heaviest first."""
+    """What was taken and why; `scores` holds every member that was tried, the heaviest first."""
 
     method: str
     representation: str
@@ -28,8 +27,8 @@ class Choice:
     scores: tuple[Score, ...]
 
 
-def told(
-    names: Mapping[str, Candidate],
+def explained(
+    members: Mapping[str, Member],
     scores: Sequence[Score],
     skipped: Sequence[str],
     *,
@@ -37,12 +36,12 @@ def told(
     folds: int,
     labels: int,
     matched: bool,
-    heard: Mapping[str, float],
+    self_training: Mapping[str, float],
 ) -> Choice:
-    """The choice in words. `asked` says that the user named the method, `heard` how far self-training was."""
-    words = any(name not in ("links", "near_links", "walks") for name in names if name in CANDIDATES)
+    """The choice in words. `asked`: the user named the method; `self_training`: the weights of its models."""
+    words = any(member.method.uses_attributes for member in members.values())
     representation = "attributes and links" if words else "links"
-    alone = len(names) == 1
+    alone = len(members) == 1
     if asked:
         why = [f"{scores[0].name}, as asked for."]
     elif alone:
@@ -52,11 +51,11 @@ def told(
         why = [f"{len(scores)} methods were tried on {sources}.", *_weighed(scores, folds, labels)]
     if matched:
         why.append("The classes' shares were matched to those of the labels.")
-    if heard:
-        loud = " and ".join(f"that of the {name} {w:.2f}" for name, w in heard.items())
+    if self_training:
+        weights = " and ".join(f"that of the {name} {w:.2f}" for name, w in self_training.items())
         why.append(
-            f"One step of self-training on all nodes followed. Its models weigh by held-out labels: {loud} "
-            "(from 0 to 2; 1 where the labels cannot tell)."
+            "One step of self-training on all nodes followed. Its models weigh by held-out labels: "
+            f"{weights} (from 0 to 2; 1 where the labels cannot tell)."
         )
     if skipped:
         why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")

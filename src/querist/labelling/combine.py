@@ -1,10 +1,10 @@
-"""Opinions as logits: how they are scaled, judged, pooled and matched to the shares of the classes.
+"""Tables of logits: how they are scaled, judged, pooled and matched to the shares of the classes.
 
 A table of logits (n, K) means probabilities through its *link*: "softmax" with one label a node, "sigmoid"
 with several, where every class is a question of its own.
 
 - `scaled(L, Y)` fits `a L` (softmax) or `a L + b` (sigmoid) to held-out labels by log-loss: a temperature.
-  `voiced` does so for an opinion that will be pooled, with a prior on a.
+  `scaled_with_prior` does so for a table that will be pooled, with a prior on a.
 - `pooled` is the log-linear pool `sum_j w_j L_j`: a product of experts. The weights fall with the held-out
   loss of an expert, `w_j ~ exp(-eta m (loss_j - least))` with m judged labels. `eta = 1` would be Bayes'
   rule for exact likelihoods. Held-out losses from few labels are noisy, experts are alike, and an average
@@ -26,8 +26,8 @@ TINY = 1e-12
 STEEPEST, FLATTEST = 60.0, 0.02
 
 TYPICAL, FIRMNESS = 2.0, 0.3
-"""The steepness, in deviations of the logits, that many labels give a useful opinion, and how firmly (as the
-deviation of its logarithm) it is presumed of one that few have judged."""
+"""The prior on the steepness of a member: in deviations of its logits what many labels give a useful one, and
+the deviation of its logarithm."""
 
 ENOUGH = 100_000
 
@@ -72,10 +72,10 @@ def loss(L: Floats, Y: Floats, link: Link) -> float:
     >>> round(loss(np.zeros((1, 4)), np.eye(4)[:1], "softmax"), 4)  # log 4
     1.3863
     """
-    told = log_probabilities(L, link)
+    logs = log_probabilities(L, link)
     if link == "softmax":
-        return float(-np.mean(np.sum(Y * told, axis=1) / np.maximum(Y.sum(axis=1), 1)))
-    return float(-np.mean(np.sum(Y * told + (1 - Y) * (told - L), axis=1)))
+        return float(-np.mean(np.sum(Y * logs, axis=1) / np.maximum(Y.sum(axis=1), 1)))
+    return float(-np.mean(np.sum(Y * logs + (1 - Y) * (logs - L), axis=1)))
 
 
 def scaled(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
@@ -93,10 +93,10 @@ def scaled(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Sca
     )
 
 
-def voiced(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
-    """The same for an opinion among others: its steepness is TYPICAL until many labels say otherwise.
+def scaled_with_prior(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
+    """The same for one member of many: its steepness is TYPICAL until many labels say otherwise.
 
-    A dozen held-out labels that happen to go wrong would silence a good opinion, and what is left of it
+    A dozen held-out labels that happen to go wrong would take a good member's weight away, and what is left
     would be decided by the shares of the classes alone.
     """
     return _fitted(L, Y, link, judged, lambda log_a: (log_a - np.log(TYPICAL)) ** 2 / (2 * FIRMNESS**2))
@@ -167,10 +167,10 @@ def weights(losses: Sequence[float], judged: int, eta: float) -> Floats:
     return np.asarray(w / w.sum())
 
 
-def pooled(opinions: Sequence[Floats], w: Floats) -> Floats:
+def pooled(tables: Sequence[Floats], w: Floats) -> Floats:
     """`sum_j w_j L_j`."""
-    total = w[0] * opinions[0]
-    for share, L in zip(w[1:], opinions[1:], strict=True):
+    total = w[0] * tables[0]
+    for share, L in zip(w[1:], tables[1:], strict=True):
         total = total + share * L
     return np.asarray(total)
 

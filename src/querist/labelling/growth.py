@@ -1,4 +1,4 @@
-"""A graph that grows: new edges and nodes joined to it, and an embedding that keeps up.
+"""A graph that grows: new edges and nodes joined to it, an embedding and a labelling that keep up.
 
 Old nodes keep their rows; new ones follow in the order of their ids. An edge that is given again keeps the
 largest weight, as everywhere (graph/entries.py).
@@ -13,6 +13,11 @@ made orthonormal, and U an orthonormal basis of `(I - L/c)^20 V`, c no less than
 what takes more than 20 steps to show, such as two eigenvectors that changed places at the cut, is not seen.
 Above a limit the embedding is refreshed from where it stands or, where its rows are diffused attributes, made
 anew; for those the drift is the share of the weight that is new.
+
+A labelling has probabilities, rows that vary smoothly over the graph as diffused attributes do, so
+`Embedding.extend` places a new node: at the weighted mean of its neighbours' probabilities. Old nodes stay as
+they were. That is right while little has changed; when the new edges carry more than a limit of all weight,
+labels are found from scratch on the graph as it is.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -28,6 +33,7 @@ from querist.embedding.kinds import kind_of
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.graph.entries import Found, merge, some
+from querist.labelling.labelling import Labelling, label
 from querist.labels import UNLABELLED, class_order
 from querist.operator import Operator
 from querist.types import Codes, Floats, Sparse
@@ -35,6 +41,8 @@ from querist.types import Codes, Floats, Sparse
 STEPS = 20
 LIMIT = 0.03
 """Drift up to which extended rows are kept."""
+NEW_WEIGHT = 0.05
+"""Share of the weight that may be new before labels are found from scratch."""
 
 
 @dataclass(frozen=True)
@@ -199,3 +207,79 @@ def _new_weight(embedding: Embedding, graph: Graph) -> float:
     """The share of the weight in the graph that came after the rows were made."""
     known = float(embedding.degrees[: graph.n_nodes].sum())
     return float(np.clip(1 - known / max(float(graph.degrees.sum()), 1e-300), 0.0, 1.0))
+
+
+# -- a labelling that keeps up ----------------------------------------------------------------------------
+
+
+def extend(
+    labelling: Labelling,
+    edges: Any,
+    nodes: Mapping[Hashable, Any] | Iterable[Hashable] | None = None,
+    *,
+    limit: float = NEW_WEIGHT,
+    **options: Any,
+) -> Labelling:
+    """The labelling of the graph with these edges too; `join` describes `edges` and `nodes`.
+
+    `options` go to `label` where the labels must be found anew.
+
+    >>> from querist.datasets import load
+    >>> karate = load("karate")
+    >>> known = label(karate, {node: karate.labels[node] for node in (0, 1, 2, 31, 32, 33)})
+    >>> extend(known, [(33, "new"), (32, "new"), ("new", "newer")]).labels[-2:]
+    ['Officer', 'Officer']
+    """
+    graph = join(labelling.graph, edges, nodes)
+    before = float(labelling.graph.degrees.sum())
+    share = 1 - before / max(float(graph.degrees.sum()), np.finfo(float).tiny)
+    if share > limit:
+        return label(graph, _given(labelling), multilabel=labelling.multilabel, **options)
+    n, count = labelling.graph.n_nodes, graph.n_nodes - labelling.graph.n_nodes
+    P = labelling.probabilities
+    grown = Embedding(
+        P,
+        np.where(labelling.reached, 0, 1 + np.arange(n)),
+        kind="diffusion",
+        rank=P.shape[1],
+        layout=(0, 0, P.shape[1]),
+        degrees=labelling.graph.degrees,
+    ).extend(edges_of(graph, n))
+    rows = np.vstack([P, _proper(grown.rows[n:], labelling.multilabel)])
+    reached = np.concatenate([labelling.reached, grown.rows[n:].any(axis=1)])
+    said = (
+        f"{some(count, 'new node')} stand at the mean of their neighbours; {share:.1%} of the weight is new."
+    )
+    return replace(
+        labelling,
+        graph=graph,
+        probabilities=rows,
+        given_codes=np.concatenate(
+            [labelling.given_codes, np.full((count, *labelling.given_codes.shape[1:]), _none(labelling))]
+        ),
+        reached=reached,
+        choice=replace(labelling.choice, why=(*labelling.choice.why, said)),
+        model=None,
+    )
+
+
+def _none(labelling: Labelling) -> int:
+    """What an unlabelled node has among the given codes."""
+    return 0 if labelling.multilabel else -1
+
+
+def _proper(rows: Floats, several: bool) -> Floats:
+    """Rows that add up to one, where they have to; a neighbour that is not reached said nothing."""
+    if several:
+        return rows
+    total = rows.sum(axis=1, keepdims=True)
+    return np.asarray(rows / np.where(total > 0, total, 1.0))
+
+
+def _given(labelling: Labelling) -> dict[Hashable, Any]:
+    """The labels that were given, by node."""
+    names, classes = labelling.graph.nodes or (), labelling.classes
+    rows = np.flatnonzero(labelling.is_labelled).tolist()
+    if labelling.multilabel:
+        return {names[i]: {classes[k] for k in np.flatnonzero(labelling.given_codes[i])} for i in rows}
+    return {names[i]: classes[labelling.given_codes[i]] for i in rows}

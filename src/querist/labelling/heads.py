@@ -27,7 +27,7 @@ JUDGES = 500
 """Left-out labels that judge a strength; of more every second, third, ... is taken."""
 
 
-class Ridge(NamedTuple):
+class RidgeFit(NamedTuple):
     """`coefficients` (d, K) and `mean` (K,): the answer at a row is `row @ coefficients + mean`.
 
     `left_out` (m, K) are the answers at the labelled nodes without their own label. `smoother` (d, m) gives
@@ -45,7 +45,7 @@ class Ridge(NamedTuple):
         return np.asarray(Z @ self.coefficients + self.mean)
 
 
-def ridge(z: Floats, Y: Floats) -> Ridge:
+def ridge(z: Floats, Y: Floats) -> RidgeFit:
     """The ridge regression of the classes on the labelled rows, its strength chosen by leaving one out.
 
     >>> rows = np.array([[1.0, 0.1], [0.9, 0.0], [0.0, 1.0], [0.1, 0.8]])
@@ -75,7 +75,7 @@ def ridge(z: Floats, Y: Floats) -> Ridge:
 
     strength = float(min(STRENGTHS, key=merit))
     solve = V * (d / (d**2 + strength * scale))
-    return Ridge(solve @ inside, mean, left_out(strength, slice(None)), solve @ U.T, strength)
+    return RidgeFit(solve @ inside, mean, left_out(strength, slice(None)), solve @ U.T, strength)
 
 
 def _thin(z: Floats) -> tuple[Floats, Floats, Floats]:

@@ -1,7 +1,7 @@
 """Which labelled nodes weighed most in a node's label: the three largest entries of its smoothing row.
 
 A linear method predicts node i from `sum_s w_is y_s` over the labelled nodes s; `w_i` is its smoothing row,
-which the fitted method tells (`model.weights(nodes)`). A method without one gets the row of a personalised
+which the fitted method gives (`model.weights(nodes)`). A method without one gets the row of a personalised
 PageRank: the share of its visits that a random walk from i, which starts again with probability `1 - damping`
 at every step, spends at s,
 
@@ -58,33 +58,33 @@ class Influences:
 def influences(labelling: Any, progress: Progress | None = None) -> Influences:
     """The three labelled nodes that weighed most, for every node of a `Labelling`."""
     show = progress or (lambda fraction, text: None)
-    graph, seeds = labelling.graph, np.flatnonzero(labelling.labelled)
-    tell = getattr(labelling.model, "weights", None)
-    told = None if tell is None else tell(np.zeros(1, dtype=np.int64))
+    graph, labelled = labelling.graph, np.flatnonzero(labelling.is_labelled)
+    weights_of = getattr(labelling.model, "weights", None)
+    first = None if weights_of is None else weights_of(np.zeros(1, dtype=np.int64))
     name = labelling.choice.method
-    if tell is not None and told is not None and graph.n_nodes * seeds.size <= AFFORDABLE:
-        rows, weights = of_rows(tell, graph.n_nodes, show)
+    if weights_of is not None and first is not None and graph.n_nodes * labelled.size <= AFFORDABLE:
+        rows, weights = of_rows(weights_of, graph.n_nodes, show)
         part = "the heaviest part that has smoothing rows" if len(labelling.choice.scores) > 1 else name
         how = f"the largest entries of the smoothing rows of {part}"
     else:
-        why = "has no smoothing rows" if told is None else "has too many smoothing rows to look at"
-        rows, weights = by_pagerank(graph.adjacency, seeds, progress=show)
+        why = "has no smoothing rows" if first is None else "has too many smoothing rows to look at"
+        rows, weights = by_pagerank(graph.adjacency, labelled, progress=show)
         how = f"personalised PageRank (damping {DAMPING}), since {name} {why}"
-    heard = labelling.reached[:, None]
-    return Influences(np.where(heard, rows, -1), np.where(heard, weights, 0.0), how)
+    reached = labelling.reached[:, None]
+    return Influences(np.where(reached, rows, -1), np.where(reached, weights, 0.0), how)
 
 
-def of_rows(tell: Callable[[Codes], Any], n: int, progress: Progress) -> tuple[Codes, Floats]:
-    """The largest entries of smoothing rows that are told a block of nodes at a time."""
+def of_rows(weights_of: Callable[[Codes], Any], n: int, progress: Progress) -> tuple[Codes, Floats]:
+    """The largest entries of smoothing rows, which are computed a block of nodes at a time."""
     rows, weights = np.full((n, SHOWN), -1, dtype=np.int64), np.zeros((n, SHOWN))
     first, block = 0, 1
     while first < n:
         nodes = np.arange(first, min(n, first + block))
-        seeds, W = tell(nodes)
+        labelled, W = weights_of(nodes)
         places = np.empty((nodes.size, SHOWN), dtype=np.int64)
         W = np.ascontiguousarray(W, dtype=np.float64).reshape(nodes.size, -1)
         largest(W, places, weights[nodes[0] : nodes[-1] + 1])
-        rows[nodes] = np.where(places >= 0, np.asarray(seeds)[places], -1)
+        rows[nodes] = np.where(places >= 0, np.asarray(labelled)[places], -1)
         first += block
         block = max(1, int(BLOCK / max(1, W.shape[1])))
         progress(first / n, "finding who weighed most")
@@ -93,7 +93,7 @@ def of_rows(tell: Callable[[Codes], Any], n: int, progress: Progress) -> tuple[C
 
 def by_pagerank(
     S: Sparse,
-    seeds: Codes,
+    labelled: Codes,
     *,
     damping: float = DAMPING,
     kept: int | None = None,
@@ -111,7 +111,7 @@ def by_pagerank(
     >>> rows.tolist()
     [[0, 3, -1], [0, 3, -1], [3, 0, -1], [3, 0, -1]]
     """
-    n, m = S.shape[0], seeds.size
+    n, m = S.shape[0], labelled.size
     width = int(np.clip(WORK / max(1, S.nnz), 8, 32)) if kept is None else kept
     width = max(SHOWN, min(width, m))
     most = int(np.clip(ALL_WORK / max(1, S.nnz * width), *STEPS)) if steps is None else steps
@@ -119,9 +119,9 @@ def by_pagerank(
     degrees = np.bincount(np.repeat(np.arange(n), np.diff(S.indptr)), weights=sizes, minlength=n)
     scale = damping / np.where(degrees > 0, degrees, 1.0)
     code = np.full(n, -1, dtype=np.int64)
-    code[seeds] = np.arange(m)
+    code[labelled] = np.arange(m)
     (lists, shares) = map(list, zip(*(_table(n, width) for _ in range(2)), strict=True))
-    lists[0][seeds, 0], shares[0][seeds, 0] = np.arange(m), 1 - damping
+    lists[0][labelled, 0], shares[0][labelled, 0] = np.arange(m), 1 - damping
     indptr = np.ascontiguousarray(S.indptr, dtype=np.int64)
     bounds = cuts(indptr, max(1, min(available(), n)))
     rooms = [(np.zeros(m), np.zeros(m, dtype=np.bool_), np.zeros(m, dtype=np.int64)) for _ in bounds[1:]]
@@ -142,7 +142,7 @@ def by_pagerank(
             if changed <= settled * n:
                 break
     found = lists[0][:, :SHOWN]
-    return np.where(found >= 0, seeds[found], -1), shares[0][:, :SHOWN].astype(np.float64)
+    return np.where(found >= 0, labelled[found], -1), shares[0][:, :SHOWN].astype(np.float64)
 
 
 def _table(n: int, width: int) -> tuple[Any, Any]:

@@ -39,7 +39,7 @@ class Labelling:
     classes : (K,) the user's own labels, in the order of the columns
     probabilities : (n, K) calibrated; rows of nodes that no label reaches are zero. With one label a node
         rows sum to one and a labelled node has its own class for sure; with several, columns are separate
-    seeds : (n,) class codes of the labelled nodes, -1 elsewhere; (n, K) 0/1 with several labels a node
+    given_codes : (n,) class codes of the labelled nodes, -1 elsewhere; (n, K) 0/1 with several labels a node
     reached : (n,) whether a label could reach the node
     choice : the method, and what else was tried
     estimate : the accuracy to expect
@@ -49,34 +49,34 @@ class Labelling:
     graph: Graph
     classes: tuple[Hashable, ...]
     probabilities: Floats
-    seeds: Codes
+    given_codes: Codes
     reached: Bools
     choice: Choice
     estimate: Estimate
     model: Any
 
     @property
-    def multi_label(self) -> bool:
+    def multilabel(self) -> bool:
         """Whether a node may have several labels."""
-        return self.seeds.ndim == 2
+        return self.given_codes.ndim == 2
 
     @property
-    def labelled(self) -> Bools:
+    def is_labelled(self) -> Bools:
         """(n,) whether a node's label was given."""
-        return np.asarray(self.seeds.any(axis=1) if self.multi_label else self.seeds >= 0)
+        return np.asarray(self.given_codes.any(axis=1) if self.multilabel else self.given_codes >= 0)
 
     @cached_property
     def labels(self) -> list[Label]:
         """The label of every node; those that were given stay as they are."""
-        if self.multi_label:
+        if self.multilabel:
             rows = [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in self._sets]
-            return [names if heard else None for names, heard in zip(rows, self.reached, strict=True)]
+            return [names if there else None for names, there in zip(rows, self.reached, strict=True)]
         return self._named(self._order[:, -1])
 
     @cached_property
     def probability(self) -> Floats:
         """(n,) of the label; with several, of its least likely class. 0 where not reached."""
-        if self.multi_label:
+        if self.multilabel:
             least = np.where(self._sets, self.probabilities, np.inf).min(axis=1, initial=1.0)
             return np.asarray(least * self.reached)
         return np.asarray(self.probabilities.max(axis=1))
@@ -84,7 +84,7 @@ class Labelling:
     @cached_property
     def runner_up(self) -> list[Label]:
         """The likeliest class that the node does not get; None where there is none or it has no chance."""
-        if self.multi_label:
+        if self.multilabel:
             rest = np.where(self._sets, -1.0, self.probabilities)
             codes = np.where(rest.max(axis=1) > 0, rest.argmax(axis=1), -1)
         else:
@@ -109,7 +109,7 @@ class Labelling:
         write(self, path)
 
     def __repr__(self) -> str:
-        given, n = int(self.labelled.sum()), self.graph.n_nodes
+        given, n = int(self.is_labelled.sum()), self.graph.n_nodes
         lost = n - int(self.reached.sum())
         missed = f", {lost:,} not reached" if lost else ""
         return (
@@ -120,7 +120,7 @@ class Labelling:
     def _repr_html_(self) -> str:
         columns, shown = self.table(), 10
         head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        found_first = np.argsort(self.labelled, kind="stable")[:shown]  # what was given is known
+        found_first = np.argsort(self.is_labelled, kind="stable")[:shown]  # what was given is known
         rows = [
             "".join(f"<td>{html.escape(_cell(column[i]))}</td>" for column in columns.values())
             for i in found_first
@@ -145,8 +145,8 @@ class Labelling:
         """(n, K) the classes of every node: those given, or those likelier than not, at least one."""
         chosen = self.probabilities >= 0.5
         chosen[np.arange(self.graph.n_nodes), self.probabilities.argmax(axis=1)] = True
-        given = self.labelled
-        chosen[given] = self.seeds[given] > 0
+        given = self.is_labelled
+        chosen[given] = self.given_codes[given] > 0
         return np.asarray(chosen & self.reached[:, None])
 
     def _named(self, codes: Codes) -> list[Label]:
@@ -160,7 +160,7 @@ def label(
     *,
     method: str = "auto",
     attributes: Any = None,
-    multi_label: bool = False,
+    multilabel: bool = False,
     picked: bool = False,
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
@@ -174,14 +174,15 @@ def label(
     graph : a `Graph`, or anything that `as_graph` takes
     labels : a dict by node id, a value a node with None for the unlabelled, a Series, sets of classes or a
         0/1 matrix (several labels a node); those of the graph by default
-    method : "auto" chooses and combines by cross-validation on the labels; or the name of a candidate
-        (`querist.labelling.CANDIDATES`) or of a classifier (`querist.CLASSIFIERS`)
+    method : "auto" chooses and combines by cross-validation on the labels; or the name of one of its members
+        (`querist.labelling.MEMBERS`) or of a classifier (`querist.CLASSIFIERS`)
     attributes : (n, m) of the nodes; those of the graph by default
-    multi_label : whether a node may have several labels; sets and matrices need it
+    multilabel : whether a node may have several labels; sets and matrices need it
     picked : whether the labelled nodes were picked, by a person or a learner, and not drawn at random: then
         how many of them are of a class says nothing about how large it is
     classes : in the order of the columns; those that occur by default
-    missing : the label that means "unlabelled", besides None and NaN
+    missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
+        numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
     progress : called with (fraction done, what is being done)
 
@@ -195,17 +196,17 @@ def label(
 
     problem = pose(graph, labels, attributes, classes, missing)
     known = problem.known
-    if known.multilabel and not multi_label:
+    if known.multilabel and not multilabel:
         raise InputError(
-            "labels are sets or a matrix: several classes a node; pass multi_label=True, or one class a node"
+            "labels are sets or a matrix: several classes a node; pass multilabel=True, or one class a node"
         )
-    if multi_label and not known.multilabel:
+    if multilabel and not known.multilabel:
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         assert problem.graph.nodes is not None
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
-    with one_blas_thread():  # the candidates have threads of their own
-        outcome = choose(problem, method=method, picked=picked, seed=seed, progress=progress)
-    P = np.where(outcome.reached[:, None], outcome.probabilities, 0.0)
+    with one_blas_thread():  # the methods have threads of their own
+        prediction = choose(problem, method=method, picked=picked, seed=seed, progress=progress)
+    P = np.where(prediction.reached[:, None], prediction.probabilities, 0.0)
     own = problem.seeds
     P[own] = problem.known.indicator[own]
     codes = problem.known.indicator.argmax(axis=1)
@@ -213,11 +214,11 @@ def label(
         graph=problem.graph,
         classes=tuple(problem.known.classes),
         probabilities=P,
-        seeds=problem.known.indicator.astype(np.int64) if multi_label else np.where(own, codes, -1),
-        reached=outcome.reached | own,
-        choice=outcome.choice,
-        estimate=outcome.estimate,
-        model=outcome.model,
+        given_codes=problem.known.indicator.astype(np.int64) if multilabel else np.where(own, codes, -1),
+        reached=prediction.reached | own,
+        choice=prediction.choice,
+        estimate=prediction.estimate,
+        model=prediction.model,
     )
 
 

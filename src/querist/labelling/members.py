@@ -1,41 +1,261 @@
-"""The methods that `label` chooses among and combines: CANDIDATES by name.
+"""The methods that `label` chooses among and combines: MEMBERS by name.
 
-A candidate looks at a `Ground` (the graph: what is computed once, without labels) and at labelled rows, and
+A method looks at a `Workspace` (the graph: what is computed once, without labels) and at labelled rows, and
 gives logits for the nodes it is asked about. Three kinds:
 
-- `Smoothed`: ridge regression on rows of `querist.labelling.rows`, for several ranks and powers of the
+- `SmoothedRidge`: ridge regression on rows of `querist.labelling.rows`, for several ranks and powers of the
   singular values, pooled by how each does on labels that are left out (closed form);
-- `Walk`: personalised PageRank from each class's labelled nodes, scaled to the classes' shares;
-- `Named`: a classifier of `querist.collective`, as GMNR on counts; for several labels a node MRGM.
+- `RandomWalk`: personalised PageRank from each class's labelled nodes, scaled to the classes' shares;
+- `ClassifierMethod`: a classifier of `querist.collective`, as GMNR on counts; for several labels a node MRGM.
 
-Which views, ranks and powers there are was fixed on data sets and draws other than those of
+A new member is one more entry of MEMBERS; planning, pooling, the reasons and `method=` find it there.
+
+Which rows, ranks and powers there are was fixed on data sets and draws other than those of
 `benchmarks/label_efficiency.py` (docs/assist.md names them).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from querist.labelling.ground import Candidate
-from querist.labelling.named import Named, Walk
-from querist.labelling.rows import View
-from querist.labelling.smoothed import Smoothed
+import numpy as np
 
-_GMNR: Sequence[Mapping[str, Any]] = [{"lam": lam, "objective": False} for lam in (1.0, 5.0)]
+from querist.graph import Graph
+from querist.labelling import combine
+from querist.labelling.combine import Link
+from querist.labelling.heads import RidgeFit, judgeable, ridge
+from querist.labelling.rows import SWEEPS, RowSettings, SingularRows
+from querist.labelling.workspace import RANKS, Member, Workspace
+from querist.labels import KnownLabels
+from querist.registry import Registry
+from querist.types import Codes, Floats
 
-CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
+POWERS = (1.0, 0.5)
+ETA = 0.1
+"""How fast the weights of a method's regressions fall with their left-out loss."""
+
+
+@dataclass(frozen=True)
+class SmoothedRidge:
+    """Ridge regression on smoothed, reduced features."""
+
+    what: str
+    settings: RowSettings
+
+    @property
+    def uses_attributes(self) -> bool:
+        """Links have rows too."""
+        return self.settings.source == "attributes"
+
+    def suits(self, workspace: Workspace, link: Link) -> bool:
+        """Needs its features, and room for the decomposition."""
+        if self.uses_attributes and not workspace.has_attributes:
+            return False
+        return workspace.graph.n_edges > 0 or self.settings.steps == 0
+
+    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+        """The smoothed products of the decomposition, `rank + 20` columns wide; a product a regression."""
+        graph, width = workspace.graph, workspace.rank + 20
+        own = graph.attributes.nnz if self.uses_attributes else graph.adjacency.nnz  # type: ignore[union-attr]
+        step = (graph.adjacency.nnz + 2 * graph.n_nodes) * self.settings.steps + own
+        factor = 6.0 * graph.n_nodes * width**2 / 8  # dense products run faster than sparse ones
+        return (2 * SWEEPS + 1) * step * width + factor, graph.n_nodes * 270.0 * classes / 8
+
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> "FittedRidges":
+        """A regression a rank and power; they weigh by their left-out loss."""
+        rows, judged = workspace.rows(self.settings), judgeable(Y)
+        most = rows.values.size
+        ranks = sorted({min(rank, most, workspace.rank) for rank in RANKS})
+        own = SingularRows(rows.left[labelled], rows.values)
+        fits, losses = [], []
+        for rank in ranks:
+            for power in POWERS:
+                found = ridge(own.take(rank, power), Y)
+                # A strong ridge says little more than the classes' shares, but what it says beside them, how
+                # like a node is to the mean node of each class, is worth having. The shares come in last.
+                centre = found.mean if link == "softmax" else 0.0
+                scale = combine.scaled_with_prior(found.left_out - centre, Y, link, judged).from_centre(
+                    centre
+                )
+                fits.append((rank, power, found, scale))
+                scored = scale.of(found.left_out)[judged]
+                losses.append(combine.loss(scored, Y[judged], link) if judged.any() else 0.0)
+        return FittedRidges(rows, tuple(fits), combine.weights(losses, int(judged.sum()), ETA), labelled)
+
+
+@dataclass(frozen=True)
+class FittedRidges:
+    """Ridge regressions on the same rows cut at several ranks, pooled."""
+
+    rows: SingularRows
+    fits: tuple[tuple[int, float, RidgeFit, combine.Scale], ...]
+    shares: Floats
+    labelled: Codes
+
+    def logits(self, nodes: Codes | slice) -> Floats:
+        """The pool of the regressions."""
+        part = SingularRows(self.rows.left[nodes], self.rows.values)
+        total: Any = 0.0
+        for share, (rank, power, fitted, scale) in zip(self.shares, self.fits, strict=True):
+            if share > 1e-4:
+                total = total + share * scale.of(fitted.answer(part.take(rank, power)))
+        return np.asarray(total)
+
+    def smoother(self, nodes: Any) -> Floats:
+        """Of the heaviest regression: its answers are `mean + weights @ (labels - mean)`."""
+        rank, power, fitted, _ = self.fits[int(self.shares.argmax())]
+        part = SingularRows(self.rows.left[np.atleast_1d(nodes)], self.rows.values)
+        found = part.take(rank, power) @ fitted.smoother
+        return np.asarray(found if np.ndim(nodes) else found[0])
+
+
+@dataclass(frozen=True)
+class FixedLogits:
+    """Logits of all nodes, and nothing else."""
+
+    L: Floats
+
+    def logits(self, nodes: Codes | slice) -> Floats:
+        """Rows of the table."""
+        return np.asarray(self.L[nodes])
+
+    def smoother(self, nodes: Any) -> None:
+        """Not known."""
+
+
+@dataclass(frozen=True)
+class RandomWalk:
+    """Random walks that restart at the labelled nodes of a class; a class counts by its share of the labels.
+
+    `F <- a P'F + (1 - a) F_0` with `P = D^-1 S`, columns of `F_0` summing to the classes' shares; computed as
+    `G = D^-1/2 F`, whose matrix is symmetric.
+    """
+
+    what: str = "random walks from the labelled nodes"
+    damping: float = 0.9
+    steps: int = 20
+    uses_attributes: bool = False
+
+    def suits(self, workspace: Workspace, link: Link) -> bool:
+        """Needs edges."""
+        return workspace.graph.n_edges > 0
+
+    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+        """A product with the adjacency a step."""
+        return 0.0, float(self.steps * (workspace.graph.adjacency.nnz + workspace.graph.n_nodes) * classes)
+
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> FixedLogits:
+        """Logits of the walks' shares; nodes that no walk visits lean to no class but the larger ones."""
+        degrees = workspace.graph.degrees
+        root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
+        start = np.zeros((workspace.graph.n_nodes, Y.shape[1]))
+        start[labelled] = root[labelled] * Y / max(1.0, float(Y.sum()))
+        G, other = start, np.empty_like(start)
+        for step in range(self.steps):
+            np.copyto(other, start)
+            workspace.walks.combine(
+                G, other, scale=-self.damping, shift=self.damping, previous=1 - self.damping
+            )
+            G, other = other, np.empty_like(start) if step == 0 else G
+        # Divided by the degree, a visit count is a symmetric similarity: hubs are not favoured.
+        F = root * G
+        typical = float(F[F > 0].mean()) if (F > 0).any() else 1.0
+        F = F + 1e-2 * typical * Y.mean(axis=0)
+        if link == "softmax":
+            return FixedLogits(np.log(np.maximum(F, 1e-300)))
+        # Of several classes each is asked for by itself: its walks against all walks.
+        all_walks = F.sum(axis=1, keepdims=True) / max(1.0, float(Y.sum(axis=1).mean()))
+        return FixedLogits(combine.logits(F / np.maximum(all_walks, 1e-300), link, 1e-4))
+
+
+@dataclass(frozen=True)
+class ClassifierMethod:
+    """A classifier of `querist.CLASSIFIERS`, perhaps for several values of its parameters."""
+
+    what: str
+    name: str
+    settings: tuple[Mapping[str, Any], ...] = (MappingProxyType({}),)
+    counts: bool = False
+    passes: float = 10.0
+
+    @property
+    def uses_attributes(self) -> bool:
+        """A classifier that a user names may, and is not said to."""
+        return self.counts
+
+    def suits(self, workspace: Workspace, link: Link) -> bool:
+        """Counts where it needs them."""
+        return workspace.has_counts if self.counts else True
+
+    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+        """A pass over the counts and up to thirty over the edges an iteration."""
+        graph = workspace.graph
+        words = graph.attributes.nnz if self.counts and graph.attributes is not None else 0
+        return 0.0, self.passes * len(self.settings) * classes * (4.0 * words + 30.0 * graph.adjacency.nnz)
+
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> FixedLogits:
+        """The mean logits of the settings."""
+        from querist.collective.catalogue import CLASSIFIERS
+
+        graph = workspace.counted if self.counts else workspace.graph
+        kind = CLASSIFIERS["mrgm" if self.name == "gmnr" and link == "sigmoid" else self.name]
+        indicator = np.zeros((graph.n_nodes, Y.shape[1]))
+        indicator[labelled] = Y
+        present = np.flatnonzero(Y.any(axis=0))
+        known = KnownLabels(
+            indicator[:, present], tuple(present.tolist()), "value" if link == "softmax" else "matrix"
+        )
+        total = np.zeros((graph.n_nodes, Y.shape[1]))
+        for setting in self.settings:
+            P = np.full(total.shape, 1e-6)
+            P[:, present] = _answers(kind(**setting), graph, known)
+            total += combine.logits(P, link)
+        return FixedLogits(total / len(self.settings))
+
+
+def _answers(classifier: Any, graph: Graph, known: KnownLabels) -> Floats:
+    """Probabilities, the labelled rows not put back: only others are judged."""
+    from querist.collective.problem import Problem
+
+    problem = Problem(graph, known)
+    if problem.multilabel and not classifier.knows_several():
+        labels = known.indicator
+        return np.asarray(classifier.fit(graph, labels).probabilities_)
+    return np.asarray(classifier.infer(problem).P, dtype=np.float64)
+
+
+_GMNR: tuple[Mapping[str, Any], ...] = tuple({"lam": lam, "objective": False} for lam in (1.0, 5.0))
+
+MEMBERS: Registry[Member] = Registry(
+    "method",
     {
-        "smoothed": Smoothed("attributes smoothed over the graph", View("attributes", 10, 0.9)),
-        "links": Smoothed("who is linked with whom", View("links", 10, 0.9)),
-        "walks": Walk(),
-        "own": Smoothed("the node's own attributes", View("attributes", 0, 0.0)),
-        "nearby": Smoothed("attributes smoothed over near neighbours", View("attributes", 10, 0.7)),
-        "two_steps": Smoothed("attributes averaged over two steps", View("attributes", 2, 1.0)),
-        "counts": Named("a generative model of the counts (GMNR)", "gmnr", tuple(_GMNR), counts=True),
-        "means": Smoothed(
-            "attributes as means of the neighbourhood", View("attributes", 10, 0.9, by_row=True)
+        "smoothed": Member(
+            SmoothedRidge("attributes smoothed over the graph", RowSettings("attributes", 10, 0.9))
         ),
-        "near_links": Smoothed("links within two steps", View("links", 2, 1.0)),
-    }
+        "links": Member(SmoothedRidge("who is linked with whom", RowSettings("links", 10, 0.9))),
+        "walks": Member(RandomWalk()),
+        "own": Member(SmoothedRidge("the node's own attributes", RowSettings("attributes", 0, 0.0))),
+        "nearby": Member(
+            SmoothedRidge("attributes smoothed over near neighbours", RowSettings("attributes", 10, 0.7))
+        ),
+        "two_steps": Member(
+            SmoothedRidge("attributes averaged over two steps", RowSettings("attributes", 2, 1.0))
+        ),
+        # The one generative model counts as much as the kindred rows of the attributes together.
+        "counts": Member(
+            ClassifierMethod("a generative model of the counts (GMNR)", "gmnr", _GMNR, counts=True),
+            prior_weight=4.0,
+        ),
+        "means": Member(
+            SmoothedRidge(
+                "attributes as means of the neighbourhood",
+                RowSettings("attributes", 10, 0.9, by_row=True),
+            )
+        ),
+        "near_links": Member(
+            SmoothedRidge("links within two steps", RowSettings("links", 2, 1.0)), instead_of="links"
+        ),
+    },
 )
 """In the order in which they are worth their time."""

@@ -63,7 +63,7 @@ def columns_of(labelling: Any, found: Influences, *, text: bool) -> Any:
     reached = pa.array(np.asarray(table["reached"], dtype=bool))
     names = nodes.cast(pa.string()) if text else nodes
     who = _lists(names, found.rows)
-    several = labelling.multi_label
+    several = labelling.multilabel
     labels = (_sets if several else _array)(table["label"])
     if text:
         who = pc.binary_join(who, mark_between(names))

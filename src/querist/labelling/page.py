@@ -56,7 +56,7 @@ def report(
 ) -> str:
     """The page, top to bottom."""
     show = progress or (lambda fraction, text: None)
-    n, given = labelling.graph.n_nodes, int(labelling.labelled.sum())
+    n, given = labelling.graph.n_nodes, int(labelling.is_labelled.sum())
     sizes = class_sizes(labelling)
     ranks = np.empty(sizes.size, dtype=np.int64)
     ranks[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size)
@@ -91,7 +91,7 @@ def report(
 
 def class_sizes(labelling: Any) -> Codes:
     """(K,) how many nodes have each class as a label."""
-    if labelling.multi_label:
+    if labelling.multilabel:
         codes = {c: k for k, c in enumerate(labelling.classes)}
         held = [codes[c] for names in labelling.labels if names for c in names]
         return np.bincount(np.array(held, dtype=np.int64), minlength=len(codes))
@@ -101,8 +101,8 @@ def class_sizes(labelling: Any) -> Codes:
 
 def _numbers(labelling: Any) -> Html:
     n, estimate = labelling.graph.n_nodes, labelling.estimate
-    given, reached = int(labelling.labelled.sum()), int(labelling.reached.sum())
-    found = labelling.reached & ~labelling.labelled
+    given, reached = int(labelling.is_labelled.sum()), int(labelling.reached.sum())
+    found = labelling.reached & ~labelling.is_labelled
     sure = float(labelling.probability[found].mean()) if found.any() else float("nan")
     doubtful = int((labelling.probability[found] < 0.5).sum())
     known = np.isfinite(estimate.accuracy)
@@ -153,7 +153,7 @@ def _graph(labelling: Any, ranks: Codes, sizes: Codes) -> Html:
 
 
 def _trust(labelling: Any) -> Html:
-    found = labelling.reached & ~labelling.labelled
+    found = labelling.reached & ~labelling.is_labelled
     estimate = labelling.estimate
     held = estimate.confidence.size
     shown = [
@@ -177,12 +177,12 @@ def _trust(labelling: Any) -> Html:
 
 
 def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> Html:
-    seeds = labelling.seeds
+    seeds = labelling.given_codes
     given = (
-        seeds.sum(axis=0) if labelling.multi_label else np.bincount(seeds[seeds >= 0], minlength=sizes.size)
+        seeds.sum(axis=0) if labelling.multilabel else np.bincount(seeds[seeds >= 0], minlength=sizes.size)
     )
     shares = sizes / max(1, int(labelling.reached.sum()))
-    of_given = given / max(1, int(labelling.labelled.sum()))
+    of_given = given / max(1, int(labelling.is_labelled.sum()))
     order = np.argsort(ranks)
     rows = [
         (str(labelling.classes[k]), int(ranks[k]), float(of_given[k]), float(shares[k]))

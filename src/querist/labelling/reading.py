@@ -36,57 +36,79 @@ class Source:
 
 
 def arrived(
-    source: Source, edges: Sequence[str], nodes: Sequence[str | Path] = ()
+    source: Source,
+    edges: Sequence[str],
+    nodes: Sequence[str | Path] = (),
+    /,
+    *,
+    id: str | None = None,
+    **columns: Any,
 ) -> Iterator[tuple[Graph | None, NewNodes | None]]:
     """(edges, nodes) to join one after the other: the nodes first, so that their edges find them.
 
-    Attributes of new nodes are made as those of the first table: the same words, categories and scales.
+    Attributes of new nodes are made as those of the first table: the same words, categories and scales. `id`
+    is the column of the ids of nodes; `columns` are those of the edges, as `as_graph` has them.
     """
-    tables = [node_file(Path(path).expanduser()) for path in nodes]
+    tables = [node_file(Path(path).expanduser(), id) for path in nodes]
     tables += [node_file(Path(path).expanduser()) for path in edges if path.lower().endswith(GRAPHML)]
     for file in tables:
-        yield None, _new_nodes(file, source)
+        yield None, _new_nodes(file, source, id)
     for path in edges:
-        yield as_graph(path if path == STANDARD_INPUT else Path(path).expanduser()), None
+        yield as_graph(path if path == STANDARD_INPUT else Path(path).expanduser(), **columns), None
 
 
-def _new_nodes(file: TableFile, source: Source) -> NewNodes:
+def _new_nodes(file: TableFile, source: Source, id: str | None) -> NewNodes:
     names = file.table.column_names
-    node = node_column(names, file.place.name)
+    node = node_column(names, file.place.name, id)
     ids = distinct_ids(frame_of(file.table, file.place.name), node, file.place)
     return NewNodes(ids, None if source.made is None else source.made.of(file.table))
 
 
-def read_source(edges: str | Path, nodes: str | Path | None = None) -> Source:
+def read_source(
+    edges: str | Path,
+    nodes: str | Path | None = None,
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    elsewhere: bool = False,
+    **columns: Any,
+) -> Source:
     """Read edges (`as_graph` says which files), and attributes from a table of nodes where there is one.
 
     A GraphML file is its own table of nodes. Nodes that only one of the files knows are kept: a node without
-    a row has no attributes, one without an edge hears nothing from others.
+    a row has no attributes, one without an edge hears nothing from others. `id` and `label` name columns of
+    the table of nodes, which may lack the labels where they are read from `elsewhere`; `columns` are those of
+    the edges, as `as_graph` has them.
     """
     path = edges if str(edges) == STANDARD_INPUT else Path(edges).expanduser()
     if nodes is None and str(path).lower().endswith(GRAPHML):
         nodes = path
     if nodes is None:
-        graph = as_graph(path)
-        held = (
-            () if graph.attributes is None else (f"attributes: {graph.attributes.shape[1]:,}, as they are",)
-        )
-        return Source(graph, _own_labels(graph), (*held, *_odd_ids(graph)))
-    file = node_file(Path(nodes).expanduser())
-    source = with_attributes(as_graph(path, nodes=file), file)
+        return source_of(as_graph(path, labels=None if elsewhere else label, **columns))
+    file = node_file(Path(nodes).expanduser(), id)
+    if elsewhere and label not in file.table.column_names:
+        label = None
+    source = with_attributes(as_graph(path, nodes=file, id=id, labels=label, **columns), file, id, label)
     return replace(source, notes=(*source.notes, *_odd_ids(source.graph)))
 
 
-def with_attributes(graph: Graph, file: TableFile) -> Source:
+def source_of(graph: Graph) -> Source:
+    """A graph with the attributes and the labels that it holds."""
+    held = () if graph.attributes is None else (f"attributes: {graph.attributes.shape[1]:,}, as they are",)
+    return Source(graph, own_labels(graph), (*held, *_odd_ids(graph)))
+
+
+def with_attributes(graph: Graph, file: TableFile, id: str | None = None, label: str | None = None) -> Source:
     """The graph, whose first nodes are the rows of the table, with the attributes that the table gives."""
     names = file.table.column_names
-    node = node_column(names, file.place.name)
-    label = label_column(names, node)
-    found = attributes_of(file, [node, *([] if label is None else [label])])
+    node = node_column(names, file.place.name, id)
+    usual = label_column(names, node)
+    held = list(dict.fromkeys(name for name in (label, usual) if name is not None))
+    found = attributes_of(file, [node, *held])
     rows, n = file.table.num_rows, graph.n_nodes
     alone = int((graph.degrees[:rows] == 0).sum())
     notes = [
-        *([f"{label}: holds labels, so it is no attribute"] if label is not None else []),
+        *(f"{name}: holds labels, so it is no attribute" for name in held),
         *(
             [f"{some(n - rows, 'node')} of the edges without a row, and so without attributes"]
             if n > rows
@@ -98,7 +120,7 @@ def with_attributes(graph: Graph, file: TableFile) -> Source:
             else []
         ),
     ]
-    labels = _own_labels(graph)
+    labels = own_labels(graph)
     bare = replace(graph, codes=None, label_matrix=None, classes=())
     if found is None:
         said = (*notes, "the table of nodes gives no attributes")
@@ -136,7 +158,7 @@ def check_weights(graph: Graph) -> None:
     )
 
 
-def _own_labels(graph: Graph) -> dict[Hashable, Any]:
+def own_labels(graph: Graph) -> dict[Hashable, Any]:
     """The labels that the graph came with, by node; sets where a node may have several."""
     nodes: Any = graph.nodes
     if graph.labels is not None:

@@ -36,8 +36,8 @@ SWEEPS = 4
 
 
 @dataclass(frozen=True)
-class View:
-    """How to look at a graph: which features, and how far they are smoothed."""
+class RowSettings:
+    """How rows are made: of which features, and how far they are smoothed."""
 
     source: Source
     steps: int
@@ -46,7 +46,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SingularRows:
     """`left` (n, r) orthonormal columns and `values` (r,) falling."""
 
     left: Floats
@@ -84,48 +84,48 @@ def features(graph: Graph, source: Source) -> Sparse:
 def smoothed_rows(
     graph: Graph,
     X: Sparse,
-    view: View,
+    settings: RowSettings,
     rank: int,
     *,
     seed: int = 0,
     progress: Callable[[float, str], None] = lambda fraction, text: None,
-) -> Rows:
+) -> SingularRows:
     """The leading `rank` directions of the smoothed features.
 
     >>> from querist.datasets import karate
     >>> club = karate()
-    >>> view = View("links", 10, 0.9)
-    >>> smoothed_rows(club, features(club, "links"), view, 5).take(2, 1.0).shape
+    >>> settings = RowSettings("links", 10, 0.9)
+    >>> smoothed_rows(club, features(club, "links"), settings, 5).take(2, 1.0).shape
     (34, 2)
     """
     columns = min(rank, *X.shape)
-    forward, backward = _products(graph, X, view)
+    forward, backward = _products(graph, X, settings)
     found = singular_triples(
         forward, backward, X.shape, columns, tol=0.0, sweeps=SWEEPS, seed=seed, progress=progress
     )
     positive = found.values[:columns] > 1e-12 * max(found.values[0], 1e-300)
     kept = max(1, int(positive.sum()))
-    return Rows(
+    return SingularRows(
         np.ascontiguousarray(found.left[:, :kept], dtype=np.float64), found.values[:kept].astype(np.float64)
     )
 
 
-def _products(graph: Graph, X: Sparse, view: View) -> tuple[Apply, Apply]:
+def _products(graph: Graph, X: Sparse, settings: RowSettings) -> tuple[Apply, Apply]:
     """`Z B` and `Z'B` for thin blocks B, by the recursion, in single precision."""
     T, scale = smoothing(graph), np.ones((graph.n_nodes, 1), dtype=np.float32)
-    if view.by_row:
+    if settings.by_row:
         neighbours = np.diff(graph.adjacency.indptr)
         own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
         scale = np.sqrt(graph.degrees + own).astype(np.float32)[:, None]
-    operator, kept = Operator.symmetric(T, dtype=np.float32), 1 - view.damping
+    operator, kept = Operator.symmetric(T, dtype=np.float32), 1 - settings.damping
     single: Any = X.astype(np.float32)
     transposed: Any = sp.csr_array(single.T)
 
     def smooth(block: Any) -> Any:
         out, other = block, np.empty_like(block)
-        for step in range(view.steps):
+        for step in range(settings.steps):
             np.copyto(other, block)
-            operator.combine(out, other, scale=view.damping, previous=kept)
+            operator.combine(out, other, scale=settings.damping, previous=kept)
             out, other = other, np.empty_like(block) if step == 0 else out
         return out
 

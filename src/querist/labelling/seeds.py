@@ -17,7 +17,7 @@ from querist.graph.files import read_table
 from querist.graph.graph import Graph
 from querist.graph.tables import NODE, Place, TableFile, label_column, node_column
 from querist.graph.text import plain_integers
-from querist.labels import class_order, is_missing
+from querist.labels import UNLABELLED, class_order, implied_missing, is_missing
 
 BETWEEN = ";"
 EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")
@@ -39,6 +39,7 @@ def read_seeds(
     *,
     multi_label: bool = False,
     label: str | None = None,
+    id: str | None = None,
     least: int = 2,
     strangers: bool = False,
 ) -> Seeds:
@@ -47,6 +48,7 @@ def read_seeds(
     Parameters
     ----------
     label : the column that holds them
+    id : the column that holds the ids, where the table has it
     least : classes that there must be
     strangers : whether labels of nodes that the graph has not are left out; otherwise they are refused
     """
@@ -54,15 +56,22 @@ def read_seeds(
     known = {str(node) for node in graph.row_of}
     file = read_table(
         source,
-        lambda columns: _columns(columns, label, source.name),
-        lambda table, names: label is None and names[0].lower() not in NODE and names[0] in known,
+        lambda columns: _columns(columns, label, source.name, id),
+        lambda table, names: (
+            label is None and id is None and names[0].lower() not in NODE and names[0] in known
+        ),
     )
-    node, value = _columns(file.table.column_names, label, file.place.name)
+    node, value = _columns(file.table.column_names, label, file.place.name, id)
     ids = _known_ids(file.table[node].to_pylist(), graph, file.place, strangers)
     labels: dict[Hashable, Any] = {}
     first: dict[Hashable, int] = {}
     empty = repeated = strange = 0
-    for row, (name, members) in enumerate(zip(ids, _members(file, value, multi_label), strict=True)):
+    found = _members(file, value, multi_label)
+    marked = implied_missing((own for members in found for own in members), parameter=None) == UNLABELLED
+    n_marked = sum(UNLABELLED in members for members in found) if marked else 0
+    if marked:
+        found = [[own for own in members if own != UNLABELLED] for members in found]
+    for row, (name, members) in enumerate(zip(ids, found, strict=True)):
         strange += name is None
         empty += not members
         for own in members if name is not None else ():
@@ -82,7 +91,9 @@ def read_seeds(
         raise InputError(f"{file.place}: {only}; label nodes of at least {some(least, 'class', 'es')}")
     notes = [
         f"{some(len(labels), 'labelled node')}, {some(len(classes), 'class', 'es')}",
-        *([f"{some(empty, 'row')} without a label, not used"] if empty else []),
+        *([f"{some(empty - n_marked, 'row')} without a label, not used"] if empty > n_marked else []),
+        *([f"{some(n_marked, 'row')} labelled -1, taken as unlabelled beside class numbers; write words if "
+           "it is a class"] if n_marked else []),
         *([f"{some(repeated, 'label')} given more than once"] if repeated else []),
         *([f"{some(strange, 'row')} for other nodes, not used"] if strange else []),
         *(f"{own!r} is taken as a class; leave the field empty where there is no label" for own in classes
@@ -117,9 +128,9 @@ def _holds(column: Any, mark: str) -> bool:
     return bool(pc.any(pc.match_substring(column.cast(pa.string()), mark)).as_py())
 
 
-def _columns(columns: Sequence[str], label: str | None, where: str) -> tuple[str, str]:
+def _columns(columns: Sequence[str], label: str | None, where: str, id: str | None = None) -> tuple[str, str]:
     """The columns of the node and of its label."""
-    node = node_column(columns, where)
+    node = node_column(columns, where, id if id in columns else None)
     if label is not None:
         if label not in columns or label == node:
             raise InputError(

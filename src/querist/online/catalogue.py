@@ -19,7 +19,6 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from querist.errors import InputError, UnknownNameError
@@ -39,6 +38,7 @@ from querist.online.rules import (
     Update,
     Variance,
 )
+from querist.registry import Registry
 
 UpdateName: TypeAlias = Literal["mistake", "always", "certain"]
 TargetName: TypeAlias = Literal["rival", "one-hot"]
@@ -231,12 +231,12 @@ def random_sampling(
 def factory(compose: Callable[..., Composition]) -> Factory:
     """A composition as a factory of learners; its signature shows every parameter."""
     own = inspect.signature(compose).parameters
-    door = inspect.signature(Composition.learner).parameters
-    shared = [door[name] for name in door if name != "self"]
+    common = inspect.signature(Composition.learner).parameters
+    shared = [common[name] for name in common if name != "self"]
 
     @wraps(compose)
     def make(embedding: Any, n_classes: int, **parameters: Any) -> Learner:
-        protocol = {name: parameters.pop(name) for name in list(parameters) if name in door}
+        protocol = {name: parameters.pop(name) for name in list(parameters) if name in common}
         unknown = next((name for name in parameters if name not in own), None)
         if unknown is not None:
             raise UnknownNameError.of(f"parameter of {compose.__name__}", unknown, own)
@@ -248,7 +248,8 @@ def factory(compose: Callable[..., Composition]) -> Factory:
     return make
 
 
-ALGORITHMS: Mapping[str, Factory] = MappingProxyType(
+ALGORITHMS: Registry[Factory] = Registry(
+    "algorithm",
     {
         compose.__name__: factory(compose)
         for compose in (
@@ -264,6 +265,6 @@ ALGORITHMS: Mapping[str, Factory] = MappingProxyType(
             random_sampling,
         )
     }
-    | {"pounce": pounce, "nearest": nearest}
+    | {"pounce": pounce, "nearest": nearest},
 )
 """Factory of every algorithm by name."""

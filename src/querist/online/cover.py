@@ -27,12 +27,12 @@ import numpy as np
 from querist.compiled import compiled
 from querist.online.algebra import count
 from querist.online.kernels import Verdict, margin_of, prediction_of
-from querist.online.loop import Record, note
+from querist.online.loop import RunRecord, note
 from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened
 from querist.types import Bools, Codes, Floats
 
 
-class Rules(NamedTuple):
+class CoverRules(NamedTuple):
     """What a learner does with its cover."""
 
     project: bool
@@ -44,7 +44,7 @@ class Rules(NamedTuple):
     n_classes: int
 
 
-class State(NamedTuple):
+class CoverState(NamedTuple):
     """Everything that learning changes, for C problems and n nodes."""
 
     known: Codes
@@ -63,7 +63,7 @@ class State(NamedTuple):
     """(4,) rounds, questions, updates, nodes met."""
 
 
-class Place(NamedTuple):
+class CoverNodes(NamedTuple):
     """Where the nodes are."""
 
     distance: Floats
@@ -80,7 +80,7 @@ class Place(NamedTuple):
     """(K,) classes by precedence among equals."""
 
 
-class Scratch(NamedTuple):
+class CoverScratch(NamedTuple):
     """Working room of a round."""
 
     distance: Floats  # (n,) to the nodes in any cover
@@ -94,11 +94,11 @@ class Scratch(NamedTuple):
     allowed: Bools  # (n_classes,)
 
 
-def scratch(rules: Rules, state: State) -> Scratch:
+def scratch(rules: CoverRules, state: CoverState) -> CoverScratch:
     """Working room for a learner of this make."""
     problems, n = state.known.shape
     flags = [np.zeros(problems, dtype=np.bool_) for _ in range(3)]
-    return Scratch(
+    return CoverScratch(
         distance=np.zeros(n),
         near=np.empty(problems, dtype=np.int64),
         rest=np.empty(problems),
@@ -115,7 +115,7 @@ def scratch(rules: Rules, state: State) -> Scratch:
 
 
 @compiled
-def look(rules: Rules, state: State, place: Place, node: int, work: Scratch) -> None:
+def look(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: CoverScratch) -> None:
     """The nearest remembered node of every problem, into `work.near`, and its distance, into `work.r`."""
     distance = work.distance
     if place.distance.size:
@@ -130,7 +130,7 @@ def look(rules: Rules, state: State, place: Place, node: int, work: Scratch) -> 
 
 @compiled
 def look_screened(
-    rules: Rules, state: State, place: Place, node: int, view: View, i: int, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: CoverScratch
 ) -> None:
     """The same, for the i-th node of a screened block."""
     rows, distance = place.rows, work.distance
@@ -145,7 +145,7 @@ def look_screened(
 
 
 @compiled
-def rise(place: Place, w: Floats, node: int, eta: int) -> float:
+def rise(place: CoverNodes, w: Floats, node: int, eta: int) -> float:
     """`w(i) - w(eta)`; between rows the difference comes first, so that near nodes keep their digits."""
     if place.distance.size:
         return float(w[node] - w[eta])
@@ -157,7 +157,7 @@ def rise(place: Place, w: Floats, node: int, eta: int) -> float:
 
 
 @compiled
-def judge(rules: Rules, state: State, place: Place, node: int, work: Scratch) -> Verdict:
+def judge(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: CoverScratch) -> Verdict:
     """Score a node by the nearest of every problem. Every round asks."""
     variance = 0.0
     for c in range(work.f.size):
@@ -173,7 +173,9 @@ def judge(rules: Rules, state: State, place: Place, node: int, work: Scratch) ->
 
 
 @compiled
-def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+def decide_step(
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, work: CoverScratch
+) -> Verdict:
     """Score a node and judge it; pure."""
     look(rules, state, place, node, work)
     return judge(rules, state, place, node, work)
@@ -181,7 +183,7 @@ def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, w
 
 @compiled
 def decide_in_block(
-    rules: Rules, state: State, place: Place, node: int, view: View, i: int, work: Scratch
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: CoverScratch
 ) -> Verdict:
     """The same to the last bit, for the i-th node of a block that may be screened."""
     if view.product.size:
@@ -195,7 +197,7 @@ def decide_in_block(
 
 
 @compiled
-def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
+def find_mistakes(rules: CoverRules, prediction: int, allowed: Bools, tie: float, work: CoverScratch) -> bool:
     """Which problems are wrong, into `work.wrong`; returns whether the round is. A score of 0 is wrong."""
     for c in range(work.f.size):
         positive = allowed[1] if work.f.size == 1 else allowed[c]
@@ -205,7 +207,9 @@ def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, wor
 
 
 @compiled
-def absorb(rules: Rules, state: State, place: Place, c: int, node: int, y: float, work: Scratch) -> None:
+def absorb(
+    rules: CoverRules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: CoverScratch
+) -> None:
     """Remember label y of a node in problem c; project where there is a node to project against."""
     eta = work.near[c]
     if eta >= 0:
@@ -225,7 +229,7 @@ def absorb(rules: Rules, state: State, place: Place, c: int, node: int, y: float
 
 
 @compiled
-def move(place: Place, w: Floats, step: float, node: int, eta: int) -> None:
+def move(place: CoverNodes, w: Floats, step: float, node: int, eta: int) -> None:
     """`w += step (v_i - v_eta)`, up to a constant."""
     if place.distance.size:
         to_node, to_eta, half = place.distance[node], place.distance[eta], 0.5 * step
@@ -238,7 +242,9 @@ def move(place: Place, w: Floats, step: float, node: int, eta: int) -> None:
 
 
 @compiled
-def learn(rules: Rules, state: State, place: Place, node: int, allowed: Bools, work: Scratch) -> bool:
+def learn(
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, allowed: Bools, work: CoverScratch
+) -> bool:
     """Learn an answer in the problems of `work.asks`; returns whether any did.
 
     `work` holds the scores and mistakes of the node under this state.
@@ -258,7 +264,7 @@ def learn(rules: Rules, state: State, place: Place, node: int, allowed: Bools, w
 
 
 @compiled
-def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(rules: CoverRules, state: CoverState, asked: bool, asks: Bools, r: Floats) -> None:
     """The round is over: counters advance."""
     state.counts[0] += 1
     state.counts[1] += asked
@@ -266,8 +272,8 @@ def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats)
 
 @compiled
 def learn_step(
-    rules: Rules, state: State, place: Place, node: int, certain: bool, asks: Bools, allowed: Bools,
-    work: Scratch,
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, certain: bool, asks: Bools,
+    allowed: Bools, work: CoverScratch,
 ) -> bool:  # fmt: skip
     """Learn an answer under the state as it is now, for the problems that asked."""
     verdict = decide_step(rules, state, place, node, 1.0, work)
@@ -279,8 +285,8 @@ def learn_step(
 
 @compiled
 def run_rounds(
-    rules: Rules, state: State, place: Place, order: Codes, labels: Codes, budget: int, view: View,
-    work: Scratch, record: Record,
+    rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int,
+    view: View, work: CoverScratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Rounds over a block of nodes, by the steps above. A negative budget means none."""
     for i in range(order.size):
@@ -303,7 +309,8 @@ def run_rounds(
 
 @compiled
 def score_all(
-    rules: Rules, state: State, place: Place, nodes: Codes, view: View, work: Scratch, out: Floats
+    rules: CoverRules, state: CoverState, place: CoverNodes, nodes: Codes, view: View, work: CoverScratch,
+    out: Floats,
 ) -> None:  # fmt: skip
     """(nodes, C) scores of a block under the state as it is."""
     for i in range(nodes.size):

@@ -41,7 +41,7 @@ LEARN_ALL, LEARN_CERTAIN = int(parts.Update.ALWAYS), int(parts.Update.CERTAIN)
 RIVAL = int(parts.Target.RIVAL)
 
 
-class Rules(NamedTuple):
+class OnlineRules(NamedTuple):
     """A composition as numbers."""
 
     query: int
@@ -55,7 +55,7 @@ class Rules(NamedTuple):
     n_classes: int
 
 
-class State(NamedTuple):
+class OnlineState(NamedTuple):
     """Everything that learning changes.
 
     P (C, d, d), empty for a first-order learner; W (K, d), or (1, d) for two
@@ -71,7 +71,7 @@ class State(NamedTuple):
     counts: Codes
 
 
-class Place(NamedTuple):
+class NodeRows(NamedTuple):
     """Where the nodes are: rows (n, d), component (n,), tie (n,)."""
 
     rows: Floats
@@ -132,7 +132,9 @@ def theta(margin: float, r: float, n_classes: int) -> float:
 
 
 @compiled
-def ask_probability(rules: Rules, t: int, margin: float, r: float, variances: float) -> tuple[float, bool]:
+def ask_probability(
+    rules: OnlineRules, t: int, margin: float, r: float, variances: float
+) -> tuple[float, bool]:
     """With what probability a node is asked about, and whether for certain (no draw)."""
     x = rules.numbers
     ask = True
@@ -199,7 +201,7 @@ class Scratch(NamedTuple):
     allowed: Bools  # (n_classes,)
 
 
-def scratch(rules: Rules, state: State) -> Scratch:
+def scratch(rules: OnlineRules, state: OnlineState) -> Scratch:
     """Working room for a learner of this make."""
     problems = state.variances.size
     heads, d = state.W.shape
@@ -244,7 +246,7 @@ def absorb(second_order: bool, P: Floats, W: Floats, g: Floats, r: float, f0: Fl
 
 
 @compiled
-def multiply(rules: Rules, state: State, c: int, m: Floats, g: Floats) -> None:
+def multiply(rules: OnlineRules, state: OnlineState, c: int, m: Floats, g: Floats) -> None:
     """`P m` of problem c; the row itself for a first-order learner."""
     if rules.second_order:
         product(state.P[c], m.size, m, g)
@@ -254,7 +256,7 @@ def multiply(rules: Rules, state: State, c: int, m: Floats, g: Floats) -> None:
 
 
 @compiled
-def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
+def score(rules: OnlineRules, state: OnlineState, m: Floats, work: Scratch) -> None:
     """r, f0 and f of every problem from its product g."""
     per_problem = state.W.shape[0] // work.r.size
     for c in range(work.r.size):
@@ -268,7 +270,9 @@ def score(rules: Rules, state: State, m: Floats, work: Scratch) -> None:
 
 
 @compiled
-def judge(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+def judge(
+    rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, u: float, work: Scratch
+) -> Verdict:
     """Prediction, margin and the wish to ask; fills `work.asks`. Changes no state."""
     t = state.counts[0] + 1
     tie = place.tie[node]
@@ -291,7 +295,7 @@ def judge(rules: Rules, state: State, place: Place, node: int, u: float, work: S
 
 
 @compiled
-def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
+def find_mistakes(rules: OnlineRules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
     """Which problems are wrong, into `work.wrong`; returns whether the round is.
 
     A binary score of 0 is wrong whatever the label (sslgc13's sign(0)).
@@ -307,9 +311,9 @@ def find_mistakes(rules: Rules, prediction: int, allowed: Bools, tie: float, wor
 
 @compiled
 def learn(
-    rules: Rules,
-    state: State,
-    place: Place,
+    rules: OnlineRules,
+    state: OnlineState,
+    place: NodeRows,
     node: int,
     certain: bool,
     allowed: Bools,
@@ -348,7 +352,7 @@ def learn(
 
 
 @compiled
-def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(rules: OnlineRules, state: OnlineState, asked: bool, asks: Bools, r: Floats) -> None:
     """The round is over: counters and the sums that rules keep advance."""
     state.counts[0] += 1
     if asked:
@@ -363,7 +367,9 @@ def close_round(rules: Rules, state: State, asked: bool, asks: Bools, r: Floats)
 
 
 @compiled
-def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, work: Scratch) -> Verdict:
+def decide_step(
+    rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, u: float, work: Scratch
+) -> Verdict:
     """Score a node and judge it; pure."""
     m = place.rows[node]
     for c in range(work.r.size):
@@ -374,9 +380,9 @@ def decide_step(rules: Rules, state: State, place: Place, node: int, u: float, w
 
 @compiled
 def learn_step(
-    rules: Rules,
-    state: State,
-    place: Place,
+    rules: OnlineRules,
+    state: OnlineState,
+    place: NodeRows,
     node: int,
     certain: bool,
     asks: Bools,

@@ -1,6 +1,6 @@
 """The protocol of a round: decide / commit / learn / run. No maths here.
 
-A learner holds the state; `door.py` checks what comes in and `kernels.py` does
+A learner holds the state; `checks.py` checks what comes in and `kernels.py` does
 the rest. It speaks row numbers and class codes.
 
 - `decide(node)` changes nothing; asking twice answers the same.
@@ -19,15 +19,15 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.labels import UNLABELLED
-from querist.online import algebra, door, kernels, loop
-from querist.online.door import Reply
+from querist.online import algebra, checks, kernels, loop
+from querist.online.checks import Reply
 from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, Update
 from querist.online.trace import Decision, Problems, Trace
 from querist.types import Bools, Codes, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """An open question: what `learn` must remember of the round that asked."""
 
     round: int
@@ -82,7 +82,7 @@ class Learner:
         binary = scheme is Scheme.ONE_VS_REST
         if binary and isinstance(query, MarginUncertainty):
             raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
-        self._rules = kernels.Rules(
+        self._rules = kernels.OnlineRules(
             query=query.code,
             numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
             update=int(update),
@@ -92,17 +92,17 @@ class Learner:
             binary=binary,
             n_classes=self.n_classes,
         )
-        rows = door.checked_rows(embedding)
-        prior = door.prior_variances(rows, gamma if second_order else 1.0)
-        self._place = kernels.Place(
+        rows = checks.checked_rows(embedding)
+        prior = checks.prior_variances(rows, gamma if second_order else 1.0)
+        self._place = kernels.NodeRows(
             rows=rows,
-            component=door.checked_components(embedding, len(rows)),
+            component=checks.checked_components(embedding, len(rows)),
             tie=1e-12 * np.minimum(1.0, prior),
-            tie_order=door.checked_tie_order(tie_order, self.n_classes),
+            tie_order=checks.checked_tie_order(tie_order, self.n_classes),
         )
         problems = 1 if not binary or n_classes == 2 else self.n_classes
         d = rows.shape[1]
-        self._state = kernels.State(
+        self._state = kernels.OnlineState(
             P=np.repeat(np.eye(d)[None] / gamma, problems, axis=0)
             if second_order
             else np.empty((problems, 0, 0)),
@@ -118,12 +118,12 @@ class Learner:
         self, n_classes: int, scheme: Scheme, seed: int, budget: int | None, notes: tuple[str, ...] = ()
     ) -> None:
         """What every learner has, whatever its maths."""
-        self.n_classes = door.checked_count(n_classes, 2, "n_classes")
-        self.budget = None if budget is None else door.checked_count(budget, 0, "budget")
+        self.n_classes = checks.checked_count(n_classes, 2, "n_classes")
+        self.budget = None if budget is None else checks.checked_count(budget, 0, "budget")
         self.seed = int(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
-        self._pending: dict[int, deque[Question]] = {}
+        self._pending: dict[int, deque[OpenQuestion]] = {}
 
     # -- what is known ----------------------------------------------------------
 
@@ -180,9 +180,9 @@ class Learner:
 
         `u` replaces the learner's own draw, to replay a run.
         """
-        node = door.checked_node(node, self.n_nodes)
+        node = checks.checked_node(node, self.n_nodes)
         t = self.round + 1
-        draw = algebra.draw(self.seed, t) if u is None else float(door.checked_uniforms([u], 1)[0])
+        draw = algebra.draw(self.seed, t) if u is None else float(checks.checked_uniforms([u], 1)[0])
         work = self._work
         verdict = self._maths.decide_step(self._rules, self._state, self._place, node, draw, work)
         spent = self.budget is not None and self.questions >= self.budget
@@ -212,7 +212,7 @@ class Learner:
             raise InputError("the decision was made by another learner; decide with this one")
         self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
         if decision.ask:
-            question = Question(decision.round, decision.certain, tuple(decision.asks.tolist()))
+            question = OpenQuestion(decision.round, decision.certain, tuple(decision.asks.tolist()))
             self._pending.setdefault(decision.node, deque()).append(question)
 
     def learn(self, node: int, answer: Reply) -> bool:
@@ -225,7 +225,7 @@ class Learner:
         allowed = self._allowed(answer)
         return self._answered(node, self._close(node, newest=False), allowed)
 
-    def _close(self, node: int, newest: bool) -> Question:
+    def _close(self, node: int, newest: bool) -> OpenQuestion:
         """Take a question about `node` off the list of open ones."""
         queue = self._pending[node]
         question = queue.pop() if newest else queue.popleft()
@@ -233,7 +233,7 @@ class Learner:
             del self._pending[node]
         return question
 
-    def _answered(self, node: int, question: Question, allowed: Bools | None) -> bool:
+    def _answered(self, node: int, question: OpenQuestion, allowed: Bools | None) -> bool:
         """Learn what the answer to a question allows; whether that was anything."""
         if allowed is None:
             return False
@@ -258,15 +258,15 @@ class Learner:
             u = np.empty(nodes.size)
             algebra.fill_draws(self.seed, self.round + 1, u)
         else:
-            u = door.checked_uniforms(uniforms, nodes.size)
+            u = checks.checked_uniforms(uniforms, nodes.size)
         if callable(labels):
             return self._run_oracle(nodes, labels, u)
-        codes = door.checked_labels(labels, nodes, self.n_nodes, self.n_classes)
+        codes = checks.checked_labels(labels, nodes, self.n_nodes, self.n_classes)
         record = loop.record(nodes.size, self._work)
         self._play(nodes, codes, u, -1 if self.budget is None else self.budget, record)
         return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
 
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         """The compiled loop; a negative budget means none."""
         loop.run_rounds(
             self._rules,
@@ -309,7 +309,7 @@ class Learner:
                 record.problem_updated[i] = self._work.learned
         return self._trace(nodes, record, judged)
 
-    def _trace(self, nodes: Codes, record: loop.Record, judged: Bools) -> Trace:
+    def _trace(self, nodes: Codes, record: loop.RunRecord, judged: Bools) -> Trace:
         problems = None
         if self.scheme is Scheme.ONE_VS_REST:
             problems = Problems(record.problem_asked, record.problem_mistaken, record.problem_updated)
@@ -343,10 +343,10 @@ class Learner:
     # -- the door --------------------------------------------------------------
 
     def _checked(self, nodes: Iterable[int]) -> Codes:
-        return door.checked_nodes(nodes, self.n_nodes)
+        return checks.checked_nodes(nodes, self.n_nodes)
 
     def _allowed(self, answer: Reply) -> Bools | None:
-        allowed = door.allowed_classes(answer, self.n_classes)
+        allowed = checks.allowed_classes(answer, self.n_classes)
         # One binary problem for two classes: "neither" points to none of them.
         neither = allowed is not None and self._work.f.size == 1 and not allowed.any()
         return None if neither else allowed

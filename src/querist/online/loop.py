@@ -24,10 +24,10 @@ from querist.online.algebra import (
 )
 from querist.online.kernels import (
     CONFIDENCE,
-    Place,
-    Rules,
+    NodeRows,
+    OnlineRules,
+    OnlineState,
     Scratch,
-    State,
     ask_probability,
     best_of,
     close_round,
@@ -56,7 +56,7 @@ class Screen(NamedTuple):
     safe: bool
 
 
-class Record(NamedTuple):
+class RunRecord(NamedTuple):
     """Arrays a run fills: one entry a round, and one a round and problem."""
 
     predicted: Codes
@@ -70,7 +70,7 @@ class Record(NamedTuple):
     problem_updated: Bools
 
 
-def screen(state: State, safe: bool) -> Screen:
+def screen(state: OnlineState, safe: bool) -> Screen:
     """Room for a block; `safe` says that its scores can be trusted to ten digits."""
     problems = state.variances.size
     heads, d = state.W.shape
@@ -83,10 +83,10 @@ def screen(state: State, safe: bool) -> Screen:
     )
 
 
-def record(rounds: int, work: Scratch) -> Record:
+def record(rounds: int, work: Scratch) -> RunRecord:
     """An empty record."""
     problems = work.r.size
-    return Record(
+    return RunRecord(
         predicted=np.zeros(rounds, dtype=np.int64),
         asked=np.zeros(rounds, dtype=np.bool_),
         mistaken=np.zeros(rounds, dtype=np.bool_),
@@ -100,7 +100,7 @@ def record(rounds: int, work: Scratch) -> Record:
 
 
 @compiled
-def screen_block(state: State, place: Place, order: Codes, start: int, screen: Screen) -> None:
+def screen_block(state: OnlineState, place: NodeRows, order: Codes, start: int, screen: Screen) -> None:
     """Score BLOCK rounds from `start` (the last node repeated at the end of the order)."""
     gather_columns(place.rows, order, start, screen.columns)
     for k in range(screen.f0.shape[0]):
@@ -129,7 +129,7 @@ def patch(screen: Screen, work: Scratch) -> None:
 
 
 @compiled
-def load_screen(rules: Rules, screen: Screen, b: int, work: Scratch) -> None:
+def load_screen(rules: OnlineRules, screen: Screen, b: int, work: Scratch) -> None:
     """Screened scores into the working room."""
     per_problem = work.f.size // work.r.size
     for c in range(work.r.size):
@@ -141,7 +141,9 @@ def load_screen(rules: Rules, screen: Screen, b: int, work: Scratch) -> None:
 
 
 @compiled
-def clearly(rules: Rules, t: int, margin: float, r: float, variances: float, u: float, doubt: float) -> int:
+def clearly(
+    rules: OnlineRules, t: int, margin: float, r: float, variances: float, u: float, doubt: float
+) -> int:
     """1 asks and is certain, 2 asks by its draw, 0 does not ask, -1 cannot tell from screened scores.
 
     Every rule asks more readily at a smaller margin and a larger variance, so
@@ -159,7 +161,13 @@ def clearly(rules: Rules, t: int, margin: float, r: float, variances: float, u: 
 
 @compiled
 def settle(
-    rules: Rules, state: State, place: Place, u: float, spent: bool, allowed: Bools, work: Scratch
+    rules: OnlineRules,
+    state: OnlineState,
+    place: NodeRows,
+    u: float,
+    spent: bool,
+    allowed: Bools,
+    work: Scratch,
 ) -> tuple[bool, int, float]:
     """Whether screened scores leave no doubt that nothing is learned; the prediction; the margin.
 
@@ -196,8 +204,8 @@ def settle(
 
 @compiled
 def play(
-    rules: Rules, state: State, place: Place, node: int, i: int, u: float, spent: bool,
-    allowed: Bools, work: Scratch, record: Record,
+    rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, i: int, u: float, spent: bool,
+    allowed: Bools, work: Scratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Round i by the step kernel: predict, maybe ask, maybe learn."""
     m = place.rows[node]
@@ -217,8 +225,8 @@ def play(
 
 @compiled
 def skip(
-    rules: Rules, state: State, i: int, prediction: int, margin: float, mistaken: bool,
-    work: Scratch, record: Record,
+    rules: OnlineRules, state: OnlineState, i: int, prediction: int, margin: float, mistaken: bool,
+    work: Scratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Round i by its screened scores: predict, maybe ask, learn nothing."""
     asked = count(work.asks) > 0
@@ -232,7 +240,7 @@ def skip(
 
 @compiled
 def note(
-    record: Record, i: int, predicted: int, asked: bool, mistaken: bool, updated: bool,
+    record: RunRecord, i: int, predicted: int, asked: bool, mistaken: bool, updated: bool,
     margin: float, variance: float, work: Scratch,
 ) -> None:  # fmt: skip
     """Write round i down."""
@@ -250,8 +258,8 @@ def note(
 
 @compiled
 def play_block(
-    rules: Rules, state: State, place: Place, order: Codes, labels: Codes, uniforms: Floats, budget: int,
-    start: int, screening: bool, work: Scratch, screen: Screen, record: Record,
+    rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
+    budget: int, start: int, screening: bool, work: Scratch, screen: Screen, record: RunRecord,
 ) -> None:  # fmt: skip
     """BLOCK rounds from `start`, by their screened scores where these settle them."""
     for i in range(start, min(start + BLOCK, order.size)):
@@ -274,8 +282,8 @@ def play_block(
 
 @compiled
 def run_rounds(
-    rules: Rules, state: State, place: Place, order: Codes, labels: Codes, uniforms: Floats,
-    budget: int, work: Scratch, screen: Screen, record: Record,
+    rules: OnlineRules, state: OnlineState, place: NodeRows, order: Codes, labels: Codes, uniforms: Floats,
+    budget: int, work: Scratch, screen: Screen, record: RunRecord,
 ) -> None:  # fmt: skip
     """Rounds over `order`. A negative budget means none."""
     learned = BLOCK

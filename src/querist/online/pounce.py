@@ -21,7 +21,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.laplacian import resistances
-from querist.online import cover, door, loop, nearby
+from querist.online import checks, cover, loop, nearby
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
 from querist.operator.resistance import Resistances
@@ -44,10 +44,10 @@ class CoverLearner(Learner):
 
     def __init__(
         self,
-        place: cover.Place,
+        place: cover.CoverNodes,
         n_classes: int,
         *,
-        rules: cover.Rules,
+        rules: cover.CoverRules,
         scheme: Scheme,
         seed: int = 0,
         budget: int | None = None,
@@ -58,7 +58,7 @@ class CoverLearner(Learner):
         problems = 1 if rules.binary and n_classes == 2 else self.n_classes
         self._rules: Any = rules
         self._place: Any = place
-        self._state: Any = cover.State(
+        self._state: Any = cover.CoverState(
             known=np.zeros((problems, n), dtype=np.int64),
             sizes=np.zeros(problems, dtype=np.int64),
             sign=np.zeros((problems, n)),
@@ -89,9 +89,9 @@ class CoverLearner(Learner):
         rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
         return np.full(rows.size, bool(self._state.sizes.any()))
 
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.Record) -> None:
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         for part, view in self._blocks(nodes):
-            here = loop.Record._make(column[part] for column in record)
+            here = loop.RunRecord._make(column[part] for column in record)
             cover.run_rounds(
                 self._rules, self._state, self._place, nodes[part], codes, budget, view, self._work, here
             )  # fmt: skip
@@ -144,7 +144,7 @@ def pounce(
             f"scheme = {scheme!r}; POUNCE has a binary problem a class: it must be 'one-vs-rest'"
         )
     place, notes = resistance_place(embedding, n_classes, tie_order)
-    rules = cover.Rules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
+    rules = cover.CoverRules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
     return CoverLearner(
         place, n_classes, rules=rules, scheme=Scheme.ONE_VS_REST, seed=seed, budget=budget, notes=notes
     )
@@ -155,7 +155,7 @@ def pounce(
 
 def resistance_place(
     given: Any, n_classes: int, tie_order: Iterable[int] | None
-) -> tuple[cover.Place, tuple[str, ...]]:
+) -> tuple[cover.CoverNodes, tuple[str, ...]]:
     """Nodes by effective resistance, exact from a graph, approximate from rows; and what to say about it."""
     found = resistances(given) if isinstance(given, Graph) else given
     if isinstance(found, Resistances):
@@ -163,8 +163,8 @@ def resistance_place(
             return matrix_place(found.matrix, n_classes, tie_order), found.notes
         # These rows are exact at every scale: only equal ones coincide.
         return row_place(found.rows, n_classes, tie_order, least=0.0), found.notes
-    rows = door.checked_rows(given)
-    pieces = np.unique(door.checked_components(given, len(rows))).size
+    rows = checks.checked_rows(given)
+    pieces = np.unique(checks.checked_components(given, len(rows))).size
     if pieces > 1:
         raise InputError(
             f"the embedding is of a graph with {pieces:,} components: its Laplacian is reducible, and rows "
@@ -176,29 +176,29 @@ def resistance_place(
 
 def matrix_place(
     distance: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
-) -> cover.Place:
+) -> cover.CoverNodes:
     """Nodes by an (n, n) matrix of squared distances; those nearer than `least` cannot be told apart."""
     n = len(distance)
-    return cover.Place(
+    return cover.CoverNodes(
         distance=np.ascontiguousarray(distance),
         rows=np.empty((n, 0)),
         prior=distance.max(axis=1),
         least=np.array([COINCIDE * float(distance.max()) if least is None else least]),
         tie=np.full(n, nearby.TIE),
-        tie_order=door.checked_tie_order(tie_order, n_classes),
+        tie_order=checks.checked_tie_order(tie_order, n_classes),
     )
 
 
 def row_place(
     rows: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
-) -> cover.Place:
+) -> cover.CoverNodes:
     """Nodes by (n, d) rows, squared distances between them."""
     prior = np.einsum("ij,ij->i", rows, rows)
-    return cover.Place(
+    return cover.CoverNodes(
         distance=np.empty((0, 0)),
         rows=rows,
         prior=prior,
         least=np.array([COINCIDE * float(prior.max()) if least is None else least]),
         tie=np.full(len(rows), nearby.TIE),
-        tie_order=door.checked_tie_order(tie_order, n_classes),
+        tie_order=checks.checked_tie_order(tie_order, n_classes),
     )

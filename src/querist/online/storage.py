@@ -64,7 +64,7 @@ def _rebuild(about: dict[str, Any], arrays: dict[str, Any]) -> "protocol.Learner
     learner._place = maths.Place(**{name: arrays[name] for name in maths.Place._fields})
     learner._state = maths.State(**{name: arrays[name] for name in maths.State._fields})
     learner._pending = {
-        int(node): deque(protocol.Question(t, certain, tuple(asks)) for t, certain, asks in queue)
+        int(node): deque(protocol.OpenQuestion(t, certain, tuple(asks)) for t, certain, asks in queue)
         for node, queue in about["pending"].items()
     }
     learner._work = maths.scratch(learner._rules, learner._state)

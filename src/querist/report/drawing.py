@@ -40,7 +40,7 @@ class Drawing:
 def draw(labelling: Any, ranks: Codes, seed: int = 0) -> Drawing:
     """Draw a `Labelling`; `ranks` (K,) says which colour a class has."""
     graph: Graph = labelling.graph
-    rows = piece(graph, labelling.labelled, labelling.probabilities.argmax(axis=1), SHOWN)
+    rows = piece(graph, labelling.is_labelled, labelling.probabilities.argmax(axis=1), SHOWN)
     part = graph.subgraph(rows)
     bones = backbone(part.adjacency)
     svg = _svg(labelling, rows, bones, layout(Graph(bones), seed), ranks)
@@ -161,7 +161,7 @@ def _svg(labelling: Any, rows: Codes, S: Sparse, X: Floats, ranks: Codes) -> Htm
     path = "".join(f"M{P[i, 0]:.0f} {P[i, 1]:.0f}L{P[j, 0]:.0f} {P[j, 1]:.0f}" for i, j in ends)
     size = float(np.clip(90 / np.sqrt(rows.size), 3.2, 9.0))
     # Labelled nodes last, so that they lie on top.
-    order = np.argsort(labelling.labelled[rows], kind="stable").tolist()
+    order = np.argsort(labelling.is_labelled[rows], kind="stable").tolist()
     dots = "".join(_dot(labelling, int(rows[k]), P[k], size, ranks) for k in order)
     return Html(
         f'<svg role="img" aria-label="The graph, coloured by label." viewBox="0 0 {SIZE} {SIZE}">'
@@ -171,7 +171,7 @@ def _svg(labelling: Any, rows: Codes, S: Sparse, X: Floats, ranks: Codes) -> Htm
 
 def _dot(labelling: Any, row: int, place: Floats, size: float, ranks: Codes) -> str:
     """A node: its colour says the label, a ring that it was given, faintness how unsure it is."""
-    known, reached = bool(labelling.labelled[row]), bool(labelling.reached[row])
+    known, reached = bool(labelling.is_labelled[row]), bool(labelling.reached[row])
     label, sure = labelling.labels[row], float(labelling.probability[row])
     name = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
     said = "not reached" if not reached else f"{name}, given" if known else f"{name}, {sure:.0%}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph
-from querist.online.door import checked_rows
+from querist.online.checks import checked_rows
 from querist.online.trace import Trace
 from querist.theory import msg16, pounce08, sslgc13
 from querist.theory.bounds import Bound

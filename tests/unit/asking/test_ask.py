@@ -7,9 +7,10 @@ import pytest
 
 from querist import ALGORITHMS, as_graph
 from querist.asking.asking import ask
-from querist.asking.audit import Audit, due
 from querist.asking.journal import Journal, JournalError
-from querist.asking.specification import Specification
+from querist.asking.results import Audit
+from querist.asking.specification import CampaignSpec
+from querist.asking.state import due
 from querist.embedding import Embedding
 from querist.errors import InputError
 
@@ -62,7 +63,7 @@ def same_model(one, other):
 
 def states(model):
     """All that is of second order."""
-    return [*(member.ridge for member in model.members), model.choosing]
+    return [*(regression.ridge for regression in model.regressions), model.choosing]
 
 
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
@@ -330,7 +331,7 @@ def test_the_audit_is_unbiased_where_chosen_answers_are_not():
         audited.append(result.audit.accuracy)
         chosen = result.state.answers(audit=False)
         unasked = ~np.isin(np.arange(200), list(chosen))
-        true.append((np.array(result.labelled(chosen).labels) == truth)[unasked].mean())
+        true.append((np.array(result.label_from(chosen).labels) == truth)[unasked].mean())
         found = result.summary()["guessed_right"]
         guessed.append(found["right"] / found["of"])
     spread = np.std(audited) / np.sqrt(len(audited))
@@ -360,17 +361,18 @@ def test_it_stops_when_an_answer_is_expected_to_gain_little():
 
 @pytest.mark.parametrize("rule", ["ambiguity", "variance", "sigma", "margin"])
 def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
-    from querist.asking.choosers import Pool
-    from querist.asking.model import RANKS, Model
+    from querist.asking.choosers import PoolChooser
+    from querist.asking.model import RANKS, QuickModel
+    from querist.asking.rules import RULES
 
     rng = np.random.default_rng(0)
     rows = Embedding(
         rng.standard_normal((20_000, max(RANKS))), np.zeros(20_000, dtype=np.int64), kind="given"
     )
-    model, free, took = Model.start(rows, 3, 1.0, 2.0), np.ones(20_000, dtype=bool), []
+    model, free, took = QuickModel.start(rows, 3, 1.0, 2.0), np.ones(20_000, dtype=bool), []
     for code in range(5):
         started = time.thread_time()  # of this thread alone: what else the machine does is not counted
-        row = Pool(rule).pick(model, free).row
+        row = PoolChooser(RULES[rule]).pick(model, free).row
         model = model.learn(row, code % 3)
         took.append(time.thread_time() - started)
     assert min(took) < 0.1
@@ -533,9 +535,9 @@ def test_an_audit_can_judge_known_labels_alone():
 def test_a_first_journal_is_still_read():
     body = {"graph": "d", "nodes": 3, "edges": 2, "classes": ["a", "b"], "choose": "stream",
             "rule": "sigma", "algorithm": "bbq", "seed": 1, "audit": 0}  # fmt: skip
-    assert Specification.of(body).choose == "bbq"
-    assert Specification.of({**body, "choose": "pool"}).choose == "sigma"
-    assert Specification.of({**body, "choose": "random"}).choose == "random"
+    assert CampaignSpec.of(body).choose == "bbq"
+    assert CampaignSpec.of({**body, "choose": "pool"}).choose == "sigma"
+    assert CampaignSpec.of({**body, "choose": "random"}).choose == "random"
 
 
 def test_negative_weights_are_refused_before_anybody_answers():

@@ -66,3 +66,15 @@ def test_what_cannot_be_is_refused_before_the_work(edges: Path, tmp_path: Path) 
     with pytest.raises(InputError, match="rank 99"):
         run(edges, "--rank", "99", "--out", tmp_path / "rows.npy")
     assert not (tmp_path / "rows.npy").exists()
+
+
+def test_columns_of_any_name_and_a_data_set_by_its_name(tmp_path: Path) -> None:
+    file, out = tmp_path / "pay.csv", tmp_path / "rows.npy"
+    file.write_text("when,payer,payee,amount\n1,a,b,2\n2,a,b,3\n3,b,c,4\n4,c,d,1\n5,d,a,1\n")
+    columns = ("--source", "payer", "--target", "payee", "--weight", "amount", "--parallel", "sum")
+    run(file, "--out", out, "--rank", "3", *columns)
+    edges = [("a", "b", 5.0), ("b", "c", 4.0), ("c", "d", 1.0), ("d", "a", 1.0)]
+    np.testing.assert_array_equal(np.load(out), embed_graph(as_graph(edges), 3).rows)
+    assert "34 rows" in run("karate", "--out", out, "--rank", "3")
+    with pytest.raises(InputError, match="karate is a data set, which needs no source="):
+        run("karate", "--out", out, "--source", "payer")

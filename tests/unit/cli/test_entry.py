@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 import warnings
 
 import pytest
@@ -38,16 +37,6 @@ def test_help_lists_every_command_in_full(querist):
     assert querist() == shown
 
 
-def test_help_is_quick(process):
-    process("--help")  # writes the byte code
-    seconds = []
-    for _ in range(5):
-        started = time.perf_counter()
-        assert process("--help").code == 0
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 0.5
-
-
 def test_help_loads_nothing_heavy():
     heavy = "numpy scipy numba sklearn matplotlib pandas pyarrow querist.online querist.datasets"
     script = (
@@ -56,6 +45,11 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+    count = (
+        "import sys; from querist.cli import main; main(['--help']); print(len(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", count], capture_output=True, text=True, check=True)
+    assert int(done.stderr) < 300, "help is quick because it loads little"
 
 
 def test_version(process):

@@ -24,6 +24,18 @@ def test_progress_is_silent_at_first_off_a_terminal(capsys, monkeypatch):
     assert captured.err.splitlines() == ["querist: runs  25% 1 of 4", "querist: runs  75% 3 of 4"]
 
 
+def test_a_step_that_says_nothing_is_said_again_off_a_terminal(capsys, monkeypatch):
+    for name in ("BEAT", "QUIET_SECONDS", "LINE_SECONDS"):
+        monkeypatch.setattr(screen, name, 0.001)
+    err = ""
+    with screen.progress() as show:
+        show("reading", 0.0, "edges.csv")
+        while err.count("querist: reading   0% edges.csv\n") < 3:
+            err += capsys.readouterr().err
+    quiet = capsys.readouterr().err
+    assert set(quiet.splitlines()) <= {"querist: reading   0% edges.csv"}
+
+
 def test_progress_bars_on_a_terminal(monkeypatch, capsys):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)

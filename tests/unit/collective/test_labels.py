@@ -34,7 +34,7 @@ def test_one_label_a_node(labels):
     assert found.indicator.tolist() == KNOWN.tolist()
     assert found.classes == ("cat", "dog")
     assert not found.multilabel
-    assert found.labelled.tolist() == [True, False, True, True]
+    assert found.is_labelled.tolist() == [True, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_several_labels_a_node(labels, classes):
     assert found.indicator.tolist() == KNOWN.tolist()
     assert found.classes == classes
     assert found.multilabel
-    assert found.labelled.tolist() == [True, False, True, True]
+    assert found.is_labelled.tolist() == [True, False, True, True]
 
 
 def test_classes_may_be_named():

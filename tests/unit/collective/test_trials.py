@@ -10,11 +10,19 @@ from typer.testing import CliRunner
 from querist import CLASSIFIERS, InputError, OnGraph, as_graph
 from querist.cli.classify import APART, METHODS, classify
 from querist.collective.relational import WVRN
-from querist.collective.trials import draw, run_trials
 from querist.datasets import load, sbm
+from querist.experiment import Result, Specification
+from querist.experiment.runner import run_here
+from querist.experiment.tasks.collective import draw
 from querist.labels import one_hot
-from querist.metrics import NAMES, measure
+from querist.metrics import NAMES
 from querist.parameters import parameters_of
+
+
+def run_trials(graph, labelled=0.05, trials=10, seed=0) -> Result:
+    protocol = {"labelled": labelled}
+    spec = Specification("collective", "graph", "wvrn", protocol=protocol, repeats=trials, seed=seed)
+    return run_here(spec, graph)[0]
 
 
 @pytest.mark.parametrize("share", [0.01, 0.07, 0.5, 0.99])
@@ -39,23 +47,28 @@ def test_a_share_lies_between_0_and_1(share):
 
 def test_trials_measure_the_unlabelled_nodes_only():
     graph = sbm((30, 30), 0.3, 0.02, seed=0)
-    found = run_trials(graph, WVRN, {}, measure, labelled=0.1, trials=3, seed=5)
+    found = run_trials(graph, labelled=0.1, trials=3, seed=5)
     for trial in range(3):
         seeds = draw(one_hot(graph.codes, 2), 0.1, 5, trial)
         labels = {int(i): graph.classes[graph.codes[i]] for i in np.flatnonzero(seeds)}
         model = WVRN().fit(graph, labels)
         right = (model.probabilities_.argmax(axis=1) == graph.codes)[~seeds].mean()
-        assert found.metrics["accuracy"][trial] == pytest.approx(right)
-    assert found.labelled == (6, 6, 6)
+        assert found.values("accuracy")[trial] == pytest.approx(right)
+    assert found.values("labelled").tolist() == [6, 6, 6]
+
+
+def test_trials_of_karate():
+    found = run_trials(load("karate"), labelled=0.1, trials=5)
+    assert (round(found.mean("accuracy"), 2), found.values("labelled").tolist()) == (0.8, [4] * 5)
 
 
 def test_nothing_to_test_and_nothing_to_learn_from():
     with pytest.raises(InputError, match="no labels"):
-        run_trials(as_graph([(0, 1)]), WVRN, {}, measure)
+        run_trials(as_graph([(0, 1)]))
     with pytest.raises(InputError, match="no node is left"):
-        run_trials(as_graph([(0, 1)], labels=["a", "b"]), WVRN, {}, measure, labelled=0.5)
-    with pytest.raises(InputError, match="trials"):
-        run_trials(load("karate"), WVRN, {}, measure, trials=0)
+        run_trials(as_graph([(0, 1)], labels=["a", "b"]), labelled=0.5)
+    with pytest.raises(InputError, match="repeats = 0"):
+        run_trials(load("karate"), trials=0)
 
 
 # -- the command line -----------------------------------------------------------------------------

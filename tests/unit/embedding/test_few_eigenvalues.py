@@ -164,13 +164,13 @@ def test_an_exhausted_space_goes_on_with_numbers_of_the_seed() -> None:
 def test_a_breakdown_is_met_with_another_start(monkeypatch: pytest.MonkeyPatch) -> None:
     right = solve.shift_invert_pairs
 
-    def breaks_down_once(problem: solve.Problem) -> solve.Pairs:
+    def breaks_down_once(problem: solve.EigenProblem) -> solve.EigenPairs:
         if problem.seed == 5:
             raise RuntimeError("no shifts could be applied")
         return right(problem)
 
-    def poor(problem: solve.Problem) -> solve.Pairs:
-        return solve.Pairs(np.ones(1), np.eye(problem.n, 1), "poor")
+    def poor(problem: solve.EigenProblem) -> solve.EigenPairs:
+        return solve.EigenPairs(np.ones(1), np.eye(problem.n, 1), "poor")
 
     monkeypatch.setattr(solve, "shift_invert_pairs", breaks_down_once)
     monkeypatch.setattr(solve, "chebyshev_pairs", poor)

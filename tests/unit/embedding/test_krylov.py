@@ -24,16 +24,16 @@ def spider(legs: int, length: int) -> nx.Graph:
     return made
 
 
-def problem(made: nx.Graph, count: int, tol: float, weighted: bool = False) -> solve.Problem:
+def problem(made: nx.Graph, count: int, tol: float, weighted: bool = False) -> solve.EigenProblem:
     S = nx.to_numpy_array(made)
     if weighted:
         W = np.triu(np.random.default_rng(0).uniform(0.2, 5, S.shape), 1)
         S = S * (W + W.T)
     u = np.sqrt(S.sum(axis=1))
-    return solve.Problem(sp.csr_array(S), u / np.linalg.norm(u), count, True, tol, 0, lambda share: None)
+    return solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), count, True, tol, 0, lambda share: None)
 
 
-def space_of(given: solve.Problem, dtype: Any, cut: float) -> krylov.Space:
+def space_of(given: solve.EigenProblem, dtype: Any, cut: float) -> krylov.Space:
     M = given.operator(dtype)
     assert given.u is not None
     u = given.u.astype(dtype)
@@ -42,7 +42,7 @@ def space_of(given: solve.Problem, dtype: Any, cut: float) -> krylov.Space:
     )
 
 
-def laplacian_function(given: solve.Problem, space: krylov.Space) -> Floats:
+def laplacian_function(given: solve.EigenProblem, space: krylov.Space) -> Floats:
     """p(L) by a dense decomposition."""
     values, vectors = np.linalg.eigh(given.laplacian().toarray())
     places = (2 * values - 2.0 - space.cut) / (2.0 - space.cut)
@@ -176,7 +176,7 @@ def test_an_eigenvalue_below_float32_falls_to_the_sweeps(bridge: float) -> None:
     S = sla.block_diag(np.ones((h, h)), np.ones((h, h))) - np.eye(2 * h)
     S[0, h] = S[h, 0] = bridge
     u = np.sqrt(S.sum(axis=1))
-    ask = solve.Problem(sp.csr_array(S), u / np.linalg.norm(u), 6, True, 2e-3, 0, lambda share: None)
+    ask = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 6, True, 2e-3, 0, lambda share: None)
     assert krylov.worth(6, 2 * h)
     found = solve.chebyshev_pairs(ask)
     assert found.values[0] == pytest.approx(2 * bridge / (h * (h - 1)), rel=0.26)

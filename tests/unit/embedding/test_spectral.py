@@ -212,16 +212,16 @@ def test_a_residual_above_tol_is_a_warning_that_carries_it() -> None:
 def test_pairs_that_do_not_converge_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "DENSE", 10)
 
-    def poor(problem: solve.Problem) -> solve.Pairs:
+    def poor(problem: solve.EigenProblem) -> solve.EigenPairs:
         pairs = solve.dense_pairs(problem)
-        return solve.Pairs(pairs.values[:2], pairs.vectors[:, :2], "poor")
+        return solve.EigenPairs(pairs.values[:2], pairs.vectors[:, :2], "poor")
 
     monkeypatch.setattr(solve, "shift_invert_pairs", poor)
     monkeypatch.setattr(solve, "chebyshev_pairs", poor)
     with pytest.warns(ResidualWarning, match="4 eigenpairs did not converge"):
         assert embed(bridged(1.0), 6).rows.shape == (40, 2 + 1)
 
-    def failing(*arguments: Any) -> solve.Pairs:
+    def failing(*arguments: Any) -> solve.EigenPairs:
         raise MemoryError
 
     monkeypatch.setattr(solve, "shift_invert_pairs", failing)
@@ -231,7 +231,7 @@ def test_pairs_that_do_not_converge_are_a_warning(monkeypatch: pytest.MonkeyPatc
 
 
 def test_one_solver_stands_in_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*arguments: Any) -> solve.Pairs:
+    def failing(*arguments: Any) -> solve.EigenPairs:
         raise MemoryError
 
     monkeypatch.setattr(solve, "DENSE", 10)

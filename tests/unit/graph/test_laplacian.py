@@ -1,7 +1,5 @@
 """Laplacians against networkx, scipy and sums over edges."""
 
-import time
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -85,16 +83,13 @@ def test_an_unsigned_graph_has_the_constant():
     assert null_signs(as_graph([(0, 1), (2, 3)])).tolist() == [1, 1, 1, 1]
 
 
-def test_null_signs_of_a_large_graph_are_quick():
+def test_null_signs_of_a_large_graph_are_no_python_loop(lines_run):
     n = 100_000
     camps = np.where(np.random.default_rng(0).random(n) < 0.5, 1.0, -1.0)
     path = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     graph = as_graph(path, weights=camps[:-1] * camps[1:])
-    started = time.perf_counter()
-    signs = null_signs(graph)
-    # A tenth of a second on an idle core; a loop over nodes would take several.
-    assert time.perf_counter() - started < 3
-    np.testing.assert_array_equal(signs, camps * camps[0])
+    assert lines_run(lambda: null_signs(graph)) < 20_000
+    np.testing.assert_array_equal(null_signs(graph), camps * camps[0])
 
 
 def test_normalised_adjacency_of_an_isolated_node_is_empty():

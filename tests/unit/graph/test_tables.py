@@ -201,3 +201,50 @@ def test_a_header_alone_is_an_edgeless_graph_if_there_are_nodes(tmp_path):
     assert (graph.n_nodes, graph.n_edges) == (2, 0)
     with pytest.raises(InputError, match="no nodes"):
         graph_of(tmp_path, "source,target\n")
+
+
+# -- columns by the names that the user gives -----------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"source": "who", "target": "whom"},
+        {"endpoints": ("who", "whom")},
+        {"source": "who"},
+        {"target": "whom"},
+    ],
+)
+def test_the_ends_by_name_or_one_of_them(options, tmp_path):
+    frame = pd.DataFrame({"who": ["a", "b"], "whom": ["b", "c"], "often": [2, 3]})
+    frame.to_csv(tmp_path / "e.csv", index=False)
+    for edges in (frame, tmp_path / "e.csv"):
+        graph = as_graph(edges, weights="often", **options)
+        assert graph.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 3], [0, 3, 0]]
+    turned = frame.rename(columns={"whom": "to"})[["often", "to", "who"]]
+    assert as_graph(turned, source="who").adjacency.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("edges", "options", "message"),
+    [
+        (pd.DataFrame(EDGES), {"source": "x"}, "no column 'x'; there are source, target"),
+        (pd.DataFrame(EDGES), {"source": "source", "target": "source"}, "name two columns"),
+        (pd.DataFrame(EDGES), {"source": "source", "endpoints": ("a", "b")}, "give one or the other"),
+        ([("a", "b")], {"source": "x"}, "list is no table"),
+        ([("a", "b")], {"id": "x"}, "there is no node table"),
+        (pd.DataFrame(EDGES), {"nodes": pd.DataFrame(NODES), "id": "key"}, "no column 'key' for the ids"),
+    ],
+)
+def test_names_that_name_nothing_are_refused(edges, options, message):
+    with pytest.raises(InputError, match=message):
+        as_graph(edges, **options)
+
+
+def test_the_ids_of_a_node_table_by_name(tmp_path):
+    table = {"id": [9, 8, 7], "key": ["a", "b", "c"], "label": ["x", "y", None]}
+    pd.DataFrame(table).to_csv(tmp_path / "n.csv", index=False)
+    for nodes in (pd.DataFrame(table), tmp_path / "n.csv"):
+        graph = as_graph(pd.DataFrame(EDGES), nodes=nodes, id="key")
+        assert graph.nodes == ("a", "b", "c")
+        assert graph.labels == ["x", "y", None]

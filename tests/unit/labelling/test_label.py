@@ -13,9 +13,9 @@ from querist.labelling import choose as choosing
 from querist.labelling import label
 from querist.labelling.calibrate import calibration_error, estimated
 from querist.labelling.folds import stratified
-from querist.labelling.ground import Ground
-from querist.labelling.members import CANDIDATES
+from querist.labelling.members import MEMBERS
 from querist.labelling.plan import plan
+from querist.labelling.workspace import Workspace
 from querist.labels import one_hot
 from querist.stats import wilson
 
@@ -55,13 +55,13 @@ def test_a_labelling_is_right_mostly_and_keeps_what_it_was_given(blocks, result)
         assert result.runner_up[node] is None
     np.testing.assert_allclose(result.probabilities.sum(axis=1), 1)
     assert result.classes == ("class 0", "class 1", "class 2")
-    assert (result.seeds >= 0).sum() == len(given) == result.labelled.sum()
+    assert (result.given_codes >= 0).sum() == len(given) == result.is_labelled.sum()
     assert result.reached.all()
 
 
 def test_it_says_what_it_took_and_why_and_shows_itself(result):
     assert result.choice.representation == "attributes and links"
-    assert {score.name for score in result.choice.scores} <= set(CANDIDATES)
+    assert {score.name for score in result.choice.scores} <= set(MEMBERS)
     assert sum(score.weight for score in result.choice.scores) == pytest.approx(1)
     assert any("cross-validation" in sentence for sentence in result.choice.why)
     assert any(
@@ -75,7 +75,7 @@ def test_it_says_what_it_took_and_why_and_shows_itself(result):
 
 def test_the_runner_up_is_the_second_best_of_the_free_nodes(result):
     order = np.argsort(-result.probabilities, axis=1, kind="stable")
-    for node in np.flatnonzero(~result.labelled)[:20]:
+    for node in np.flatnonzero(~result.is_labelled)[:20]:
         assert result.labels[node] == result.classes[order[node, 0]]
         assert result.runner_up[node] == result.classes[order[node, 1]]
 
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_bits(blocks, result):
 
 def test_the_combination_is_near_its_best_part(blocks, result):
     graph, codes = blocks
-    free = ~result.labelled
+    free = ~result.is_labelled
     whole = np.mean(result.probabilities.argmax(axis=1)[free] == codes[free])
     for name in ("walks", "smoothed", "gmnr"):
         alone = label(graph, some(codes, 1), method=name)
@@ -97,7 +97,7 @@ def test_the_combination_is_near_its_best_part(blocks, result):
         assert alone.choice.method == name
 
 
-def test_calibration_brings_loud_opinions_down_to_their_accuracy(blocks, monkeypatch):
+def test_calibration_brings_steep_logits_down_to_their_accuracy(blocks, monkeypatch):
     graph, codes = blocks
     generator = np.random.default_rng(0)
     codes = np.where(generator.random(len(codes)) < 0.4, generator.integers(3, size=len(codes)), codes)
@@ -164,9 +164,9 @@ def test_several_labels_a_node(blocks):
     truth[codes == 2, 0] = 1  # every third-class node is also of the first class
     rows = list(some(codes, 3))
     given = {i: {f"c{k}" for k in np.flatnonzero(truth[i])} for i in rows}
-    found = label(graph, given, multi_label=True)
-    assert found.multi_label and found.seeds.shape == (180, 3)
-    free = ~found.labelled
+    found = label(graph, given, multilabel=True)
+    assert found.multilabel and found.given_codes.shape == (180, 3)
+    free = ~found.is_labelled
     predicted = found.probabilities >= 0.5
     assert np.mean(predicted[free] == truth[free].astype(bool)) > 0.85
     assert all(isinstance(value, tuple) and value for value in found.labels)
@@ -176,7 +176,7 @@ def test_several_labels_a_node(blocks):
 
 def test_sets_need_to_be_meant(blocks):
     graph, _ = blocks
-    with pytest.raises(InputError, match="multi_label=True"):
+    with pytest.raises(InputError, match="multilabel=True"):
         label(graph, {0: {"a", "b"}, 1: {"a"}})
 
 
@@ -188,25 +188,25 @@ def test_an_unknown_method_is_refused_with_the_known_ones(blocks):
 
 def test_influence_points_to_labelled_nodes_of_the_predicted_class(result, blocks):
     _, codes = blocks
-    rows, weights = result.model.weights(np.flatnonzero(~result.labelled))
-    assert weights.shape == (int((~result.labelled).sum()), rows.size)
+    rows, weights = result.model.weights(np.flatnonzero(~result.is_labelled))
+    assert weights.shape == (int((~result.is_labelled).sum()), rows.size)
     heaviest = codes[rows[weights.argmax(axis=1)]]
-    said = result.probabilities[~result.labelled].argmax(axis=1)
+    said = result.probabilities[~result.is_labelled].argmax(axis=1)
     assert np.mean(heaviest == said) > 0.7
-    _, one = result.model.weights(int(np.flatnonzero(~result.labelled)[0]))
+    _, one = result.model.weights(int(np.flatnonzero(~result.is_labelled)[0]))
     np.testing.assert_allclose(one, weights[0])
 
 
 def test_a_plan_leaves_out_what_takes_too_long(blocks, monkeypatch):
     graph, codes = blocks
     Y = one_hot(codes[:30], 3)
-    taken, _, skipped = plan(Ground(graph), "auto", Y, "softmax")
+    taken, _, skipped = plan(Workspace(graph), "auto", Y, "softmax")
     assert not skipped and "near_links" not in taken
     monkeypatch.setattr("querist.labelling.plan.SECONDS", 2e-3)
-    ground = Ground(graph)
-    fewer, _, left = plan(ground, "auto", Y, "softmax")
+    workspace = Workspace(graph)
+    fewer, _, left = plan(workspace, "auto", Y, "softmax")
     assert left and set(fewer) < set(taken) | {"near_links"}
-    assert ground.rank < 150
+    assert workspace.rank < 150
 
 
 def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
@@ -224,7 +224,7 @@ def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
 def test_every_classifier_labels_nodes_with_several_classes(blocks, method):
     graph, codes = blocks
     both = {node: {f"class {codes[node]}", "any"} for node in some(codes, 2)}
-    found = label(graph, both, method=method, multi_label=True)
+    found = label(graph, both, method=method, multilabel=True)
     assert np.isfinite(found.probabilities).all()
     assert all(set(own) <= set(found.classes) for own in found.labels)
 
@@ -274,7 +274,7 @@ def test_an_estimate_says_how_it_was_made():
 def test_few_labels_are_no_certainty(nodes, most):
     karate = load("karate")
     found = label(karate, {node: karate.labels[node] for node in nodes})
-    assert 0.6 < found.probability[~found.labelled].mean() < most
+    assert 0.6 < found.probability[~found.is_labelled].mean() < most
     assert np.mean([a == b for a, b in zip(found.labels, karate.labels, strict=True)]) > 0.9
 
 

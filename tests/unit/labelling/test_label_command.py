@@ -140,6 +140,20 @@ def test_new_nodes_come_with_attributes_of_their_own(capsys: pytest.CaptureFixtu
     assert found["40"]["probability"] == found["7"]["probability"]
 
 
+def test_columns_are_named_and_a_data_set_is_a_graph(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path("edges.csv").read_text().splitlines()[1:]
+    Path("pay.csv").write_text("n,a,b\n" + "".join(f"{k},{line}\n" for k, line in enumerate(lines)))
+    ends = ("--source", "a", "--target", "b")
+    assert run(capsys, "pay.csv", *ends, "--labels", "labels.csv", "-o", "a.csv", "--parallel", "sum")[0] == 0
+    assert run(capsys, "edges.csv", "--labels", "labels.csv", "-o", "b.csv")[0] == 0
+    assert run(capsys, "karate", "--labels", "labels.csv", "-o", "c.csv")[0] == 0
+    assert Path("a.csv").read_text() == Path("b.csv").read_text() == Path("c.csv").read_text()
+    code, out, _ = run(capsys, "karate", "-o", "d.csv")
+    assert code == 0
+    assert "34 labels of the nodes themselves" in out
+    assert "every node has its label already" in out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -72,7 +72,7 @@ def test_mixed_ids_become_text(tmp_path: Path) -> None:
 
 def test_several_labels_a_node(tmp_path: Path) -> None:
     graph = as_graph(PAIRS)
-    found = label(graph, {"a": {"x", "z"}, "f": {"y"}, "b": {"x"}}, multi_label=True)
+    found = label(graph, {"a": {"x", "z"}, "f": {"y"}, "b": {"x"}}, multilabel=True)
     found.write(tmp_path / "out.csv.gz")
     with gzip.open(tmp_path / "out.csv.gz", "rt") as file:
         assert next(line for line in file if line.startswith("a,")).startswith("a,x;z,1")

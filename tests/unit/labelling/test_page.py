@@ -14,8 +14,7 @@ from querist.labelling import label
 from querist.labelling.influence import influences
 from querist.labelling.labelling import Labelling
 from querist.labelling.page import check_report, class_sizes, report, write_report
-from querist.labelling.suggest import by_walks, worth_labelling
-from querist.labelling.worth import ambiguity
+from querist.labelling.suggest import ambiguity, by_walks, worth_labelling
 from querist.report.charts import balance, histogram, nice_top, reliability
 from querist.report.drawing import backbone, draw, layout, piece
 
@@ -101,7 +100,7 @@ def test_names_of_people_cannot_break_the_page() -> None:
 def test_several_labels_many_classes_and_nodes_that_are_not_reached() -> None:
     graph = as_graph([(k, (k + 1) % 40) for k in range(40)] + [(50, 51)])
     seeds = {k: {f"class {k}", f"class {(k + 7) % 24}"} for k in range(0, 40, 2)}
-    found = label(graph, seeds, multi_label=True)
+    found = label(graph, seeds, multilabel=True)
     sizes = class_sizes(found)
     expected = [sum(c in (names or ()) for names in found.labels) for c in found.classes]
     assert sizes.tolist() == expected
@@ -202,9 +201,9 @@ def test_small_graphs_are_drawn(edges: list[tuple[int, int]]) -> None:
 def test_what_is_worth_labelling_is_free_in_doubt_and_apart(found: Labelling) -> None:
     rows = worth_labelling(found, 8)
     assert len(set(rows.tolist())) == 8
-    assert not found.labelled[rows].any()
+    assert not found.is_labelled[rows].any()
     a = ambiguity(found.probabilities)
-    assert a[rows].mean() > np.quantile(a[~found.labelled], 0.75)
+    assert a[rows].mean() > np.quantile(a[~found.is_labelled], 0.75)
 
 
 def test_walks_meet_where_doubt_is() -> None:

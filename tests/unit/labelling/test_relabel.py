@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from querist import as_graph, load
 from querist.labelling import label
+from querist.labelling.growth import extend
 from querist.labelling.influence import influences
-from querist.labelling.relabel import extend
 
 
 def parts(share: float):  # type: ignore[no-untyped-def]
@@ -23,7 +23,7 @@ def parts(share: float):  # type: ignore[no-untyped-def]
     return digits, old, new, {i: rows[i] for i in range(n, digits.n_nodes)}
 
 
-def seeds(digits, n: int) -> dict[int, object]:  # type: ignore[no-untyped-def]
+def labels_of(digits, n: int) -> dict[int, object]:  # type: ignore[no-untyped-def]
     rows = np.random.default_rng(0).choice(n, 100, replace=False)
     return {int(i): digits.labels[i] for i in rows}
 
@@ -31,7 +31,7 @@ def seeds(digits, n: int) -> dict[int, object]:  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("method", ["harmonic", "smoothed"])
 def test_a_few_new_nodes_are_labelled_about_as_well_as_from_scratch(method: str) -> None:
     digits, old, edges, attributes = parts(0.02)
-    known = seeds(digits, old.n_nodes)
+    known = labels_of(digits, old.n_nodes)
     before = label(old, known, method=method)
     grown = extend(before, edges, attributes)
     scratch = label(digits, known, method=method)
@@ -48,7 +48,7 @@ def test_a_few_new_nodes_are_labelled_about_as_well_as_from_scratch(method: str)
 
 def test_much_that_is_new_means_starting_from_scratch() -> None:
     digits, old, edges, attributes = parts(0.3)
-    known = seeds(digits, old.n_nodes)
+    known = labels_of(digits, old.n_nodes)
     grown = extend(label(old, known, method="harmonic"), edges, attributes, method="harmonic")
     scratch = label(digits, known, method="harmonic")
     np.testing.assert_allclose(grown.probabilities, scratch.probabilities, atol=1e-9)
@@ -64,7 +64,7 @@ def test_who_has_no_neighbours_is_not_reached() -> None:
 
 def test_several_labels_a_node() -> None:
     graph = as_graph([(k, k + 1) for k in range(30)])
-    known = label(graph, {0: {"x", "z"}, 15: {"x"}, 30: {"y"}}, multi_label=True)
+    known = label(graph, {0: {"x", "z"}, 15: {"x"}, 30: {"y"}}, multilabel=True)
     found = extend(known, [(0, 31)])
     np.testing.assert_allclose(found.probabilities[-1], known.probabilities[0])
     assert found.labels[-1] == ("x", "z")

@@ -14,7 +14,7 @@ from querist.papers import item_of, items_of
 from querist.papers.graphs import STAND_IN
 from querist.papers.msg16 import published as msg16
 from querist.papers.sslgc13 import published as sslgc13
-from querist.papers.sslgc13.tasks import Asking, Clock, Counts
+from querist.papers.sslgc13.tasks import AskingWithControls, Clock, ComponentCounts
 
 ITEMS = [item for paper in ("sslgc13", "msg16") for item in items_of(paper)]
 NAMES = [item.label for item in ITEMS]
@@ -133,7 +133,7 @@ def test_the_clock_changes_nothing(method: str) -> None:
 
 
 def test_both_controls_ask_as_often() -> None:
-    spec, task = karate("sslgc13.asking"), Asking()
+    spec, task = karate("sslgc13.asking"), AskingWithControls()
     numbers = task.run(spec, task.prepare(spec), {"mu": 1.0, "kappa": 0.2}, 0, 0).numbers
     assert 0 < numbers["queries"] < 34
     for prefix in (CONTROL, "perceptron_"):
@@ -141,6 +141,6 @@ def test_both_controls_ask_as_often() -> None:
 
 
 def test_links_are_counted_in_both_directions() -> None:
-    spec, task = Specification("sslgc13.counts", "karate", repeats=1), Counts()
+    spec, task = Specification("sslgc13.counts", "karate", repeats=1), ComponentCounts()
     numbers = task.run(spec, task.prepare(spec), {}, 0, 0).numbers
     assert numbers == {"nodes": 34, "links": 156, "classes": 2}

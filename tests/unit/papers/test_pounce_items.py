@@ -13,8 +13,8 @@ from querist.errors import InputError
 from querist.experiment import Item, Specification, Store, run, tables
 from querist.experiment.plots import rendered
 from querist.experiment.runner import check
+from querist.experiment.tasks.online import shuffled_run
 from querist.graph.neighbours import all_distances
-from querist.online.experiment import shuffled_run
 from querist.papers import item_of, items_of
 from querist.papers.pounce08 import tasks
 from querist.papers.pounce08.play import case

@@ -7,15 +7,16 @@ A task is registered by name. Those of a paper are called `PAPER.NAME` and are f
 import importlib
 import importlib.util
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
 from typing import Any, Protocol
 
 from querist.errors import UnknownNameError
-from querist.experiment.files import digest
 from querist.experiment.results import Outcome
-from querist.experiment.specification import Specification, blame
+from querist.experiment.specification import Specification, blame, digest
 
-OPEN = ("online", "collective", "stream", "transduce")
+OPEN = ("online", "collective", "stream", "transduce", "bound")
 """Those that are for everybody, and not a part of a paper."""
 
 _HOME = {name: f"querist.experiment.tasks.{name}" for name in OPEN}
@@ -33,8 +34,9 @@ class Task(Protocol):
     tuned_by : the one that a grid is tuned by
 
     A task may also have `on_disk = True`: what it prepares is kept on the disk, so that it is worth preparing
-    once before workers start; `measures_of(spec)`: the measures that fit this specification's data; and
-    `in_tuning`: protocol settings that hold while a grid is tuned, where less will do.
+    once before workers start, and takes long, so that `prepare` also takes a progress (or None);
+    `measures_of(spec)`: the measures that fit this specification's data; and `in_tuning`: protocol settings
+    that hold while a grid is tuned, where less will do.
     """
 
     @property
@@ -89,12 +91,43 @@ _lock = threading.Lock()
 """The workers of a cluster may be threads."""
 
 
-def prepared_of(spec: Specification, task: Task) -> Any:
+def prepared_of(spec: Specification, task: Task, progress: Any = None) -> Any:
     """`task.prepare(spec)`, made once a process for specifications that share their data."""
-    key = spec.preparation + digest(spec)
+    at_hand = _at_hand.get(spec.dataset)
+    key = spec.preparation + (digest(spec) if at_hand is None else at_hand[0])
     with _lock:
-        found = _prepared.pop(key) if key in _prepared else task.prepare(spec)
+        if key in _prepared:
+            found = _prepared.pop(key)
+        elif getattr(task, "on_disk", False):
+            found = task.prepare(spec, progress)  # type: ignore[call-arg]
+        else:
+            found = task.prepare(spec)
         while len(_prepared) >= KEPT:
             _prepared.pop(next(iter(_prepared)))
         _prepared[key] = found
         return found
+
+
+_at_hand: dict[str, tuple[str, Any]] = {}
+_numbers = count()
+
+
+@contextmanager
+def at_hand(data: Mapping[str, Any]) -> Iterator[None]:
+    """Data in memory, by the name that specifications have for them; for runs in this process only.
+
+    A graph, or what `querist.datasets.rows.read_vectors` gives.
+    """
+    before = dict(_at_hand)
+    # A number each: what was prepared from other data of the same name is not taken for theirs.
+    _at_hand.update({name: (f" at hand {next(_numbers)}", value) for name, value in data.items()})
+    try:
+        yield
+    finally:
+        _at_hand.clear()
+        _at_hand.update(before)
+
+
+def data_at_hand(name: str) -> Any:
+    """The data of this name in memory, or None."""
+    return _at_hand.get(name, ("", None))[1]

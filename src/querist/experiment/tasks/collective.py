@@ -1,9 +1,19 @@
-"""Classifiers of whole graphs on draws of the labelled nodes.
+"""Classifiers of whole graphs on draws of the labelled nodes: the protocol of mrgm15, section 4.4.
 
 Numbers: every measure of `querist.metrics` that fits the labels, reached, iterations, labelled, seconds.
 Nobody asks here: the labelled nodes are drawn at random, so that a run is its own random-asking control.
+
+In trial t of a seed, `ceil(p n_c)` nodes of every class are drawn from `default_rng((seed, t))` and
+labelled; all other nodes with a known label are the test. So a trial is the same whatever the method. With
+several labels a node, `ceil(p n)` are drawn of all: a draw a class would take the nodes with many
+labels first and leave the easy ones for the test.
+
+Where a node is not reached, the likeliest class of the labels is its answer (the paper is silent);
+`reached` says how many were.
 """
 
+import math
+import time
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.collective.catalogue import CLASSIFIERS
-from querist.collective.trials import run_trial
+from querist.collective.threshold import decide
 from querist.errors import InputError, QueristError
 from querist.experiment import tuning
 from querist.experiment.results import Outcome
@@ -28,10 +38,12 @@ from querist.experiment.tasks.common import (
     settings,
     share,
     try_out,
+    without_labels,
 )
 from querist.graph import Graph
+from querist.labels import one_hot
 from querist.metrics import NAMES, measure
-from querist.types import Floats
+from querist.types import Bools, Floats
 
 APART = ("classes", "missing", "progress")
 
@@ -97,21 +109,76 @@ class Collective:
             with suppress(QueristError):  # it is only to be compiled: seconds are those of the fit
                 _fit_small(factory, _small(prepared), **own)
             _warm.add(spec.method)
-        found = run_trial(prepared, factory, own, measure, labelled=how["labelled"], seed=seed, trial=repeat)
+        truth, several = truth_of(prepared)
+        seeds = draw(truth, how["labelled"], seed, repeat, several)
+        test = tested(truth, seeds, how["labelled"])
+        given = seeds_of(prepared, truth, seeds, several)
+        model, bare = factory(**own, classes=prepared.classes), without_labels(prepared)
+        started = time.perf_counter()
+        model.fit(bare, given)
+        seconds = time.perf_counter() - started
+        P = np.asarray(model.probabilities_, dtype=np.float64)[test]
+        answers = (
+            decide(P, model.threshold, model.top_k) if several else one_hot(P.argmax(axis=1), P.shape[1])
+        )
         return Outcome(
             {
-                **found.metrics,
-                "reached": found.reached,
-                "iterations": float(found.iterations),
-                "labelled": float(found.labelled),
-                "seconds": found.seconds,
+                **measure(truth[test], answers.astype(np.float64), P),
+                "reached": float(model.reached_[test].mean()),
+                "iterations": float(model.n_iter_),
+                "labelled": float(seeds.sum()),
+                "seconds": seconds,
             },
-            self.curves(found.history.objective),
+            self.curves(model.history_.objective),
         )
 
     def curves(self, objective: Floats) -> dict[str, list[float]]:
         """What to keep of the objective after each iteration: nothing here."""
         return {}
+
+
+# -- one draw of the labels ---------------------------------------------------------
+
+
+def draw(indicator: Floats, share: float, seed: int, trial: int, several: bool = False) -> Bools:
+    """(n,) the nodes that are labelled in a trial: `ceil(share n_c)` of every class, or of all."""
+    if not 0 < share < 1:
+        raise InputError(f"labelled = {share!r}; it must lie between 0 and 1: the share of each class")
+    generator = np.random.default_rng((seed, trial))
+    chosen = np.zeros(len(indicator), dtype=bool)
+    groups = [indicator.any(axis=1)] if several else list(indicator.T)
+    for group in groups:
+        members = np.flatnonzero(group)
+        # 0.07 * 100 is 7.000000000000001: no eighth node for a rounding error.
+        count = math.ceil(share * members.size * (1 - 1e-12))
+        chosen[generator.choice(members, size=count, replace=False)] = True
+    return chosen
+
+
+def tested(truth: Floats, seeds: Bools, labelled: float) -> Bools:
+    """(n,) the nodes with a known label that are no seeds, at least one."""
+    test: Bools = truth.any(axis=1) & ~seeds
+    if not test.any():
+        raise InputError(f"labelled = {labelled}: no node is left to be tested; label fewer")
+    return test
+
+
+def truth_of(graph: Graph) -> tuple[Floats, bool]:
+    """(n, K) what is known of the graph, and whether a node may have several labels."""
+    if graph.label_matrix is not None:
+        return np.asarray(graph.label_matrix.toarray(), dtype=np.float64), True
+    if graph.codes is None or graph.labelled.size == 0 or graph.n_classes < 2:
+        raise InputError(f"{graph.name} has no labels of at least 2 classes, so nothing can be tested")
+    return one_hot(graph.codes, graph.n_classes), False
+
+
+def seeds_of(graph: Graph, truth: Floats, seeds: Bools, several: bool) -> Any:
+    """Labels as a user gives them: (n,) None where there is no seed; (n, K) 0/1 with several a node."""
+    if several:
+        return truth * seeds[:, None]
+    names = np.empty(graph.n_nodes, dtype=object)
+    names[:] = [graph.classes[c] if s else None for c, s in zip(truth.argmax(axis=1), seeds, strict=True)]
+    return names
 
 
 def _small(like: Graph | None = None) -> Graph:

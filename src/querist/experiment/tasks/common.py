@@ -1,7 +1,8 @@
 """What the tasks share: data by name, tables of settings with known names, curves of few points."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,15 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError, UnknownNameError
-from querist.experiment.files import files_digest
-from querist.experiment.specification import TUNING_KEYS, Specification, SpecificationError, blame
+from querist.experiment.specification import (
+    TUNING_KEYS,
+    Specification,
+    SpecificationError,
+    blame,
+    files_digest,
+)
+from querist.experiment.tasks import data_at_hand
+from querist.graph import Graph
 from querist.parameters import Parameter, parameters_of
 from querist.types import Codes, Floats
 
@@ -102,15 +110,16 @@ def share(spec: Specification, value: float, most: float = 1.0) -> None:
     """Refuse a labelled share that is none."""
     if not 0 < value <= most:
         raise SpecificationError(
-            f"labelled = {value!r}; it must be a share above 0 and {'at most' if most >= 1 else 'below'} 1",
+            f"labelled = {value!r}; it must be a share "
+            + ("above 0 and at most 1" if most >= 1 else "between 0 and 1"),
             ("protocol", "labelled"),
         )
 
 
-def graph_for(spec: Specification, how: Mapping[str, Any]) -> Any:
+def graph_for(spec: Specification, how: Mapping[str, Any]) -> Graph:
     """The graph of a specification, by `component` and `nodes` of its representation."""
     nodes = how.get("nodes")
-    if nodes is not None:
+    if nodes is not None and data_at_hand(spec.dataset) is None:
         with blame("representation", "nodes"):
             if not Path(nodes).expanduser().is_file():
                 raise InputError(f"{nodes}: no such file; give the path of a table of nodes and labels")
@@ -120,13 +129,16 @@ def graph_for(spec: Specification, how: Mapping[str, Any]) -> Any:
         return graph_of(spec.dataset, how.get("component") == "largest", nodes)
 
 
-def graph_of(dataset: str, largest: bool = False, nodes: str | None = None) -> Any:
+def graph_of(dataset: str, largest: bool = False, nodes: str | None = None) -> Graph:
     """The graph of this name or path, with a table of its nodes; read once a process."""
+    graph: Graph | None = data_at_hand(dataset)
+    if graph is not None:
+        return graph.largest_component() if largest else graph
     return _graph(dataset, largest, nodes, files_digest(dataset, nodes or ""))
 
 
 @lru_cache(maxsize=4)
-def _graph(dataset: str, largest: bool, nodes: str | None, digest: str) -> Any:
+def _graph(dataset: str, largest: bool, nodes: str | None, digest: str) -> Graph:
     from querist.datasets import load_graph
     from querist.graph import as_graph
 
@@ -142,17 +154,29 @@ def vectors_of(dataset: str, label: str | None = None) -> tuple[Any, Codes, int]
 
     label : the column of the file with the labels
     """
-    return _vectors(dataset, label, files_digest(dataset))
+    found = data_at_hand(dataset)
+    return _rows(*found) if found is not None else _vectors(dataset, label, files_digest(dataset))
 
 
 @lru_cache(maxsize=4)
 def _vectors(dataset: str, label: str | None, digest: str) -> tuple[Any, Codes, int]:
     from querist.datasets.rows import read_vectors
 
-    X, codes, classes, name = read_vectors(dataset, label)
+    return _rows(*read_vectors(dataset, label))
+
+
+def _rows(X: Any, codes: Codes, classes: Sequence[Any], name: str) -> tuple[Any, Codes, int]:
     if (codes < 0).any():
-        raise InputError(f"{name} needs a label in every row")
+        raise InputError(
+            f"{name} has {int((codes < 0).sum())} rows without a label, which cannot be judged; leave them "
+            "out, or pipe them to querist stream -"
+        )
     return X, codes, len(classes)
+
+
+def without_labels(graph: Graph) -> Graph:
+    """What a learner may see: true labels reach it as answers and seeds only."""
+    return replace(graph, codes=None, label_matrix=None, classes=())
 
 
 def scaled_to_unit(X: Any) -> Any:

@@ -6,12 +6,16 @@ learner. Curves, where `protocol.curve` points are asked for: `round`, `error_ra
 and the control's.
 
 In the one-vs-rest scheme all are averages over the binary problems.
+
+Shuffle s of a seed is a permutation of the labelled nodes drawn from `default_rng((seed, s))`. The learner's
+own draws get a seed derived from the same pair. So a shuffle is the same whatever the algorithm, and however
+many are run.
 """
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -33,18 +37,19 @@ from querist.experiment.tasks.common import (
     running_mean,
     settings,
     try_out,
+    without_labels,
 )
 from querist.graph import Graph
+from querist.labels import UNLABELLED
 from querist.online.catalogue import ALGORITHMS, Factory
-from querist.online.experiment import control_parameters, shuffled_run
 from querist.online.nearest import check_distances
 from querist.online.trace import Trace
 from querist.parameters import effective
-from querist.types import Codes
+from querist.types import Codes, Floats
 
 APART = ("seed",)
 ON_GRAPH = ("pounce", "nearest")
-"""Learners that take the graph itself where no rank is given."""
+"""Learners that take the graph itself where no rank is given: an embedding's distances are approximate."""
 
 
 def representation(
@@ -70,17 +75,22 @@ def protocol(*, control: bool = True, curve: int = 0) -> dict[str, Any]:
 
 
 @dataclass
-class Place:
-    """A labelled graph, the same without its labels, and the rows of its nodes.
+class EmbeddedGraph:
+    """A labelled graph, the same without its labels, and the rows of its nodes, made when first asked for.
 
     `warm` names what has been compiled in this process.
     """
 
     graph: Any
     bare: Any
-    rows: Any
+    embed: Callable[[], Any]
     ranked: bool
     warm: set[str] = field(default_factory=set)
+
+    @cached_property
+    def rows(self) -> Any:
+        """The embedding."""
+        return self.embed()
 
     def of(self, method: str) -> Any:
         """What a learner stands on: no label is in it."""
@@ -116,7 +126,10 @@ class Online:
             _check_labels(graph)
         with blame("representation", "rank"):
             if given.get("rank") is not None and not 1 <= given["rank"] <= graph.n_nodes:
-                raise InputError(f"rank = {given['rank']}; {graph.name} has {graph.n_nodes:,} nodes")
+                raise InputError(
+                    f"rank = {given['rank']}; {graph.name} has {graph.n_nodes:,} nodes: pass a rank from 1 "
+                    f"to {graph.n_nodes}"
+                )
         if spec.method in ON_GRAPH and given.get("rank") is None:
             with blame("method"):
                 for choice in tuning.combinations(spec):
@@ -128,19 +141,31 @@ class Online:
             small = SimpleNamespace(rows=rows, components=components)
         try_out(spec, factory, partial(factory, small, graph.n_classes), APART)
 
-    def prepare(self, spec: Specification) -> Place:
+    def prepare(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph and its embedding, which the disk keeps."""
+        place = self.placed(spec, progress)
+        assert place.rows is not None
+        return place
+
+    def placed(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
+        """The graph, not embedded yet."""
         from querist.embedding import embed
 
         full = complete(spec, "representation", with_options(representation))
         graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
-        bare = replace(graph, codes=None, label_matrix=None, classes=())
-        rows = embed(bare, rank, seed=seed, **full)
-        return Place(graph, bare, rows, rank is not None)
+        bare = without_labels(graph)
+        return EmbeddedGraph(
+            graph, bare, lambda: embed(bare, rank, seed=seed, progress=progress, **full), rank is not None
+        )
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle, and its control in the same one."""
         graph, factory = prepared.graph, ALGORITHMS[spec.method]
@@ -160,8 +185,66 @@ class Online:
         return Outcome(numbers, curves)
 
 
+# -- one shuffle ------------------------------------------------------------------
+
+
+def shuffled(codes: Codes, seed: int, shuffle: int) -> Codes:
+    """The labelled nodes in the order of one shuffle."""
+    return np.random.default_rng((seed, shuffle)).permutation(np.flatnonzero(codes != UNLABELLED))
+
+
+def learner_seed(seed: int, shuffle: int) -> int:
+    """The seed of a learner's own draws in one shuffle."""
+    return int(np.random.SeedSequence((seed, shuffle, 1)).generate_state(1)[0])
+
+
+def random_rounds(rounds: int, count: int, seed: Sequence[int]) -> Floats:
+    """(rounds,) uniforms with which `random_sampling(p=0.5)` asks in exactly `count` rounds, at random."""
+    uniforms = np.full(rounds, 0.75)
+    uniforms[np.random.default_rng(tuple(seed)).choice(rounds, size=count, replace=False)] = 0.25
+    return uniforms
+
+
+def shuffled_run(
+    embedding: Any,
+    codes: Codes,
+    n_classes: int,
+    factory: Factory,
+    parameters: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    shuffle: int = 0,
+    questions: int | None = None,
+    rounds: int | None = None,
+) -> Trace:
+    """One run from scratch, over one shuffle or its first `rounds`.
+
+    With `questions` the factory is that of `random_sampling(p=0.5)`, and it asks exactly so often.
+    """
+    order = shuffled(codes, seed, shuffle)[:rounds]
+    draws = None if questions is None else random_rounds(order.size, questions, (seed, shuffle, 2))
+    learner = factory(embedding, n_classes, seed=learner_seed(seed, shuffle), **parameters)
+    return learner.run(order, codes, uniforms=draws)
+
+
+def control_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that make `random_sampling` the same kind of learner as an algorithm with these.
+
+    A learner that learns from certain questions becomes one that learns every answer: random questions
+    are never certain, and learning less would make the control too easy to beat.
+    """
+    return {
+        "p": 0.5,
+        "gamma": parameters.get("gamma", parameters.get("mu", 1.0)),
+        "second_order": parameters.get("second_order", "gamma" in parameters or "mu" in parameters),
+        "update": "mistake" if parameters.get("update") == "mistake" else "always",
+        "target": parameters.get("target", "rival"),
+        "scheme": parameters.get("scheme", "multiclass"),
+    }
+
+
 def _play(
-    place: Place,
+    place: EmbeddedGraph,
     method: str,
     task: tuple[Codes, int],
     factory: Factory,

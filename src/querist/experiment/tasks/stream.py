@@ -6,13 +6,15 @@ Numbers: accuracy (prequential), updates, kept_labelled, kept_unlabelled, second
 Which items carry their label is drawn at random, so that a run is its own random-asking control.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from querist.budgeted.catalogue import STREAMS
-from querist.budgeted.experiment import run_stream, warm_up
 from querist.budgeted.similarity import mean_distance
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
@@ -29,8 +31,9 @@ from querist.experiment.tasks.common import (
     vectors_of,
 )
 from querist.parameters import parameters_of
-from querist.types import Codes
+from querist.types import Bools, Codes
 
+OrderName: TypeAlias = Literal["shuffled", "source"]
 APART = ("seed",)
 PAIRS = 10_000
 """Pairs of rows that a whole sample's kernel width is taken from (bls19)."""
@@ -50,15 +53,13 @@ def representation(
     return dict(locals())
 
 
-def protocol(
-    *, labelled: float = 0.1, order: Literal["shuffled", "source"] = "shuffled", curve: int = 0
-) -> dict[str, Any]:
+def protocol(*, labelled: float = 0.1, order: OrderName = "shuffled", curve: int = 0) -> dict[str, Any]:
     """The share that carries its label, the order, points of the curve."""
     return dict(locals())
 
 
 @dataclass
-class Rows:
+class StreamSample:
     """Vectors and their classes; `width` where it is that of the whole sample."""
 
     X: Any
@@ -85,7 +86,7 @@ class StreamTask:
             n_classes = vectors_of(spec.dataset, label)[2]
         try_out(spec, factory, partial(factory, n_classes), APART)
 
-    def prepare(self, spec: Specification) -> Rows:
+    def prepare(self, spec: Specification) -> StreamSample:
         """The rows, and their kernel width where the whole sample gives it."""
         how = complete(spec, "representation", representation)
         X, codes, n_classes = vectors_of(spec.dataset, how["label"])
@@ -94,10 +95,15 @@ class StreamTask:
         if how["scaled"]:
             X = scaled_to_unit(X)
         width = mean_distance(X, pairs=PAIRS) if how["width"] == "sample" else None
-        return Rows(X, codes, n_classes, width)
+        return StreamSample(X, codes, n_classes, width)
 
     def run(
-        self, spec: Specification, prepared: Rows, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: StreamSample,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One stream."""
         factory = STREAMS[spec.method]
@@ -105,30 +111,40 @@ class StreamTask:
         how = complete(spec, "protocol", protocol)
         if prepared.width is not None and "width" in parameters_of(factory) and "width" not in own:
             own["width"] = prepared.width
-
-        def make(own_seed: int) -> Any:
-            return factory(prepared.n_classes, seed=own_seed, **own)
-
-        X, codes = prepared.X, prepared.codes
-        if spec.method not in prepared.warm:
-            warm_up(make, X, codes)
+        X, codes, n_classes, own_seed = prepared.X, prepared.codes, prepared.n_classes, seed + repeat
+        if spec.method not in prepared.warm:  # compiles, so that the clock below counts items alone
+            factory(n_classes, seed=0, **own).run(X[:2], codes[:2])
             prepared.warm.add(spec.method)
-        run = run_stream(make, X, codes, labelled=how["labelled"], seed=seed + repeat, order=how["order"])
+        order, visible = draw(codes.size, how["labelled"], own_seed, how["order"])
+        learner, items, truth = factory(n_classes, seed=own_seed, **own), X[order], codes[order]
+        started = time.perf_counter()
+        stream = learner.run(items, truth, visible)
+        seconds = time.perf_counter() - started
         curves = {}
         if how["curve"]:
             at = few_points(codes.size, how["curve"])
-            right = running_mean(run.stream.predicted == run.truth)
+            right = running_mean(stream.predicted == truth)
             curves = {"item": [float(i + 1) for i in at], "accuracy": right[at].tolist()}
+        kept = getattr(learner, "sizes", (0, 0))
         return Outcome(
             {
-                "accuracy": run.accuracy,
-                "updates": float(run.stream.updates),
-                "kept_labelled": float(run.budget[0]),
-                "kept_unlabelled": float(run.budget[1]),
-                "seconds": run.seconds,
+                "accuracy": stream.accuracy(truth),
+                "updates": float(stream.updates),
+                "kept_labelled": float(kept[0]),
+                "kept_unlabelled": float(kept[1]),
+                "seconds": seconds,
             },
             curves,
         )
+
+
+def draw(n: int, labelled: float, seed: int, order: OrderName = "shuffled") -> tuple[Codes, Bools]:
+    """The order of a run, and which items carry their label: a share, drawn at random."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(n) if order == "shuffled" else np.arange(n)
+    visible = np.zeros(n, dtype=np.bool_)
+    visible[rng.permutation(n)[: round(labelled * n)]] = True
+    return rows, visible
 
 
 STREAM = register(StreamTask())

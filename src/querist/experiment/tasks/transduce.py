@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from querist.budgeted.closed_form import transduce
-from querist.budgeted.experiment import transduce_once
 from querist.budgeted.similarity import gram_of, mean_distance
 from querist.errors import InputError
 from querist.experiment.results import Outcome
@@ -25,7 +24,7 @@ from querist.experiment.tasks.common import (
     try_out,
     vectors_of,
 )
-from querist.types import Codes, Floats
+from querist.types import Bools, Codes, Floats
 
 LARGEST = 20_000
 """Rows beyond which a dense kernel matrix is refused."""
@@ -42,6 +41,14 @@ def lp(*_: Any) -> None:
 def rlp(*, ridge: float = 1.0) -> None:
     """Label propagation with a ridge."""
 
+
+VALUES = (10.0, 1.0, 0.1, 0.01)
+GRIDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "bls": {"lambda1": VALUES, "lambda2": (10.0, 0.1)},
+    "rlp": {"ridge": VALUES},
+    "lp": {},
+}
+"""What `--tune` tries, on ten held-out draws: on some hundred points one alone would choose by chance."""
 
 METHODS: Mapping[str, Callable[..., None]] = {"bls": bls, "lp": lp, "rlp": rlp}
 
@@ -72,6 +79,8 @@ class Alike:
     K: Floats
     codes: Codes
     n_classes: int
+    width: float | None
+    """Of the kernel, where it has one."""
 
 
 class Transduce:
@@ -105,8 +114,8 @@ class Transduce:
         X, codes, n_classes = vectors_of(spec.dataset, how["label"])
         if how["scaled"]:
             X = scaled_to_unit(X)
-        width = how["width"] or (mean_distance(X) if how["kernel"] == "rbf" else 1.0)
-        return Alike(np.asarray(gram_of(how["kernel"], width)(X, X)), codes, n_classes)
+        width = how["width"] or (mean_distance(X) if how["kernel"] == "rbf" else None)
+        return Alike(np.asarray(gram_of(how["kernel"], width or 1.0)(X, X)), codes, n_classes, width)
 
     def run(
         self, spec: Specification, prepared: Alike, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -114,17 +123,29 @@ class Transduce:
         """One draw of the labels."""
         own = checked(parameters, METHODS[spec.method], "parameters")
         how = complete(spec, "protocol", protocol)
+        method: Any = spec.method
+        codes, n_classes = prepared.codes, prepared.n_classes
         started = time.perf_counter()
-        accuracy = transduce_once(
-            prepared.K,
-            prepared.codes,
-            prepared.n_classes,
-            method=spec.method,  # type: ignore[arg-type]
-            labelled=how["labelled"],
-            seed=seed + repeat,
-            **own,
-        )
+        visible = cover(codes, n_classes, how["labelled"], seed + repeat)
+        found = transduce(prepared.K, np.where(visible, codes, -1), n_classes, method=method, **own)
+        accuracy = float(np.mean(found[~visible] == codes[~visible]))
         return Outcome({"accuracy": accuracy, "seconds": time.perf_counter() - started})
+
+
+def cover(codes: Codes, n_classes: int, labelled: float, seed: int) -> Bools:
+    """(n,) which rows are labelled: a share at random, drawn again where it misses a class.
+
+    Nothing could be said about a class without a label.
+    """
+    rng, count = np.random.default_rng(seed), max(n_classes, round(labelled * codes.size))
+    for _ in range(1000):
+        visible = np.zeros(codes.size, dtype=np.bool_)
+        visible[rng.permutation(codes.size)[:count]] = True
+        if np.unique(codes[visible]).size == n_classes:
+            return visible
+    raise InputError(
+        f"{count} labels of {codes.size} never cover all {n_classes} classes; label a larger share"
+    )
 
 
 TRANSDUCE = register(Transduce())

@@ -54,7 +54,7 @@ REACH = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
 Block = Any
 
 
-class Found(NamedTuple):
+class FilteredPairs(NamedTuple):
     """Pairs (growing), residuals, products with one vector, and whether all arrived."""
 
     values: Floats
@@ -84,7 +84,7 @@ def filtered_pairs(
     start: Floats | None = None,
     known: Density | None = None,
     spare: int = 0,
-) -> Found:
+) -> FilteredPairs:
     """The `count` lowest pairs of a symmetric operator whose null vector is the unit vector `u`, or nothing.
 
     `make(dtype)` gives the operator in a precision; no eigenvalue exceeds `ceiling`; `start` is (n, k), a
@@ -129,10 +129,10 @@ def filtered_pairs(
             continue
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if not late.any():
-            return Found(*found, block.products, True)
+            return FilteredPairs(*found, block.products, True)
         block.goal_factor /= 2
     exact = exact if exact.dtype == np.float64 else make(np.float64)
-    return Found(*ritz(exact, block.X[:, :count].astype(np.float64), u), block.products, False)
+    return FilteredPairs(*ritz(exact, block.X[:, :count].astype(np.float64), u), block.products, False)
 
 
 def lanczos_pairs(
@@ -147,7 +147,7 @@ def lanczos_pairs(
     random: np.random.Generator,
     tick: Callable[[float], None],
     spare: int,
-) -> Found:
+) -> FilteredPairs:
     """The pairs by filtered block Lanczos (krylov.py), checked in float64, as far as it comes."""
     v = None if u is None else u.astype(M.dtype)
     reach = krylov.reach_of(tol, M.dtype)
@@ -158,13 +158,13 @@ def lanczos_pairs(
         if space.m - space.null < count:
             # Few different eigenvalues: the block ran into all that it holds of them before it had enough.
             nothing = np.empty(0)
-            return Found(nothing, np.empty((M.n, 0)), nothing, space.products, False)
+            return FilteredPairs(nothing, np.empty((M.n, 0)), nothing, space.products, False)
         turn = space.largest(count)[1] if S is None else S
         found = ritz(exact, space.vectors(turn, np.float64), u)
         whole = found.values.size == count and found.values[-1 - spare] < cut
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if S is None or not whole or not late.any() or strict < 0.1:
-            return Found(*found, space.products, whole and not late.any())
+            return FilteredPairs(*found, space.products, whole and not late.any())
         strict /= 2
 
 

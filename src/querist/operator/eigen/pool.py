@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from querist.operator.eigen.solve import Pairs, smallest_pairs
+from querist.operator.eigen.solve import EigenPairs, smallest_pairs
 from querist.progress import Progress
 from querist.types import Codes, Floats, Sparse
 
@@ -121,7 +121,7 @@ def sorted_blocks(S: Sparse, order: Codes) -> Sparse:
     return blocks
 
 
-def _columns(pairs: Pairs) -> Callable[[int], Floats]:
+def _columns(pairs: EigenPairs) -> Callable[[int], Floats]:
     return lambda i: pairs.vectors[:, i]
 
 

@@ -63,7 +63,7 @@ enough to factorise. What it amplifies is the null vector, and that is projected
 Tick = Callable[[float], None]
 
 
-class Pairs(NamedTuple):
+class EigenPairs(NamedTuple):
     """`values` (k,) growing, `vectors` (n, k) orthonormal, and the name of the solver."""
 
     values: Floats
@@ -72,7 +72,7 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class EigenProblem:
     """One component: adjacency over its mean degree, unit null vector or None, and what is wanted of it."""
 
     S: Sparse
@@ -129,7 +129,7 @@ def smallest_pairs(
     tick: Tick,
     start: Floats | None = None,
     spare: int = 0,
-) -> Pairs:
+) -> EigenPairs:
     """Up to `count` smallest non-null pairs of the Laplacian of a connected component with adjacency S.
 
     `null` is its null vector of any length, or None where it has none (an unbalanced signed component).
@@ -145,20 +145,20 @@ def smallest_pairs(
     n = S.shape[0]
     count = min(count, n - (null is not None))
     if count <= 0:
-        return Pairs(np.empty(0), np.empty((n, 0)), "none needed")
+        return EigenPairs(np.empty(0), np.empty((n, 0)), "none needed")
     # Units of the mean degree: tolerances and shift then mean the same for weights of 1e-12 and 1e12.
     scale = 1.0 if normalised else float(abs(S).sum() / n)
     unit = None if null is None else null / np.linalg.norm(null)
     scaled = S if normalised else sp.csr_array(S / scale)
-    problem = Problem(scaled, unit, count, normalised, tol, seed, tick, start, min(spare, count - 1))
+    problem = EigenProblem(scaled, unit, count, normalised, tol, seed, tick, start, min(spare, count - 1))
     values, vectors, solver = _on_fewer_nodes(problem) or _first_that_works(problem)
     if (np.diff(values) < 0).any():
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
-    return Pairs(values * scale, vectors, solver)
+    return EigenPairs(values * scale, vectors, solver)
 
 
-def _on_fewer_nodes(problem: Problem) -> Pairs | None:
+def _on_fewer_nodes(problem: EigenProblem) -> EigenPairs | None:
     """The pairs by way of a smaller graph (compact.py); None where it lacks some, or is no gain."""
     if not problem.normalised or _small(problem.n, problem.count):
         return None
@@ -178,10 +178,10 @@ def _on_fewer_nodes(problem: Problem) -> Pairs | None:
     if found.values.max() > BELOW:
         return None
     twins = f", {problem.n - n:,} twins aside" if n < problem.n else ""
-    return Pairs(found.values, smaller.lift(found.vectors), found.solver + twins)
+    return EigenPairs(found.values, smaller.lift(found.vectors), found.solver + twins)
 
 
-def solvers_for(problem: Problem) -> Iterator[Callable[[Problem], Pairs]]:
+def solvers_for(problem: EigenProblem) -> Iterator[Callable[[EigenProblem], EigenPairs]]:
     """The solvers to try, best first; the next is only asked for when one did not deliver."""
     if _small(problem.n, problem.count):
         yield dense_pairs
@@ -203,7 +203,7 @@ def _small(n: int, count: int) -> bool:
     return n <= DENSE or count > n // 3
 
 
-def _flat(problem: Problem) -> bool:
+def _flat(problem: EigenProblem) -> bool:
     """Whether the wanted eigenvalues crowd at 0."""
     return problem.density.quantile(width_of(problem.count, problem.n)) < FLAT
 
@@ -213,8 +213,8 @@ def _factor_fits(S: Sparse) -> bool:
     return cost.known and cost.work <= FACTOR_WORK
 
 
-def _first_that_works(problem: Problem) -> Pairs:
-    found = Pairs(np.empty(0), np.empty((problem.n, 0)), "none")
+def _first_that_works(problem: EigenProblem) -> EigenPairs:
+    found = EigenPairs(np.empty(0), np.empty((problem.n, 0)), "none")
     for solver in solvers_for(problem):
         try:
             latest = solver(problem)
@@ -232,17 +232,17 @@ def _first_that_works(problem: Problem) -> Pairs:
     return found
 
 
-def dense_pairs(problem: Problem) -> Pairs:
+def dense_pairs(problem: EigenProblem) -> EigenPairs:
     """LAPACK on the dense matrix, its null vector moved above the spectrum (`lambda_max <= 2 max degree`)."""
     M, u = np.asarray(problem.laplacian().toarray()), problem.u
     if u is not None:
         M += (3.0 * M.diagonal().max()) * np.outer(u, u)
     last = problem.count - 1
     values, vectors = sla.eigh(M, subset_by_index=(0, last), overwrite_a=True, check_finite=False)
-    return Pairs(values, vectors, "dense")
+    return EigenPairs(values, vectors, "dense")
 
 
-def chebyshev_pairs(problem: Problem) -> Pairs:
+def chebyshev_pairs(problem: EigenProblem) -> EigenPairs:
     """Filtered iterations; only pairs that arrived, unless there is nothing better to come."""
     with one_blas_thread():  # the threads are ours
         found = filtered_pairs(
@@ -260,13 +260,13 @@ def chebyshev_pairs(problem: Problem) -> Pairs:
     single = precision(problem.tol, problem.ceiling) == np.float32
     name = f"chebyshev, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
     if found.arrived:
-        return Pairs(found.values, found.vectors, name)
+        return EigenPairs(found.values, found.vectors, name)
     # One pair short is what makes the next solver try; what it cannot better is taken and doubted.
     short = max(1, problem.count - 1)
-    return Pairs(found.values[:short], found.vectors[:, :short], name)
+    return EigenPairs(found.values[:short], found.vectors[:, :short], name)
 
 
-def shift_invert_pairs(problem: Problem) -> Pairs:
+def shift_invert_pairs(problem: EigenProblem) -> EigenPairs:
     """Lanczos on `(L + s I)^-1`: `lambda = 1/theta - s`."""
     L, n = problem.laplacian(), problem.n
     shifted = sp.csc_array(L + SHIFT * sp.eye_array(n))
@@ -284,9 +284,9 @@ def shift_invert_pairs(problem: Problem) -> Pairs:
     theta, vectors = largest_pairs(
         factor.solve, problem.u, n, problem.count, strict, problem.seed, problem.tick
     )
-    return Pairs(1 / theta - SHIFT, vectors, "shift-invert")
+    return EigenPairs(1 / theta - SHIFT, vectors, "shift-invert")
 
 
-def from_another_start(problem: Problem) -> Pairs:
+def from_another_start(problem: EigenProblem) -> EigenPairs:
     """Shift-invert once more: ARPACK can break down where many eigenvalues are equal, seldom twice."""
     return shift_invert_pairs(replace(problem, seed=problem.seed + 1))

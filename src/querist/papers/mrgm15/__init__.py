@@ -5,7 +5,7 @@ Classification in Large-Scale Networks (Big Data Research 2015).
 from querist.experiment.tasks import register
 from querist.papers.mrgm15 import course, several, single, tasks
 
-register(tasks.Counts())
+register(tasks.GraphCounts())
 register(tasks.Bootstrap())
 register(tasks.Course())
 

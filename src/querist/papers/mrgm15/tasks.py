@@ -12,7 +12,7 @@ from querist.experiment.tasks.common import graph_of
 from querist.types import Floats
 
 
-class Counts:
+class GraphCounts:
     """A graph in numbers; a link is counted once."""
 
     name = "mrgm15.counts"

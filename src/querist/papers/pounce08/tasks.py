@@ -10,10 +10,9 @@ from querist.errors import InputError, UnknownNameError
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.common import checked
-from querist.experiment.tasks.online import APART, Online, Place
+from querist.experiment.tasks.online import APART, EmbeddedGraph, Online, shuffled_run
 from querist.graph.neighbours import all_distances
 from querist.online.catalogue import ALGORITHMS
-from querist.online.experiment import shuffled_run
 from querist.online.trace import Trace
 from querist.papers.pounce08.worlds import WORLDS, World
 from querist.theory import energy, pounce08, resistance_diameter
@@ -147,7 +146,12 @@ class Nodes(Online):
     measures = ("error_rate", "class_error")
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle."""
         graph, factory = prepared.graph, ALGORITHMS[spec.method]

@@ -3,10 +3,10 @@
 from querist.experiment.tasks import register
 from querist.papers.sslgc13.figures import FIGURE_1, FIGURE_2, FIGURE_3
 from querist.papers.sslgc13.tables import TABLE_1, TABLE_2
-from querist.papers.sslgc13.tasks import Asking, Clock, Counts
+from querist.papers.sslgc13.tasks import AskingWithControls, Clock, ComponentCounts
 
-register(Counts())
-register(Asking())
+register(ComponentCounts())
+register(AskingWithControls())
 register(Clock())
 
 ITEMS = (TABLE_1, TABLE_2, FIGURE_1, FIGURE_2, FIGURE_3)

@@ -9,9 +9,16 @@ import numpy as np
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.common import checked, few_points, graph_of, running_mean
-from querist.experiment.tasks.online import APART, Online, Place
+from querist.experiment.tasks.online import (
+    APART,
+    EmbeddedGraph,
+    Online,
+    control_parameters,
+    learner_seed,
+    shuffled,
+    shuffled_run,
+)
 from querist.online.catalogue import ALGORITHMS
-from querist.online.experiment import control_parameters, learner_seed, shuffled, shuffled_run
 from querist.parameters import effective
 
 PERCEPTRON = "perceptron_"
@@ -19,7 +26,7 @@ RANDOM_GPA = {"p": 0.5, "second_order": False, "update": "mistake", "scheme": "o
 """The paper's control: a perceptron that asks at random."""
 
 
-class Counts:
+class ComponentCounts:
     """The largest component of a graph in numbers; a link is counted in both directions."""
 
     name = "sslgc13.counts"
@@ -53,7 +60,12 @@ class Clock(Online):
     name = "sslgc13.clock"
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle."""
         graph, factory = prepared.graph, ALGORITHMS[spec.method]
@@ -89,7 +101,7 @@ class Clock(Online):
         )
 
 
-class Asking(Clock):
+class AskingWithControls(Clock):
     """The same, with both controls: the fair one, and the paper's perceptron.
 
     Both ask at random in the same shuffle, exactly as often. The numbers of the perceptron begin with
@@ -100,7 +112,12 @@ class Asking(Clock):
     measures = (*Clock.measures, PERCEPTRON + "error_rate", PERCEPTRON + "queries")
 
     def run(
-        self, spec: Specification, prepared: Place, parameters: Mapping[str, Any], seed: int, repeat: int
+        self,
+        spec: Specification,
+        prepared: EmbeddedGraph,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
     ) -> Outcome:
         """One shuffle, three times."""
         found = super().run(spec, prepared, parameters, seed, repeat)

@@ -1,0 +1,94 @@
+"""The most valuable node anywhere: what an answer at each node would be worth, before it is given.
+
+The model is a Gaussian one. Node i has the row `m_i` and one score a class, `f_ik = m_i . w_k`, with weights
+`w_k` of covariance P given the answers so far; an answer is a score plus noise of variance 1. Two nodes have
+the covariance `c_ui = m_u . P m_i`, a node the variance `r_i = c_ii`. Whatever the answer at i, it takes
+`c_ui^2 / (1 + r_i)` off the variance at u. With `G = sum_u m_u m_u'`, its terms weighted, sums over u are
+quadratic forms `m_i' (P G P) m_i`: (n, d, d) work for all nodes.
+
+A rule is a function of the model that gives (n,) values, larger where asking is worth more. `@pool_rule`
+keeps it in RULES under its name, with the sentence that is shown beside its questions: help, `choose=` and
+the contracts find it there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from querist.asking.model import QuickModel
+from querist.labelling.suggest import ambiguity, ambiguous_correlation, margins, quadratic_forms
+from querist.registry import Registry
+from querist.types import Floats
+
+
+@dataclass(frozen=True)
+class PoolRule:
+    """What an answer at each node is worth, and the `reason` that a question of the rule is given with."""
+
+    name: str
+    values: Callable[[QuickModel], Floats]
+    reason: str
+
+    def __call__(self, model: QuickModel) -> Floats:
+        """(n,) the values."""
+        return self.values(model)
+
+
+RULES: Registry[PoolRule] = Registry("rule of the pool")
+
+
+def pool_rule(
+    name: str, reason: str
+) -> Callable[[Callable[[QuickModel], Floats]], Callable[[QuickModel], Floats]]:
+    """Register a rule."""
+
+    def register(values: Callable[[QuickModel], Floats]) -> Callable[[QuickModel], Floats]:
+        RULES[name] = PoolRule(name, values, reason)
+        return values
+
+    return register
+
+
+@pool_rule("ambiguity", "an answer here decides most among the nodes that are in doubt")
+def by_ambiguity(model: QuickModel) -> Floats:
+    """`a_i sum_u a_u c_ui^2 / ((1 + r_i) (1 + r_u))`, a the ambiguity `1 - (p_1 - p_2)` by the beliefs.
+
+    Ours, and the default: the squared correlation of an answer at i with one at u, times the ambiguity of
+    both. What decides nothing is left alone; and a node counts at most once however large its variance is,
+    so a part of the graph weighs by the nodes it holds. Without `1 + r_u` small components of which nothing
+    is known, whose variance is largest, would come first. A node without a row tells of its component alone,
+    all of it, and as long as nothing is known there.
+    """
+    P, r = model.choosing.P, model.choosing.r
+    values = ambiguous_correlation(model.rows, P, r, ambiguity(model.beliefs))
+    sizes, first = np.bincount(model.components), 1 / (1 + model.gamma)
+    alone = np.where(model.answers == 0, sizes * first**2, 0.0)[model.components]
+    return np.where(model.rows.any(axis=1), values, alone)
+
+
+@pool_rule("variance", "an answer here takes most off the uncertainty of all nodes")
+def by_variance(model: QuickModel) -> Floats:
+    """`sum_u c_ui^2 / (1 + r_i)`: V-optimality (Ji and Han 2012)."""
+    rows, P, r = model.rows, model.choosing.P, model.choosing.r
+    return quadratic_forms(rows, P @ (rows.T @ rows) @ P) / (1 + r)
+
+
+@pool_rule("sigma", "an answer here takes most off the uncertainty of the class sizes")
+def by_sigma(model: QuickModel) -> Floats:
+    """`(sum_u c_ui)^2 / (1 + r_i)` (Ma, Garnett and Schneider 2013): how much the variance of the sum over
+    all nodes falls."""
+    rows, P, r = model.rows, model.choosing.P, model.choosing.r
+    return np.asarray((rows @ (P @ rows.sum(axis=0))) ** 2 / (1 + r))
+
+
+@pool_rule("margin", "the model knows least about this node: a small margin, a large variance")
+def by_margin(model: QuickModel) -> Floats:
+    """Minus the Theta of msg16, Definition 2; it looks at node i alone."""
+    return margin_uncertainty(model.scores, model.variance)
+
+
+def margin_uncertainty(scores: Floats, r: Floats) -> Floats:
+    """`-Theta = K r/(1+r) - 2 D - D^2/2`, D the margin of the scores `f/(1+r)` (msg16, Definition 2)."""
+    margin = margins(scores) / (1 + r)
+    return np.asarray(scores.shape[1] * r / (1 + r) - 2 * margin - margin**2 / 2)

@@ -1,0 +1,308 @@
+"""From files to a file: edges, nodes and some labels are read, a label for every node is written.
+
+found = from_files(GraphFiles("edges.csv", nodes="nodes.csv"), "labels.csv", out="labelled.csv")
+found.labelling.labels, found.labelling.estimate, found.summary()
+
+What could not be read or written is refused before the work begins.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from querist.datasets import is_path, load_graph
+from querist.datasets.fetch import Report
+from querist.errors import InputError
+from querist.graph import Graph
+from querist.graph.entries import Parallel, some
+from querist.graph.files import STANDARD_INPUT
+from querist.labelling.growth import NewNodes, join
+from querist.labelling.influence import Influences, influences
+from querist.labelling.labelling import Labelling, label
+from querist.labelling.output import check_place, columns_of, save
+from querist.labelling.page import check_report, class_sizes, write_report
+from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
+from querist.labelling.seeds import Seeds, read_seeds
+from querist.labelling.stages import Stages
+from querist.labels import class_order
+from querist.operator.threads import one_blas_thread
+from querist.progress import Progress
+
+FileName = str | PathLike[str]
+Arrived = tuple[Graph | None, NewNodes | None]
+
+WORTH = {"reading": 0.4, "labelling": 10.0, "influences": 0.7, "writing": 0.1, "report": 0.2}
+"""About how long the stages take, compared with each other, on a large graph."""
+BYTES_A_SECOND, ROWS_A_SECOND = 8e6, 3e5
+
+
+@dataclass(frozen=True)
+class GraphFiles:
+    """Where a graph is read from.
+
+    Parameters
+    ----------
+    edges : the name of a data set, or a file of edges in any format that `as_graph` takes; "-" is the
+        standard input
+    nodes : a table of the nodes, whose columns become attributes
+    extend : further files of edges, perhaps to new nodes
+    extend_nodes : further tables of nodes, with the columns of `nodes`
+    source, target, weight : columns of the edges that have no usual name
+    id, label_column : columns of the nodes that have no usual name; those of a table of labels too
+    parallel : the weight of an edge that a file gives more than once: "max" (the default), "sum" or "first";
+        between files the largest counts, so that a file may be given again
+    """
+
+    edges: FileName
+    nodes: FileName | None = None
+    extend: Sequence[FileName] = ()
+    extend_nodes: Sequence[FileName] = ()
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    id: str | None = None
+    label_column: str | None = None
+    parallel: Parallel | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether `edges` is the name of a data set."""
+        return not is_path(self.edges)
+
+    @property
+    def paths(self) -> list[Path]:
+        """Every file that is read, but for the standard input."""
+        named = (None if self.is_named else self.edges, self.nodes, *self.extend, *self.extend_nodes)
+        return [Path(file).expanduser() for file in named if file is not None and str(file) != STANDARD_INPUT]
+
+    @property
+    def bytes(self) -> float:
+        """How much is read; packed text as if it were not."""
+        return sum(
+            (4.0 if path.suffix == ".gz" else 1.0) * path.stat().st_size
+            for path in self.paths
+            if path.is_file()
+        )
+
+    def read(self, *, labels_elsewhere: bool = False, progress: Progress | None = None) -> Source:
+        """The graph of `edges` and `nodes`; the nodes may lack `label_column` where labels are elsewhere."""
+        if self.is_named:
+            options = {"nodes": self.nodes, **self._columns}
+            if not labels_elsewhere:  # otherwise these are about the table of labels
+                options |= {"id": self.id, "labels": self.label_column}
+            given = {name: value for name, value in options.items() if value is not None}
+            return source_of(load_graph(self.edges, report=_fetching(progress), **given))
+        return read_source(
+            str(self.edges),
+            None if self.nodes is None else Path(self.nodes),
+            id=self.id,
+            label=self.label_column,
+            elsewhere=labels_elsewhere,
+            **self._columns,
+        )
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """Of the edges, as `as_graph` calls them."""
+        given = {"source": self.source, "target": self.target, "weights": self.weight}
+        given["parallel"] = self.parallel
+        return {name: value for name, value in given.items() if value is not None}
+
+    def arrivals(self, source: Source) -> list[Arrived]:
+        """(edges, nodes) of the further files, to be joined to the graph one after the other."""
+        edges, nodes = [str(file) for file in self.extend], [Path(file) for file in self.extend_nodes]
+        return list(arrived(source, edges, nodes, id=self.id, **self._columns))
+
+    def read_all(self, *, labels_elsewhere: bool = False, progress: Progress | None = None) -> Source:
+        """The graph with all that the further files hold."""
+        source = self.read(labels_elsewhere=labels_elsewhere, progress=progress)
+        graph = source.graph
+        for edges, nodes in self.arrivals(source):
+            graph = join(graph, edges, nodes)
+        return replace(source, graph=graph)
+
+    def read_labels(
+        self,
+        labels: FileName,
+        graph: Graph,
+        *,
+        multilabel: bool = False,
+        least: int = 2,
+        strangers: bool = False,
+    ) -> Seeds:
+        """The labels in a table, or of a data set, for nodes of this graph (see `read_seeds`)."""
+        if not is_path(labels):
+            return _named_seeds(str(labels), graph, least, strangers)
+        return read_seeds(
+            Path(labels),
+            graph,
+            multi_label=multilabel,
+            label=self.label_column,
+            id=self.id,
+            least=least,
+            strangers=strangers,
+        )
+
+
+@dataclass(frozen=True)
+class FilesLabelled:
+    """What was read, what came of it, and where it was written; None where nothing was to be."""
+
+    source: Source
+    seeds: Seeds
+    labelling: Labelling
+    influences: Influences
+    out: Path | None
+    report: Path | None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """In sentences, what was found in the files and done with it."""
+        return (*self.source.notes, *self.seeds.notes)
+
+    def summary(self) -> dict[str, Any]:
+        """What was found, in numbers and plain values."""
+        found, graph, estimate = self.labelling, self.labelling.graph, self.labelling.estimate
+        return {
+            "graph": graph.name,
+            "nodes": graph.n_nodes,
+            "edges": graph.n_edges,
+            "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
+            "notes": [*graph.notes, *self.notes],
+            "labelled": int(found.is_labelled.sum()),
+            "reached": int(found.reached.sum()),
+            "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
+            "method": found.choice.method,
+            "representation": found.choice.representation,
+            "why": list(found.choice.why),
+            "scores": [
+                {"name": s.name, "accuracy": s.accuracy, "log_loss": s.log_loss, "weight": s.weight}
+                for s in found.choice.scores
+            ],
+            "accuracy": {
+                "expected": float(estimate.accuracy),
+                "low": float(estimate.low),
+                "high": float(estimate.high),
+                "how": estimate.how,
+            },
+            "influences": self.influences.how,
+            "out": self.out and str(self.out),
+            "report": self.report and str(self.report),
+        }
+
+
+def from_files(
+    graph: GraphFiles | FileName,
+    labels: FileName | None = None,
+    *,
+    out: FileName | None = None,
+    report: FileName | None = None,
+    method: str = "auto",
+    multilabel: bool = False,
+    picked: bool = False,
+    seed: int = 0,
+    command: str = "",
+    progress: Progress | None = None,
+) -> FilesLabelled:
+    """Label every node of a graph in files, and write a row a node.
+
+    Parameters
+    ----------
+    graph : its files; a name alone is that of the edges, or of a data set
+    labels : a table of known labels (see `seeds.py`), or a data set whose nodes are those of the graph; those
+        that the nodes or edges hold by default
+    out : where the labels go, as CSV, TSV or parquet by the name
+    report : where a page on what was found goes
+    method, multilabel, picked, seed : as in `label`
+    command : how to do it again, for the page
+    progress : called with (fraction done, what is being done); also while a step cannot tell how far it is
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from querist.labelling.example import write_example
+    >>> with TemporaryDirectory() as folder:
+    ...     place = write_example(folder)
+    ...     found = from_files(place / "edges.csv", place / "labels.csv", out=place / "labelled.csv")
+    ...     len((place / "labelled.csv").read_text().splitlines())
+    1798
+    """
+    files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
+    place = None if out is None else check_place(out, (*files.paths, labels))
+    page = None if report is None else check_report(Path(report))
+    unwanted = {"writing": place is None, "report": page is None}
+    worth = {stage: share for stage, share in WORTH.items() if not unwanted.get(stage)}
+    # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
+    with Stages(progress or (lambda fraction, text: None), worth).ticking() as show, one_blas_thread():
+        show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
+        source = files.read_all(
+            labels_elsewhere=labels is not None,
+            progress=lambda fraction, text: show("reading", fraction, text),
+        )
+        check_weights(source.graph)
+        if labels is None:
+            seeds = own_seeds(source)
+        else:
+            seeds = files.read_labels(labels, source.graph, multilabel=multilabel)
+        found = label(
+            source.graph,
+            seeds.labels,
+            method=method,
+            multilabel=multilabel,
+            picked=picked,
+            seed=seed,
+            progress=lambda fraction, text: show("labelling", fraction, text),
+        )
+        who = influences(found, lambda fraction, text: show("influences", fraction, text))
+        done = FilesLabelled(source, seeds, found, who, place, page)
+        if place is not None:
+            show.lasting("writing", f"writing {place.name}", found.graph.n_nodes / ROWS_A_SECOND)
+            save(columns_of(found, who, text=place.suffix.lower() != ".parquet"), place)
+        if page is not None:
+            write_report(
+                found,
+                who,
+                page,
+                notes=(source.graph.describe(), *done.notes),
+                command=command,
+                progress=lambda fraction, text: show("report", fraction, text),
+            )
+    return done
+
+
+def own_seeds(source: Source) -> Seeds:
+    """The labels that a graph came with."""
+    if not source.labels:
+        raise InputError("no labels: give --labels a table with the columns node and label")
+    notes = [f"{len(source.labels):,} labels of the nodes themselves"]
+    if len(source.labels) == source.graph.n_nodes:
+        notes.append(
+            "every node has its label already, so none is found; give --labels a table of some of them"
+        )
+    return Seeds(source.labels, classes_in(source.labels), tuple(notes))
+
+
+def _named_seeds(name: str, graph: Graph, least: int, strangers: bool) -> Seeds:
+    """The labels of a data set, for the nodes that the graph has."""
+    labels = own_labels(load_graph(name))
+    here = {node: own for node, own in labels.items() if node in graph.row_of}
+    missing = next((node for node in labels if node not in graph.row_of), None)
+    if missing is not None and not (strangers and here):
+        raise InputError(f"{name}: node {missing!r} is not in the graph; give labels of its own nodes")
+    classes = classes_in(here)
+    if len(classes) < least:
+        raise InputError(f"{name} has {some(len(classes), 'class', 'es')} of labels; at least {least} needed")
+    return Seeds(here, classes, (f"{some(len(here), 'labelled node')} of {name}",))
+
+
+def classes_in(labels: Mapping[Hashable, Any]) -> tuple[Hashable, ...]:
+    """The classes of labels by node, which may be sets."""
+    sets = (own if isinstance(own, set) else {own} for own in labels.values())
+    return class_order(value for own in sets for value in own)
+
+
+def _fetching(progress: Progress | None) -> Report | None:
+    """What a download tells, as progress."""
+    if progress is None:
+        return None
+    return lambda file, done, total: progress(done / total if total else 0.0, f"{file}, {done / 1e6:.1f} MB")

@@ -1,0 +1,130 @@
+"""What `label` works on, and what its methods share: `Workspace`, `LabellingMethod`, `Member`, `Fitted`."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.graph import Graph
+from querist.labelling.combine import Link
+from querist.labelling.rows import RowSettings, SingularRows, features, smoothed_rows
+from querist.operator import Operator
+from querist.operator.threads import available
+from querist.types import Codes, Floats, Sparse
+
+RANKS = (16, 35, 70, 150)
+"""Columns at which smoothed rows are cut."""
+
+SMALL = 50_000
+"""Most nodes of a graph whose kinds of rows are computed side by side."""
+
+
+@dataclass
+class Workspace:
+    """A graph, and what was computed of it without any label; shared by all methods and folds."""
+
+    graph: Graph
+    rank: int = max(RANKS)
+    progress: Callable[[float, str], None] = lambda fraction, text: None
+    _rows: dict[RowSettings, SingularRows] = field(default_factory=dict)
+    _features: dict[str, Sparse] = field(default_factory=dict)
+
+    @property
+    def has_attributes(self) -> bool:
+        """Whether there are attributes to look at."""
+        X = self.graph.attributes
+        return X is not None and bool(X.count_nonzero() > 0)
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the attributes can be read as counts."""
+        return self.has_attributes and bool(self.graph.attributes.data.min() >= 0)  # type: ignore[union-attr]
+
+    @cached_property
+    def walks(self) -> Operator:
+        """`I - D^-1/2 S D^-1/2`, weights taken by their size."""
+        return Operator.laplacian(abs(self.graph.adjacency), normalised=True)
+
+    def neighbours(self, B: Floats, *, mean: bool = True) -> Floats:
+        """(n, k) `D^-1 S B`: the mean of B over a node's neighbours, 0 where it has none; without `mean`
+        `S D^-1 B`, in which every node divides what it has among its neighbours."""
+        degrees = self.graph.degrees[:, None]
+        root = np.sqrt(degrees)
+        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=degrees > 0)
+        before, after = (root, inverse) if mean else (inverse, root)
+        scaled = before * B
+        return np.asarray(after * (scaled - self.walks.matmat(scaled)))
+
+    @cached_property
+    def counted(self) -> Graph:
+        """Attributes as counts for a generative model: damped where whole, 0/1 where they are fractions."""
+        assert self.graph.attributes is not None
+        X = sp.csr_array(self.graph.attributes, copy=True)
+        whole = bool((X.data == np.round(X.data)).all())
+        X.data = np.log1p(X.data) if whole else (X.data > 0).astype(np.float64)
+        return replace(self.graph, attributes=X)
+
+    def compute_rows(self, kinds: Sequence[RowSettings]) -> None:
+        """Several kinds of rows side by side, where their blocks are small enough to share the memory."""
+        for source in {settings.source for settings in kinds}:
+            self._features.setdefault(source, features(self.graph, source))
+        if self.graph.n_nodes <= SMALL and available() > 1:
+            with ThreadPoolExecutor(available()) as pool:
+                list(pool.map(self.rows, kinds))
+
+    def rows(self, settings: RowSettings) -> SingularRows:
+        """Smoothed rows, computed when first asked for."""
+        if settings not in self._rows:
+            if settings.source not in self._features:
+                self._features[settings.source] = features(self.graph, settings.source)
+            X = self._features[settings.source]
+            self._rows[settings] = smoothed_rows(self.graph, X, settings, self.rank, progress=self.progress)
+        return self._rows[settings]
+
+
+class Fitted(Protocol):
+    """A method that saw its labels."""
+
+    def logits(self, nodes: Codes | slice) -> Floats:
+        """(m, K) for these rows."""
+
+    def smoother(self, nodes: Any) -> Floats | None:
+        """How much each labelled row weighed for these nodes, or None where the method cannot say."""
+
+
+class LabellingMethod(Protocol):
+    """A way to label nodes, before it sees labels."""
+
+    @property
+    def what(self) -> str:
+        """A phrase: "attributes averaged over neighbours"."""
+
+    @property
+    def uses_attributes(self) -> bool:
+        """Whether it looks at attributes, or at the links alone."""
+
+    def suits(self, workspace: Workspace, link: Link) -> bool:
+        """Whether it can be used here."""
+
+    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+        """Multiplications once, and for every fit."""
+
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> Fitted:
+        """Learn from the rows `labelled` (m,) and their classes `Y` (m, K) 0/1."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A method and its place in `auto`.
+
+    `prior_weight` is what it counts before any label is held out. One that is `instead_of` another is tried
+    only where that one takes too long.
+    """
+
+    method: LabellingMethod
+    prior_weight: float = 1.0
+    instead_of: str | None = None

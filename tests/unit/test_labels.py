@@ -1,0 +1,137 @@
+"""What means "unlabelled" where nobody says so: -1 beside class numbers, one rule at every door."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from querist import CLASSIFIERS, BudgetedLeastSquares, as_graph, ask, label, load
+from querist.labelling import read_seeds
+from querist.labels import implied_missing, tabulate
+
+WORDS = "missing=-1"
+
+
+@pytest.mark.parametrize(
+    ("values", "classes", "means"),
+    [
+        ([0, 1, -1], None, -1),
+        ([0.0, 2.0, -1.0, float("nan")], None, -1),
+        (np.array([3, 7, -1]), None, -1),
+        ([-1, 1], None, None),
+        ([-1, 0], None, None),
+        ([-2, -1, 0, 1], None, None),
+        ([0.5, 1, -1], None, None),
+        (["0", "1", "-1"], None, None),
+        (["a", 0, 1, -1], None, None),
+        ([True, False, -1], None, None),
+        ([0, 1, 2], None, None),
+        ([0, -1], [0, 1], -1),
+        ([0, 1, -1], [-1, 0, 1], None),
+        ([0, 1, -1], ["a", "b"], None),
+    ],
+)
+def test_minus_one_beside_class_numbers_is_no_class(values, classes, means):
+    assert implied_missing(values, classes, parameter=None) == means
+    assert implied_missing(values, classes, "?", None) == "?"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1, -1, 0],
+        np.array([0, 1, -1, 0]),
+        np.array([0.0, 1.0, -1.0, 0.0]),
+        pd.Series([0, 1, -1, 0]),
+        {0: 0, 1: 1, 2: -1, 3: 0},
+        [{0}, {1}, -1, {0}],
+    ],
+)
+def test_every_form_of_labels_is_read_so_and_warned_of(labels):
+    with pytest.warns(UserWarning, match=WORDS) as caught:
+        found = tabulate(labels, range(4))
+    assert [w.filename for w in caught] == [__file__], "it points to the user's own line"
+    assert found.classes == (0, 1)
+    assert found.labelled.tolist() == [True, True, False, True]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tabulate(labels, range(4), missing=-1).labelled.tolist() == [True, True, False, True]
+        assert tabulate(labels, range(4), missing=float("nan")).classes == (-1, 0, 1)
+
+
+@pytest.fixture
+def halves():
+    """karate's codes, every other one hidden by -1."""
+    karate = load("karate")
+    return karate, np.where(np.arange(34) % 2, karate.codes, -1)
+
+
+DOORS = {
+    "label": lambda graph, given: label(graph, given).labelled,
+    "classifier": lambda graph, given: CLASSIFIERS["wvrn"]().fit(graph, given).problem_.seeds,
+    "own": lambda graph, given: (
+        CLASSIFIERS["wvrn"]().fit(as_graph(graph.adjacency, labels=given)).problem_.seeds
+    ),
+    "ask": lambda graph, given: np.isin(np.arange(34), list(ask(graph, labels=given).state.known)),
+    "oracle": lambda graph, given: np.isin(np.arange(34), list(ask(graph, given).state.answers())),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_has_the_rule(halves, door):
+    karate, given = halves
+    with pytest.warns(UserWarning, match=WORDS):
+        known = DOORS[door](karate, given)
+    assert known.tolist() == (given >= 0).tolist()
+
+
+def test_it_can_be_said_otherwise(halves):
+    karate, given = halves
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert label(karate, given, missing=float("nan"), method="wvrn").classes == (-1, 0, 1)
+        assert ask(karate, labels=given, missing=float("nan")).classes == (-1, 0, 1)
+        assert label(karate, given, classes=[-1, 0, 1], method="wvrn").classes == (-1, 0, 1)
+        assert set(label(karate, np.where(karate.codes, 1, -1), method="wvrn").classes) == {-1, 1}
+
+
+def test_a_file_of_labels_says_it_in_its_notes(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("node,label\n0,0\n1,1\n2,-1\n3,\n")
+    found = read_seeds(path, load("karate"))
+    assert found.labels == {0: 0, 1: 1} and found.classes == (0, 1)
+    assert any("1 row labelled -1, taken as unlabelled" in note for note in found.notes)
+    assert any("1 row without a label" in note for note in found.notes)
+
+
+# -- streams ------------------------------------------------------------------------------------------
+
+X = np.array([[0.0, 0.0], [1.0, 1.0], [0.1, 0.0], [0.9, 1.0]])
+
+
+def test_a_stream_is_judged_by_all_its_labels_in_fit():
+    with pytest.warns(UserWarning, match="missing_label=-1"):
+        model = BudgetedLeastSquares().fit(X, [0, 1, -1, -1])
+    assert model.classes_.tolist() == [0, 1]
+    said = BudgetedLeastSquares(missing_label=-1).fit(X, [0, 1, -1, -1])
+    assert (model.decision_function(X) == said.decision_function(X)).all()
+    assert BudgetedLeastSquares().fit(X, [-1, 1, -1, 1]).classes_.tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize("go_on", ["partial_fit", "run"])
+def test_a_batch_is_judged_by_the_classes_and_never_by_itself(go_on):
+    said = BudgetedLeastSquares(missing_label=-1).partial_fit(X, [-1, 1, -1, 0], classes=[0, 1, 2])
+    model = BudgetedLeastSquares()
+    with pytest.warns(UserWarning, match="missing_label=-1"):
+        getattr(model, go_on)(X[:2], [-1, 1], classes=[0, 1, 2])  # alone, {-1, 1} would be two classes
+    with pytest.warns(UserWarning, match="missing_label=-1"):
+        getattr(model, go_on)(X[2:], [-1, 0])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert (model.decision_function(X) == said.decision_function(X)).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        three = getattr(BudgetedLeastSquares(), go_on)(X[:3], [-1, 1, 0], classes=[-1, 0, 1])
+        model = BudgetedLeastSquares().partial_fit(X[:3], [-1, 1, 0])
+    assert model.classes_.tolist() == [-1, 0, 1], "a batch without classes= names them"
+    assert three is not None
