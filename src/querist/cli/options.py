@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -65,12 +67,19 @@ Rank = Annotated[
 
 
 class _Kinds(str):
-    """The kinds of embedding, for a help text: the registry is read when it is printed, not before."""
+    """The kinds of embedding, as the metavar of an option: found when the help is printed, not before.
+
+    Loading the registry takes long, so that where nobody has, the names of its modules do.
+    """
 
     def __format__(self, how: str) -> str:
-        from querist.embedding.kinds import known
-
-        return format(f"[{'|'.join(known())}]", how)
+        registry = sys.modules.get("querist.embedding.kinds")
+        if registry is not None:
+            names = sorted(registry.known())
+        else:
+            home = Path(__file__).parents[1] / "embedding" / "kinds"
+            names = sorted(module.name for module in pkgutil.iter_modules([str(home)]))
+        return format(f"[{'|'.join(names)}]", how)
 
 
 def _kind(name: str) -> str:

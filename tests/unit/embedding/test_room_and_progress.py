@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from querist.embedding import cache, embed
-from querist.embedding.diffusion import diffusion_bytes
-from querist.embedding.spectral import spectral_bytes
+from querist.embedding.kinds.diffusion import diffusion_bytes
+from querist.embedding.kinds.spectral import spectral_bytes
 from querist.errors import InputError
 from querist.graph.graph import Graph
 from querist.operator import memory

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.embedding.kinds import Kind, Settings, refuse, register
-from querist.embedding.spectral import orientation
+from querist.embedding.kinds.spectral import orientation
 from querist.embedding.value import Embedding
 from querist.errors import InputError, UnknownNameError
 from querist.graph.graph import Graph

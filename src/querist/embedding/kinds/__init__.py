@@ -1,8 +1,8 @@
 """Kinds of embedding by name, each one value: how to make rows, how to extend them, how much memory.
 
-A kind is one module of this room that registers a `Kind`; nothing else in the house names it. Its options,
-with their defaults and what they may be, are the keywords of its `settled`: `embed`, experiment files and the
-command line read them there.
+A kind is one module here, called as the kind, that registers a `Kind`; nothing else in the house names it.
+Its options, with their defaults and what they may be, are the keywords of its `settled`: `embed`, experiment
+files and the command line read them there.
 """
 
 import importlib
@@ -70,7 +70,7 @@ class Kind:
 
 
 KINDS: Registry[Kind] = Registry("embedding")
-"""Those that are loaded; `known` loads all of this room."""
+"""Those that are loaded; `known` loads all."""
 
 
 def register(kind: Kind) -> Kind:
@@ -93,9 +93,7 @@ def kind_of(name: str) -> Kind:
 
 @lru_cache(maxsize=1)
 def _load() -> None:
-    """Import the modules of this room: those that are kinds register themselves."""
-    room = __name__.rpartition(".")[0]
-    for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(module.name)
 
 

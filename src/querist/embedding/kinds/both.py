@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from querist.embedding.diffusion import DIFFUSION
 from querist.embedding.kinds import Kind, Settings, refuse, register
-from querist.embedding.spectral import SPECTRAL
+from querist.embedding.kinds.diffusion import DIFFUSION
+from querist.embedding.kinds.spectral import SPECTRAL
 from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.parameters import parameters_of
