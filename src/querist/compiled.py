@@ -62,7 +62,18 @@ def _cached(function: F, options: dict[str, Any]) -> F:
     if not hasattr(file, "_source_stamp"):
         return cast(F, numba.njit(**{**options, "cache": False})(function))
     file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
+    if hasattr(file, "_load_index"):
+        file._load_index = functools.partial(_index, file._load_index)
     return cast(F, dispatcher)
+
+
+def _index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """What is cached. Numba reads it before it looks at the stamp: one that names a class which has gone since
+    is out of date, not an error."""
+    try:
+        return load()
+    except (AttributeError, ImportError):
+        return {}
 
 
 @functools.cache

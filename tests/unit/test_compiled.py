@@ -95,3 +95,20 @@ def test_rooms_that_call_kernels_of_the_operator_see_its_edits() -> None:
     names = [name for name, _, _ in _stamp(room)]
     assert Path(sweeps.__file__).name in names
     assert Path(kernels.__file__).name in names
+
+
+def test_cached_code_that_names_a_class_which_has_gone_is_compiled_anew(tmp_path):
+    source = (
+        "from typing import NamedTuple\nfrom querist.compiled import compiled\n"
+        "class {name}(NamedTuple):\n    a: float\n"
+        "@compiled\ndef twice(x):\n    return 2 * x.a\nprint(twice({name}(1.5)))\n"
+    )
+    found = []
+    for name in ("Before", "Afterwards"):
+        (tmp_path / "kernel.py").write_text(source.format(name=name))
+        env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        ran = subprocess.run(
+            [sys.executable, "-c", "import kernel"], cwd=tmp_path, env=env, capture_output=True, text=True
+        )
+        found.append((ran.stdout.strip(), ran.stderr))
+    assert found == [("3.0", "")] * 2

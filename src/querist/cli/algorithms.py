@@ -32,7 +32,7 @@ APART = ("seed",)
 def algorithms(
     as_json: Json = False,
 ) -> None:
-    """List the algorithms of `online`, and their parameters."""
+    """List the algorithms of `online` with their parameters, and the rules of `ask`."""
     rows = _rows()
     if as_json:
         print_json(rows)
@@ -43,6 +43,11 @@ def algorithms(
     ]
     print_table(["algorithm", "what it does; its parameters and their defaults"], cells, text_columns=(0, 1))
     print_line("Change a parameter with: querist online DATA --algorithm NAME --set PARAMETER=VALUE")
+    from querist.asking import RULES
+
+    reasons = [[name, rule.reason] for name, rule in RULES.items()]
+    print_table(["rule of ask", "why it asks about a node"], reasons, text_columns=(0, 1))
+    print_line("Choose the next question by a rule with: querist ask EDGES --choose NAME")
 
 
 def _rows() -> list[dict[str, Any]]:

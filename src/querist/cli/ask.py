@@ -55,8 +55,8 @@ Ways = Annotated[
     str | None,
     typer.Option(
         metavar="WAY",
-        help="pool: the most valuable node (the default), or by a rule: ambiguity, variance, sigma, margin; "
-        "stream: one after another, or by an algorithm (querist algorithms); random.",
+        help="pool: the most valuable node (the default), or the name of a rule; stream: one after another, "
+        "or the name of an algorithm (querist algorithms lists both); random.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of everything random; 0 by default.")]

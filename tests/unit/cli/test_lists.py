@@ -5,6 +5,7 @@ import os
 import pytest
 
 from querist import ALGORITHMS
+from querist.asking import RULES, PoolRule
 from querist.cli.algorithms import NAMES
 
 REAL_DATA = os.environ.get("QUERIST_DATA", "")
@@ -51,3 +52,9 @@ def test_algorithms(querist):
     assert all(row["about"] for row in rows.values())
     table = querist("algorithms").out
     assert all(name in table for name in NAMES)
+
+
+def test_a_rule_of_the_pool_is_listed_with_its_sentence_once_it_is_registered(querist, monkeypatch):
+    monkeypatch.setitem(RULES, "toy", PoolRule("toy", lambda model: model.rows[:, 0], "it is the first"))
+    table = querist("algorithms").out
+    assert all(name in table for name in RULES) and "it is the first" in table

@@ -13,8 +13,8 @@ from querist.labelling import choose as choosing
 from querist.labelling import label
 from querist.labelling.calibrate import calibration_error, estimated
 from querist.labelling.folds import stratified
-from querist.labelling.members import MEMBERS, plan
-from querist.labelling.workspace import Workspace
+from querist.labelling.members import MEMBERS, RandomWalk, plan
+from querist.labelling.workspace import Member, Workspace
 from querist.labels import one_hot
 from querist.stats import wilson
 
@@ -287,3 +287,13 @@ def test_a_notebook_shows_what_was_found_before_what_was_given():
     karate = load("karate")
     shown = label(karate, {node: karate.labels[node] for node in range(12)})._repr_html_()
     assert "<td>12</td>" in shown and "<td>0</td>" not in shown
+
+
+def test_a_member_is_one_registered_value(blocks, monkeypatch):
+    graph, codes = blocks
+    walk = RandomWalk("short walks", damping=0.5)
+    monkeypatch.setitem(MEMBERS, "short_walks", Member(walk, prior_weight=2.0))
+    given = some(codes, 1)
+    scores = {score.name: score for score in label(graph, given).choice.scores}
+    assert scores["short_walks"].what == "short walks"
+    assert label(graph, given, method="short_walks").choice.method == "short_walks"
