@@ -14,19 +14,19 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "ALGORITHMS": ".online.catalogue",
-        "Answer": ".online.door",
+        "Answer": ".online.checks",
         "Asking": ".asking.asking",
-        "BudgetedLeastSquares": ".adapters.budgeted",
+        "BudgetedLeastSquares": ".adapters.sklearn",
         "CLASSIFIERS": ".collective.catalogue",
         "Decision": ".online.trace",
         "Embedding": ".embedding",
         "Graph": ".graph",
         "InputError": ".errors",
         "Learner": ".online.learner",
-        "OnGraph": ".adapters.on_graph",
+        "OnGraph": ".adapters.sklearn",
         "Operator": ".operator",
         "QueristError": ".errors",
-        "RiverBudgetedLeastSquares": ".adapters.river_stream",
+        "RiverBudgetedLeastSquares": ".adapters.river",
         "STREAMS": ".budgeted.catalogue",
         "Trace": ".online.trace",
         "as_graph": ".graph",
@@ -49,9 +49,9 @@ __getattr__, __dir__, __all__ = names_of(
 
 if TYPE_CHECKING:
     from querist import datasets as datasets
-    from querist.adapters.budgeted import BudgetedLeastSquares as BudgetedLeastSquares
-    from querist.adapters.on_graph import OnGraph as OnGraph
-    from querist.adapters.river_stream import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares
+    from querist.adapters.sklearn import OnGraph as OnGraph
     from querist.asking.asking import Asking as Asking
     from querist.asking.asking import ask as ask
     from querist.budgeted.catalogue import STREAMS as STREAMS
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from querist.graph import laplacian as laplacian
     from querist.labelling.labelling import label as label
     from querist.online.catalogue import ALGORITHMS as ALGORITHMS
-    from querist.online.door import Answer as Answer
+    from querist.online.checks import Answer as Answer
     from querist.online.learner import Learner as Learner
     from querist.online.trace import Decision as Decision
     from querist.online.trace import Trace as Trace

@@ -15,7 +15,7 @@ from sklearn.semi_supervised import LabelPropagation
 from querist.budgeted import closed_form, inverse, loop, screen, similarity, step
 from querist.budgeted.budget import empty
 from querist.budgeted.catalogue import STREAMS
-from querist.budgeted.door import as_rows
+from querist.budgeted.checks import as_rows
 from querist.budgeted.learner import StreamLearner
 from querist.budgeted.passive import PassiveAggressive
 

@@ -143,7 +143,7 @@ class StreamChooser:
         """Learn the answer; one that was not given teaches nothing."""
         if turn.audit:
             return
-        from querist.online.door import Answer
+        from querist.online.checks import Answer
 
         self.learner.learn(turn.row, turn.code if turn.outcome == "answer" else Answer.UNSURE)
 

@@ -85,7 +85,7 @@ def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> 
 
     A text answers for a number that is written so: a program prints "3" for the class 3.
     """
-    from querist.online.door import Answer
+    from querist.online.checks import Answer
 
     value = plain(answer)
     if is_missing(value) or value is Answer.UNSURE:

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.linalg
 
-from querist.budgeted import door
+from querist.budgeted import checks
 from querist.budgeted.similarity import Gram, checked_kernel, gram_of, mean_distance
 from querist.errors import InputError, UnknownNameError
 from querist.labels import UNLABELLED
@@ -63,7 +63,7 @@ def solve(
     >>> solve(np.eye(2), np.array([[1.0], [0.0]]), np.array([True, False])).alpha.ravel()
     array([0.5, 0. ])
     """
-    lambda1, lambda2 = door.checked_number("lambda1", lambda1), door.checked_number("lambda2", lambda2)
+    lambda1, lambda2 = checks.checked_number("lambda1", lambda1), checks.checked_number("lambda2", lambda2)
     D = np.where(labelled, lambda1, lambda1 * (1 + 1 / lambda2))
     A = K + np.diag(D)
     Y = np.where(labelled[:, None], Y, 0.0)
@@ -90,7 +90,7 @@ class ClosedForm:
 
     def scores(self, X: Any) -> Floats:
         """(m, problems) `f(x) = sum_i alpha_i k(x_i, x)`."""
-        M = door.checked_vectors(X, self.X.shape[1])
+        M = checks.checked_vectors(X, self.X.shape[1])
         return np.asarray(self.gram(M, self.X) @ self.solution.alpha)
 
     def predict(self, X: Any) -> Codes:
@@ -116,10 +116,10 @@ def fit(
     >>> decide(model.solution.z), model.predict(np.array([[0.1], [2.1]]))
     (array([0, 0, 1, 1]), array([0, 1]))
     """
-    M = door.checked_vectors(X, None)
-    labels = door.checked_labels(codes, M.shape[0], door.checked_count("n_classes", n_classes, 2))
-    door.checked_scale(M, checked_kernel(kernel), door.checked_number("lambda1", lambda1))
-    sigma2 = mean_distance(M) if width is None else door.checked_number("width", width)
+    M = checks.checked_vectors(X, None)
+    labels = checks.checked_labels(codes, M.shape[0], checks.checked_count("n_classes", n_classes, 2))
+    checks.checked_scale(M, checked_kernel(kernel), checks.checked_number("lambda1", lambda1))
+    sigma2 = mean_distance(M) if width is None else checks.checked_number("width", width)
     gram = gram_of(kernel, sigma2)
     labelled = labels >= 0
     if not labelled.any():

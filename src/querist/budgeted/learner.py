@@ -5,13 +5,13 @@ and scikit-learn's contract around it, `RiverBudgetedLeastSquares` river's.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from querist.budgeted import budget, door, loop, screen, step
+from querist.budgeted import budget, checks, loop, screen, step
 from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, gram_of, mean_distance
 from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
@@ -97,30 +97,30 @@ class StreamLearner:
         limit: int | None = None,
         kernel_params: Mapping[str, Any] | None = None,
     ) -> None:
-        self.n_classes = door.checked_count("n_classes", n_classes, 2)
+        self.n_classes = checks.checked_count("n_classes", n_classes, 2)
         if strategy not in STRATEGIES:
             raise InputError(f"strategy = {strategy!r}; it must be one of {', '.join(STRATEGIES)}")
         default = "algorithm" if strategy == "remove" else "text"
         if (condition or default) not in CONDITIONS:
             raise InputError(f"condition = {condition!r}; it must be one of {', '.join(CONDITIONS)}")
-        labelled = door.checked_count("budget_labelled", budget_labelled, 1)
-        unlabelled = door.checked_count("budget_unlabelled", budget_unlabelled, 0)
+        labelled = checks.checked_count("budget_labelled", budget_labelled, 1)
+        unlabelled = checks.checked_count("budget_unlabelled", budget_unlabelled, 0)
         most = 2 * (labelled + unlabelled) if limit is None else limit
         self.kernel, self.kernel_params = kernel, dict(kernel_params or {})
         code = checked_kernel(kernel)
         self.warm = code == RBF and width is None
         self.rules = BudgetRules(
             kernel=code,
-            width=1.0 if width is None else door.checked_number("width", width),
+            width=1.0 if width is None else checks.checked_number("width", width),
             strategy=STRATEGIES[strategy],
             condition=CONDITIONS[condition or default],
-            lambda1=door.checked_number("lambda1", lambda1),
-            lambda2=door.checked_number("lambda2", lambda2),
-            epsilon=door.checked_number("epsilon", epsilon, zero=True),
-            ridge=door.checked_number("ridge", ridge),
+            lambda1=checks.checked_number("lambda1", lambda1),
+            lambda2=checks.checked_number("lambda2", lambda2),
+            epsilon=checks.checked_number("epsilon", epsilon, zero=True),
+            ridge=checks.checked_number("ridge", ridge),
             budget_labelled=labelled,
             budget_unlabelled=unlabelled,
-            limit=door.checked_count("limit", most, labelled),
+            limit=checks.checked_count("limit", most, labelled),
         )
         self.floor = 0.0
         self.first = np.empty((0, 0))
@@ -177,7 +177,7 @@ class StreamLearner:
         Everything is checked before anything is learned.
         """
         M = self._checked(X)
-        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         record = _record(M.shape[0], np.empty((0, self.n_problems)))
         if self.state is None and M.shape[0]:
             self.state = budget.empty(self.rules, self.n_problems, M.shape[1])
@@ -317,8 +317,8 @@ class StreamLearner:
         return stop, loop.DONE
 
     def _checked(self, X: Any) -> Any:
-        M = door.checked_vectors(X, self.n_features)
-        door.checked_scale(M, self.rules.kernel, self.rules.lambda1)
+        M = checks.checked_vectors(X, self.n_features)
+        checks.checked_scale(M, self.rules.kernel, self.rules.lambda1)
         return M
 
     # -- saved state -----------------------------------------------------------
@@ -337,12 +337,34 @@ class StreamLearner:
         return load(path, kernel)[0]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class StreamParameters:
+    """The parameters of `StreamLearner` as fields, for estimators that keep theirs so."""
+
+    strategy: StrategyName = "remove"
+    condition: ConditionName | None = None
+    kernel: str | Gram = "rbf"
+    width: float | None = None
+    lambda1: float = 1.0
+    lambda2: float = 0.1
+    epsilon: float = 0.25
+    budget_labelled: int = 150
+    budget_unlabelled: int = 300
+    ridge: float = 1e-4
+    limit: int | None = None
+    kernel_params: Mapping[str, Any] | None = None
+
+    def stream_learner(self, n_classes: int) -> StreamLearner:
+        """A fresh learner with these parameters."""
+        return StreamLearner(n_classes, **{f.name: getattr(self, f.name) for f in fields(StreamParameters)})
+
+
 class _Source:
     """A stream as it was given, and as the compiled loop reads it."""
 
     def __init__(self, M: Any) -> None:
         self.M = M
-        self.rows = door.as_rows(M)
+        self.rows = checks.as_rows(M)
         self.dense = isinstance(M, np.ndarray)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.budgeted import door
+from querist.budgeted import checks
 from querist.budgeted.learner import Stream
 from querist.budgeted.loop import StreamRows
 from querist.budgeted.similarity import squared_norm
@@ -111,18 +111,18 @@ class PassiveAggressive:
     """PA, PA-I or PA-II: `variant` is "pa", "pa1" or "pa2"; C > 0 matters to the last two."""
 
     def __init__(self, n_classes: int, variant: str = "pa", C: float = 1.0) -> None:
-        self.n_classes = door.checked_count("n_classes", n_classes, 2)
-        self.variant, self.C = VARIANTS[variant], door.checked_number("C", C)
+        self.n_classes = checks.checked_count("n_classes", n_classes, 2)
+        self.variant, self.C = VARIANTS[variant], checks.checked_number("C", C)
         self.W = np.empty((1 if n_classes == 2 else n_classes, 0))
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it if it is labelled."""
-        M = door.checked_vectors(X, self.W.shape[1] or None)
-        door.checked_squares(M)
-        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        M = checks.checked_vectors(X, self.W.shape[1] or None)
+        checks.checked_squares(M)
+        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         if self.W.shape[1] == 0:
             self.W = np.zeros((self.W.shape[0], M.shape[1]))
         predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
         f = np.zeros(self.W.shape[0])
-        run(self.W, f, door.as_rows(M), codes, self.variant, self.C, predicted, actions)
+        run(self.W, f, checks.as_rows(M), codes, self.variant, self.C, predicted, actions)
         return Stream(predicted, actions)

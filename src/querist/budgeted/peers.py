@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.budgeted import door
+from querist.budgeted import checks
 from querist.budgeted.learner import Stream
 from querist.types import Bools, Codes
 
@@ -17,12 +17,16 @@ class ScikitStream:
     """An estimator with `partial_fit(X, y, classes=)`, row by row."""
 
     def __init__(self, n_classes: int, model: Any) -> None:
-        self.n_classes, self.model, self.fitted = door.checked_count("n_classes", n_classes, 2), model, False
+        self.n_classes, self.model, self.fitted = (
+            checks.checked_count("n_classes", n_classes, 2),
+            model,
+            False,
+        )
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it if it is labelled."""
-        M = door.checked_vectors(X, None)
-        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        M = checks.checked_vectors(X, None)
+        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
         classes = np.arange(self.n_classes)
         for t in range(codes.size):
@@ -39,12 +43,12 @@ class RiverStream:
     """A river classifier, on dicts of column numbers; zeros are left out where the input is sparse."""
 
     def __init__(self, n_classes: int, model: Any) -> None:
-        self.n_classes, self.model = door.checked_count("n_classes", n_classes, 2), model
+        self.n_classes, self.model = checks.checked_count("n_classes", n_classes, 2), model
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it if it is labelled."""
-        M: Any = door.checked_vectors(X, None)
-        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        M: Any = checks.checked_vectors(X, None)
+        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
         for t in range(codes.size):
             if isinstance(M, np.ndarray):

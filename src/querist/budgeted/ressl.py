@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.budgeted import door
+from querist.budgeted import checks
 from querist.budgeted.learner import Stream
 from querist.compiled import compiled
 from querist.types import Bools, Codes, Floats
@@ -146,10 +146,10 @@ class ReSSL:
         rate: float = 0.1,
         fading: float = 0.9999,
     ) -> None:
-        self.n_classes = door.checked_count("n_classes", n_classes, 2)
-        self.clusters = door.checked_count("clusters", clusters, 1)
-        self.neighbours = min(door.checked_count("neighbours", neighbours, 1), self.clusters)
-        self.rate, self.fading = door.checked_number("rate", rate), door.checked_number("fading", fading)
+        self.n_classes = checks.checked_count("n_classes", n_classes, 2)
+        self.clusters = checks.checked_count("clusters", clusters, 1)
+        self.neighbours = min(checks.checked_count("neighbours", neighbours, 1), self.clusters)
+        self.rate, self.fading = checks.checked_number("rate", rate), checks.checked_number("fading", fading)
         self.centres = np.empty((self.clusters, 0))
         self.sizes_, self.spreads = np.ones(self.clusters), np.zeros(self.clusters)
         self.labels, self.trust = np.zeros(self.clusters, dtype=np.int64), np.zeros(self.clusters)
@@ -157,9 +157,9 @@ class ReSSL:
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then let it join the micro-clusters."""
-        M = door.checked_vectors(X, self.centres.shape[1] or None)
-        door.checked_squares(M)
-        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        M = checks.checked_vectors(X, self.centres.shape[1] or None)
+        checks.checked_squares(M)
+        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         if self.centres.shape[1] == 0:
             self.centres = np.zeros((self.clusters, M.shape[1]))
         predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)

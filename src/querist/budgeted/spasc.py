@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from querist.budgeted import door
+from querist.budgeted import checks
 from querist.budgeted.learner import Stream
 from querist.errors import InputError
 from querist.types import Bools, Codes, Floats
@@ -71,12 +71,12 @@ class SPASC:
         restart: float = 0.01,
         seed: int = 0,
     ) -> None:
-        self.n_classes = door.checked_count("n_classes", n_classes, 2)
-        self.chunk = door.checked_count("chunk", chunk, 2)
-        self.clusters = door.checked_count("clusters", clusters, 1)
-        self.pool = door.checked_count("pool", pool, 1)
-        self.decay = door.checked_number("decay", decay)
-        self.restart = door.checked_number("restart", restart)
+        self.n_classes = checks.checked_count("n_classes", n_classes, 2)
+        self.chunk = checks.checked_count("chunk", chunk, 2)
+        self.clusters = checks.checked_count("clusters", clusters, 1)
+        self.pool = checks.checked_count("pool", pool, 1)
+        self.decay = checks.checked_number("decay", decay)
+        self.restart = checks.checked_number("restart", restart)
         if weights not in ("heuristic", "bayesian"):
             raise InputError(f"weights = {weights!r}; it must be heuristic or bayesian")
         self.bayesian = weights == "bayesian"
@@ -90,9 +90,9 @@ class SPASC:
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row; its label weighs the pool at once, its chunk is clustered when full."""
         known = self.waiting[0].size if self.waiting else self.centres[0].shape[1] if self.centres else None
-        M = door.checked_vectors(X, known)
-        door.checked_squares(M)
-        codes = door.masked(door.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        M = checks.checked_vectors(X, known)
+        checks.checked_squares(M)
+        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
         at = 0
         while at < codes.size:
@@ -115,19 +115,21 @@ class SPASC:
     def _vote(self, rows: Floats, codes: Codes) -> Codes:
         if not self.centres:
             return np.full(codes.size, -1)
-        opinions = np.stack([self._chance(c, rows) for c in range(len(self.centres))])
+        probabilities = np.stack([self._chance(c, rows) for c in range(len(self.centres))])
         found = np.empty(codes.size, dtype=np.int64)
         for t in range(codes.size):
-            found[t] = np.argmax(self.weights @ opinions[:, t])
+            found[t] = np.argmax(self.weights @ probabilities[:, t])
             if codes[t] >= 0:
-                self._weigh(opinions[:, t], codes[t])
+                self._weigh(probabilities[:, t], codes[t])
         return found
 
-    def _weigh(self, opinions: Floats, label: int) -> None:
+    def _weigh(self, probabilities: Floats, label: int) -> None:
         if self.bayesian:
-            self.weights = self.weights * opinions[:, label]
+            self.weights = self.weights * probabilities[:, label]
         else:
-            self.weights = np.where(opinions.argmax(axis=1) == label, self.weights, self.weights * self.decay)
+            self.weights = np.where(
+                probabilities.argmax(axis=1) == label, self.weights, self.weights * self.decay
+            )
         self.weights /= self.weights.sum()
         if self.bayesian:
             self.weights = (1 - self.restart) * self.weights + self.restart / self.weights.size

@@ -147,7 +147,7 @@ def ask(
             if answers is None:
                 _converse(asking, campaign.source.table, data)
             else:
-                asking.run(answers, None if as_json else _told)
+                asking.run(answers, None if as_json else _show_answer)
         finally:
             asking.forget()
         _finish(asking, place, as_json)
@@ -177,7 +177,7 @@ def _converse(asking: "Asking", table: Any, data: str) -> None:
         raise
 
 
-def _told(question: "Question", given: Any) -> None:
+def _show_answer(question: "Question", given: Any) -> None:
     """A line when an answer is safe; whoever reads it may rely on it."""
     answer = "unsure" if given is None else given
     print(f"{question.number} {question.node}: {answer}", flush=True)

@@ -120,8 +120,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         if X is None or self._is_own(X):
             return self.labels_
-        P, heard = self._vote(X)
-        return self._labels(P, heard)
+        P, has_votes = self._vote(X)
+        return self._labels(P, has_votes)
 
     def predict_proba(self, X: Any = None) -> Floats:
         """(m, K) as `predict`; a node that is joined to no reached node gets the labels' shares."""
@@ -136,8 +136,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         own = X is None or self._is_own(X)
-        P, heard = (self.probabilities_, self.reached_) if own else self._vote(X)
-        found = self.labels_ if own else self._labels(P, heard)
+        P, has_answer = (self.probabilities_, self.reached_) if own else self._vote(X)
+        found = self.labels_ if own else self._labels(P, has_answer)
         # By the classes that were fitted: some of the nodes may have no label but -1 and one other.
         missing = implied_missing([UNLABELLED], self.classes_, self.missing, None)
         truth = tabulate(
@@ -150,7 +150,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("no node has a label in y; give the labels to compare with")
         right = (truth.indicator == found).all(axis=1) if truth.form == "matrix" else _same(truth, found)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[judged]
-        return float(np.average((right & heard)[judged], weights=weights))
+        return float(np.average((right & has_answer)[judged], weights=weights))
 
     def fit_predict(self, X: Any, y: Any = None, *, attributes: Any = None) -> Any:
         """`fit`, then the labels."""
@@ -171,7 +171,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Binary relevance: an independent problem a class (mrgm15, section 4.5)."""
         seeds, n = problem.seeds, problem.graph.n_nodes
         scores = np.empty((n, problem.n_classes))
-        heard = reached(problem.graph.adjacency, np.flatnonzero(seeds))
+        is_reached = reached(problem.graph.adjacency, np.flatnonzero(seeds))
         parts: list[Inference] = []
         for k in range(problem.n_classes):
             own = problem.one_against_all(k)
@@ -180,20 +180,20 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 continue
             one = self.infer(own)
             scores[:, k] = _settled(own, one)[:, 1]
-            heard = heard | one.reached
+            is_reached = is_reached | one.reached
             parts.append(one)
         objective, change = _together(parts)
-        return Inference(scores, heard, objective, change, separate=True)
+        return Inference(scores, is_reached, objective, change, separate=True)
 
-    def _labels(self, P: Floats, heard: Bools, keep: Bools | None = None) -> Any:
+    def _labels(self, P: Floats, is_reached: Bools, keep: Bools | None = None) -> Any:
         """Probabilities as labels in the user's terms; those to keep as they were given."""
         known = self.problem_.known
         if not known.multilabel:
             labels = self.classes_[P.argmax(axis=1)]
-            if heard.all():
+            if is_reached.all():
                 return labels
-            return np.where(heard, labels.astype(object), None)
-        chosen = decide(P, self.threshold, self.top_k) & heard[:, None]
+            return np.where(is_reached, labels.astype(object), None)
+        chosen = decide(P, self.threshold, self.top_k) & is_reached[:, None]
         if keep is not None:
             chosen[keep] = known.indicator[keep] > 0
         if known.form == "matrix":
@@ -222,9 +222,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         W = _checked_weights(X, self.n_features_in_, type(self).__name__)
         total = np.asarray(W @ self.reached_.astype(np.float64)).ravel()
         votes = np.asarray(W @ (self.probabilities_ * self.reached_[:, None]))
-        heard = total > 0
-        P = np.where(heard[:, None], votes / np.where(heard, total, 1.0)[:, None], self.problem_.prior)
-        return P, heard
+        has_votes = total > 0
+        P = np.where(
+            has_votes[:, None], votes / np.where(has_votes, total, 1.0)[:, None], self.problem_.prior
+        )
+        return P, has_votes
 
     def _check_fitted(self) -> None:
         from sklearn.utils.validation import check_is_fitted
@@ -234,10 +236,12 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
     """The sum of the objectives and the largest change of several problems; a finished one stands still."""
-    told = [part for part in parts if len(part.objective) and len(part.change)]
-    rounds = range(max((len(part.change) for part in told), default=0))
-    objective = [float(sum(part.objective[min(t, len(part.objective) - 1)] for part in told)) for t in rounds]
-    change = [max(part.change[t] if t < len(part.change) else 0.0 for part in told) for t in rounds]
+    measured = [part for part in parts if len(part.objective) and len(part.change)]
+    rounds = range(max((len(part.change) for part in measured), default=0))
+    objective = [
+        float(sum(part.objective[min(t, len(part.objective) - 1)] for part in measured)) for t in rounds
+    ]
+    change = [max(part.change[t] if t < len(part.change) else 0.0 for part in measured) for t in rounds]
     return objective, change
 
 

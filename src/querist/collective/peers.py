@@ -139,8 +139,8 @@ Call: TypeAlias = Callable[[Sparse, Codes], Floats]
 
 def _handed_over(problem: Problem, call: Call) -> Inference:
     """Call the library on the nodes that labels reach; rows sum to one, elsewhere are the labels' shares."""
-    heard = reached(problem.graph.adjacency, np.flatnonzero(problem.seeds))
-    rows = np.flatnonzero(heard & (problem.graph.degrees > 0))
+    is_reached = reached(problem.graph.adjacency, np.flatnonzero(problem.seeds))
+    rows = np.flatnonzero(is_reached & (problem.graph.degrees > 0))
     seeds, known = problem.seeds[rows], problem.known.indicator[rows].argmax(axis=1)
     present, compact = np.unique(known[seeds], return_inverse=True)
     P = np.tile(problem.prior, (problem.graph.n_nodes, 1))
@@ -153,7 +153,7 @@ def _handed_over(problem: Problem, call: Call) -> Inference:
         part[:, present] = np.maximum(call(problem.graph.adjacency[rows][:, rows], codes), 0.0)
         total = part.sum(axis=1, keepdims=True)
         P[rows] = np.where(total > 0, part / np.where(total > 0, total, 1.0), problem.prior)
-    return Inference(P, heard)
+    return Inference(P, is_reached)
 
 
 def _scikit_learn(problem: Problem, make: Callable[[Sparse], Any]) -> Inference:

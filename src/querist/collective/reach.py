@@ -11,30 +11,30 @@ from querist.types import Bools, Sparse
 def reach(X: Sparse, seeds: Bools, components: Any = None, chains: bool = True) -> Bools:
     """(n,) whether a label comes to a node through a shared feature or, where components are given, an edge.
 
-    With `chains` a feature passes on what an unlabelled node heard, as in a generative model; without, only
+    With `chains` a feature passes on what reached an unlabelled node, as in a generative model; without, only
     features of labelled nodes count, as for a classifier that is trained on them.
     """
-    heard = seeds.copy()
+    reached = seeds.copy()
     while True:
-        before = int(heard.sum())
-        heard |= _sharing(X, heard)
-        heard = _joined(heard, components)
-        if not chains or heard.all() or int(heard.sum()) == before:
-            return heard
+        before = int(reached.sum())
+        reached |= _sharing(X, reached)
+        reached = _joined(reached, components)
+        if not chains or reached.all() or int(reached.sum()) == before:
+            return reached
 
 
-def _sharing(X: Sparse, heard: Bools) -> Bools:
+def _sharing(X: Sparse, reached: Bools) -> Bools:
     """Nodes with a feature that one of these has."""
     pattern: Any = sp.csr_array((X.data != 0, X.indices, X.indptr), shape=X.shape)
     features = np.zeros(X.shape[1], dtype=bool)
-    own = pattern[np.flatnonzero(heard)]
+    own = pattern[np.flatnonzero(reached)]
     features[own.indices[own.data]] = True
     return np.asarray(pattern @ features, dtype=bool)
 
 
-def _joined(heard: Bools, components: Any) -> Bools:
+def _joined(reached: Bools, components: Any) -> Bools:
     if components is None:
-        return heard
+        return reached
     touched = np.zeros(int(components.max()) + 1, dtype=bool)
-    touched[components[heard]] = True
+    touched[components[reached]] = True
     return np.asarray(touched[components])

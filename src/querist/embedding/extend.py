@@ -59,6 +59,7 @@ def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
         components=grown.components,
         degrees=grown.degrees,
         known_edges=grown.known,
+        nodes=None,
         notes=(*embedding.notes, note),
     )
 
@@ -170,7 +171,7 @@ def refresh(
     kept = float(np.linalg.norm(guess.T @ now) ** 2) / max(1, min(k, now.shape[1]))
     drift = float(np.clip(1 - kept, 0.0, 1.0))
     note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {drift:.1%}"
-    return replace(found, drift=drift, notes=(*found.notes, note))
+    return replace(found, drift=drift, notes=(*found.notes, note), nodes=graph.own_ids)
 
 
 def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Any) -> Embedding:
@@ -182,7 +183,7 @@ def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **option
     now = float(graph.degrees.sum())
     if now - made > stale * now:
         return refresh(embedding, graph, **options)
-    return extend(embedding, edges_of(graph, embedding.n_nodes))
+    return replace(extend(embedding, edges_of(graph, embedding.n_nodes)), nodes=graph.own_ids)
 
 
 def _vectors(embedding: Embedding, k: int) -> Floats:

@@ -58,7 +58,7 @@ def check_room(graph: Graph, ranks: dict[str, int], parts: dict[str, dict[str, A
     def needed(share: float, loose: bool = False) -> float:
         total = 0.0
         for part, columns in ranks.items():
-            least = max(1, ceil(columns * share))  # as `_ranks` of door.py would round at most
+            least = max(1, ceil(columns * share))  # as `_ranks` of make.py would round at most
             if part == "diffusion":
                 total += diffusion_bytes(graph, least) if graph.attributes is not None else 0.0
             else:

@@ -73,8 +73,8 @@ def left_to_run(specifications: Sequence[Specification], store: Store) -> int:
 def measures_of(spec: Specification) -> tuple[str, ...]:
     """The numbers that runs of this specification give; a task may tell from the data (`measures_of`)."""
     task = task_of(spec.task)
-    told: tuple[str, ...] = getattr(task, "measures_of", lambda _: task.measures)(spec)
-    return told
+    measures: tuple[str, ...] = getattr(task, "measures_of", lambda _: task.measures)(spec)
+    return measures
 
 
 def run(

@@ -18,7 +18,7 @@ from querist.errors import InputError
 T_co = TypeVar("T_co", covariant=True)
 WATCH_SECONDS = 1.0
 
-Heard = list[tuple[type[Warning], str]]
+Warned = list[tuple[type[Warning], str]]
 
 
 class Work(Protocol[T_co]):
@@ -55,8 +55,8 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
             n_jobs=-1 if cluster else min(count, len(jobs)), batch_size=1, return_as="generator_unordered"
         )
         master = None if cluster else os.getpid()
-        for found, heard in pool(delayed(_elsewhere)(job.work, master) for job in jobs):
-            for kind, text in heard:
+        for found, warned in pool(delayed(_elsewhere)(job.work, master) for job in jobs):
+            for kind, text in warned:
                 if text not in said:
                     said.add(text)
                     warnings.warn(text, kind, stacklevel=2)
@@ -75,7 +75,7 @@ def one_thread() -> Any:
     return threadpool_limits(1)
 
 
-def _elsewhere(work: Callable[[], T_co], master: int | None) -> tuple[T_co, Heard]:
+def _elsewhere(work: Callable[[], T_co], master: int | None) -> tuple[T_co, Warned]:
     """In a worker: what comes of it, and the warnings to repeat where somebody reads them."""
     from joblib import parallel_config
 
@@ -85,8 +85,8 @@ def _elsewhere(work: Callable[[], T_co], master: int | None) -> tuple[T_co, Hear
         warnings.simplefilter("default")
         found = work()
     foreign = DeprecationWarning | PendingDeprecationWarning | FutureWarning
-    heard = [(c.category, str(c.message)) for c in caught if not issubclass(c.category, foreign)]
-    return found, [(kind if kind.__module__ == "builtins" else UserWarning, text) for kind, text in heard]
+    warned = [(c.category, str(c.message)) for c in caught if not issubclass(c.category, foreign)]
+    return found, [(kind if kind.__module__ == "builtins" else UserWarning, text) for kind, text in warned]
 
 
 @cache

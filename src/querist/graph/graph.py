@@ -120,6 +120,12 @@ class Graph:
         assert self.nodes is not None
         return {node: row for row, node in enumerate(self.nodes)}
 
+    @cached_property
+    def own_ids(self) -> tuple[Hashable, ...] | None:
+        """The ids of the nodes; None where they are the row numbers."""
+        assert self.nodes is not None
+        return None if self.nodes == tuple(range(self.n_nodes)) else tuple(self.nodes)
+
     @property
     def labelled(self) -> Codes:
         """Row numbers of the labelled nodes."""

@@ -231,12 +231,12 @@ def random_sampling(
 def factory(compose: Callable[..., Composition]) -> Factory:
     """A composition as a factory of learners; its signature shows every parameter."""
     own = inspect.signature(compose).parameters
-    door = inspect.signature(Composition.learner).parameters
-    shared = [door[name] for name in door if name != "self"]
+    common = inspect.signature(Composition.learner).parameters
+    shared = [common[name] for name in common if name != "self"]
 
     @wraps(compose)
     def make(embedding: Any, n_classes: int, **parameters: Any) -> Learner:
-        protocol = {name: parameters.pop(name) for name in list(parameters) if name in door}
+        protocol = {name: parameters.pop(name) for name in list(parameters) if name in common}
         unknown = next((name for name in parameters if name not in own), None)
         if unknown is not None:
             raise UnknownNameError.of(f"parameter of {compose.__name__}", unknown, own)

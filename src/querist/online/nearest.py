@@ -18,7 +18,7 @@ from scipy.sparse import csgraph
 
 from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph, laplacian
-from querist.online import cover, door
+from querist.online import checks, cover
 from querist.online.pounce import CoverLearner, matrix_place, resistance_place, row_place
 from querist.online.rules import Scheme
 from querist.operator.resistance import check_irreducible, check_room
@@ -74,6 +74,7 @@ def nearest(
         seed=seed,
         budget=budget,
         notes=notes,
+        ids=checks.ids_of(embedding),
     )
 
 
@@ -112,7 +113,7 @@ def geodesics(graph: Any) -> Floats:
 def own_points(given: Any) -> Floats:
     """(n, d) the rows of an embedding, or the attributes of a graph."""
     if not isinstance(given, Graph):
-        return door.checked_rows(given)
+        return checks.checked_rows(given)
     check_distances(given, "points")
     assert given.attributes is not None
-    return door.checked_rows(given.attributes.toarray())
+    return checks.checked_rows(given.attributes.toarray())

@@ -21,7 +21,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.laplacian import resistances
-from querist.online import cover, door, loop, nearby
+from querist.online import checks, cover, loop, nearby
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
 from querist.operator.resistance import Resistances
@@ -52,8 +52,9 @@ class CoverLearner(Learner):
         seed: int = 0,
         budget: int | None = None,
         notes: tuple[str, ...] = (),
+        ids: checks.Ids | None = None,
     ) -> None:
-        self._begin(n_classes, scheme, seed, budget, notes)
+        self._begin(n_classes, scheme, seed, budget, notes, ids)
         n, d = place.rows.shape
         problems = 1 if rules.binary and n_classes == 2 else self.n_classes
         self._rules: Any = rules
@@ -70,13 +71,13 @@ class CoverLearner(Learner):
         self._work: Any = cover.scratch(rules, self._state)
         self._safe = False
 
-    def remembered(self, problem: int = 0) -> Codes:
+    def remembered(self, problem: int = 0) -> Any:
         """The nodes in the cover of a problem, earliest first."""
-        return np.asarray(self._state.known[problem, : self._state.sizes[problem]].copy())
+        rows = np.asarray(self._state.known[problem, : self._state.sizes[problem]].copy())
+        return rows if self.ids is None else self.ids.of(rows)
 
-    def scores(self, nodes: Iterable[int] | None = None) -> Floats:
-        """(n, K) scores under the state as it is; one column for two classes one-vs-rest."""
-        rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
+    def _scores(self, rows: Codes | slice) -> Floats:
+        rows = np.arange(self.n_nodes)[rows]
         out = np.empty((rows.size, self._work.f.size))
         for part, view in self._blocks(rows):
             cover.score_all(
@@ -84,10 +85,9 @@ class CoverLearner(Learner):
             )  # fmt: skip
         return out
 
-    def reached(self, nodes: Iterable[int] | None = None) -> Bools:
-        """Whether any learned label could reach the node: the graph is connected, so one reaches all."""
-        rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
-        return np.full(rows.size, bool(self._state.sizes.any()))
+    def _reached(self, rows: Codes | slice) -> Bools:
+        # The graph is connected: one label reaches all.
+        return np.full(np.arange(self.n_nodes)[rows].size, bool(self._state.sizes.any()))
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         for part, view in self._blocks(nodes):
@@ -146,7 +146,14 @@ def pounce(
     place, notes = resistance_place(embedding, n_classes, tie_order)
     rules = cover.CoverRules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
     return CoverLearner(
-        place, n_classes, rules=rules, scheme=Scheme.ONE_VS_REST, seed=seed, budget=budget, notes=notes
+        place,
+        n_classes,
+        rules=rules,
+        scheme=Scheme.ONE_VS_REST,
+        seed=seed,
+        budget=budget,
+        notes=notes,
+        ids=checks.ids_of(embedding),
     )
 
 
@@ -163,8 +170,8 @@ def resistance_place(
             return matrix_place(found.matrix, n_classes, tie_order), found.notes
         # These rows are exact at every scale: only equal ones coincide.
         return row_place(found.rows, n_classes, tie_order, least=0.0), found.notes
-    rows = door.checked_rows(given)
-    pieces = np.unique(door.checked_components(given, len(rows))).size
+    rows = checks.checked_rows(given)
+    pieces = np.unique(checks.checked_components(given, len(rows))).size
     if pieces > 1:
         raise InputError(
             f"the embedding is of a graph with {pieces:,} components: its Laplacian is reducible, and rows "
@@ -185,7 +192,7 @@ def matrix_place(
         prior=distance.max(axis=1),
         least=np.array([COINCIDE * float(distance.max()) if least is None else least]),
         tie=np.full(n, nearby.TIE),
-        tie_order=door.checked_tie_order(tie_order, n_classes),
+        tie_order=checks.checked_tie_order(tie_order, n_classes),
     )
 
 
@@ -200,5 +207,5 @@ def row_place(
         prior=prior,
         least=np.array([COINCIDE * float(prior.max()) if least is None else least]),
         tie=np.full(len(rows), nearby.TIE),
-        tie_order=door.checked_tie_order(tie_order, n_classes),
+        tie_order=checks.checked_tie_order(tie_order, n_classes),
     )

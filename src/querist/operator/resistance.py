@@ -96,7 +96,7 @@ def pair_resistances(M: Sparse, pairs: Codes, *, name: str = "the graph") -> Flo
     One node of every component is grounded, where the Laplacian is singular.
     """
     S = weights_of(M)
-    _, component = csgraph.connected_components(S, directed=False)
+    component = np.asarray(csgraph.connected_components(S, directed=False)[1], dtype=np.int64)
     signed = _signed(S)
     if signed and null_signs(S, component).any():
         raise InputError(

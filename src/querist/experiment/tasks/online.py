@@ -229,7 +229,7 @@ def shuffled_run(
     """
     order = shuffled(codes, seed, shuffle)[:rounds]
     draws = None if questions is None else random_rounds(order.size, questions, (seed, shuffle, 2))
-    learner = factory(embedding, n_classes, seed=learner_seed(seed, shuffle), **parameters)
+    learner = factory(embedding, n_classes, seed=learner_seed(seed, shuffle), **parameters).by_row()
     return learner.run(order, codes, uniforms=draws)
 
 

@@ -318,7 +318,7 @@ def _show_slots(results: Sequence[Result]) -> Shown:
     ]
     gains = {n: found[n, 150, 300].mean("accuracy") - found[n, 150, 1].mean("accuracy") for n in names}
     more = {n: found[n, 450, 1].mean("accuracy") - found[n, 150, 1].mean("accuracy") for n in names}
-    told = [
+    remarks = [
         f"{name}: 300 unlabelled slots {100 * gains[name]:+.1f} points, 300 more labelled slots "
         f"{100 * more[name]:+.1f}"
         for name in names
@@ -334,7 +334,7 @@ def _show_slots(results: Sequence[Result]) -> Shown:
                 rows,
             )
         ],
-        remarks=[*told, "The paper has no such comparison."],
+        remarks=[*remarks, "The paper has no such comparison."],
     )
 
 

@@ -1,34 +1,40 @@
-"""The stream learner behind river's contract: feature dicts, classes and features as they come."""
+"""river's contract around our learners: a stream of feature dicts, and the nodes of a graph.
 
-from collections.abc import Hashable, Iterable, Mapping
+`RiverBudgetedLeastSquares` takes classes and features as they come. A learner on a graph is an active
+classifier, which gives `(prediction, ask)`:
+
+    model = GraphAsker(GraphClassifier(embedding, classes=["cat", "dog"]))
+    for x in stream:                       # {"node": id of a node}
+        guess, ask = model.predict_one(x)
+        if ask:
+            model.learn_one(x, answer(x))
+
+Every prediction that may ask is a round of the learner (`querist.online`): it is decided by the learner's own
+rule, and closed. An answer goes to the question that is open about its node.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from river import base
+from river.active.base import ActiveLearningClassifier
 
-from querist.budgeted.learner import ConditionName, StrategyName, StreamLearner
+from querist.asking.model import softmax
+from querist.asking.specification import checked_classes
+from querist.budgeted.learner import StreamParameters
 from querist.budgeted.similarity import Gram
 from querist.errors import InputError
 from querist.labels import plain
-
-OWN = (
-    "strategy",
-    "condition",
-    "kernel",
-    "width",
-    "lambda1",
-    "lambda2",
-    "epsilon",
-    "budget_labelled",
-    "budget_unlabelled",
-    "ridge",
-    "limit",
-)
+from querist.online.catalogue import ALGORITHMS
+from querist.online.trace import Decision
 
 
-class RiverBudgetedLeastSquares(base.Classifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RiverBudgetedLeastSquares(base.Classifier, StreamParameters):
     """Budgeted least squares (bls19) for river: `learn_one`, `predict_one`, `predict_proba_one`.
 
     An unlabelled item is `learn_one(x)` or `learn_one(x, None)`. A feature that an item does not
@@ -43,35 +49,11 @@ class RiverBudgetedLeastSquares(base.Classifier):
     ('high', 'low')
     """
 
-    def __init__(
-        self,
-        strategy: StrategyName = "remove",
-        condition: ConditionName | None = None,
-        kernel: str | Gram = "rbf",
-        width: float | None = None,
-        lambda1: float = 1.0,
-        lambda2: float = 0.1,
-        epsilon: float = 0.25,
-        budget_labelled: int = 150,
-        budget_unlabelled: int = 300,
-        ridge: float = 1e-4,
-        limit: int | None = None,
-    ) -> None:
-        self.strategy = strategy
-        self.condition = condition
-        self.kernel = kernel
-        self.width = width
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.epsilon = epsilon
-        self.budget_labelled = budget_labelled
-        self.budget_unlabelled = budget_unlabelled
-        self.ridge = ridge
-        self.limit = limit
+    def __post_init__(self) -> None:
         self._classes: list[Hashable] = []
         self._features: dict[Hashable, int] = {}
         # The second class stands for any that has not been seen yet.
-        self._learner = StreamLearner(2, **{name: getattr(self, name) for name in OWN})
+        self._learner = self.stream_learner(2)
 
     @property
     def _multiclass(self) -> bool:
@@ -101,7 +83,8 @@ class RiverBudgetedLeastSquares(base.Classifier):
         """Write everything to one `.npz` file, without pickle; `load` goes on with the same bits."""
         from querist.budgeted.storage import save
 
-        params = {name: getattr(self, name) for name in OWN if not callable(getattr(self, name))}
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        params = {name: value for name, value in own.items() if not callable(value)}
         save(
             self._learner,
             path,
@@ -170,3 +153,98 @@ def _numbers(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
         if not np.isfinite(values[name]):
             raise InputError(f"feature {name!r} is {value!r}; leave it out, or replace it by a finite number")
     return values
+
+
+# -- nodes of a graph ---------------------------------------------------------------
+
+
+class GraphClassifier(base.Classifier):
+    """An online learner on a graph behind river's `predict_one`, `predict_proba_one`, `learn_one`.
+
+    Parameters
+    ----------
+    embedding : an `Embedding`, or (n, d) rows
+    classes : what a label may be
+    algorithm : a name in `querist.ALGORITHMS`; parameters : of it
+    node : the feature that holds the id of a node, as the graph has it; its row number where it has none
+    """
+
+    def __init__(
+        self,
+        embedding: Any,
+        classes: Sequence[Hashable],
+        algorithm: str = "msg",
+        parameters: Mapping[str, Any] | None = None,
+        node: Hashable = "node",
+    ) -> None:
+        self.embedding = embedding
+        self.classes = classes
+        self.algorithm = algorithm
+        self.parameters = parameters
+        self.node = node
+        self._names = checked_classes(classes)
+        self._learner = ALGORITHMS[algorithm](embedding, len(self._names), **(parameters or {}))
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def decide(self, x: Mapping[Hashable, Any]) -> Decision:
+        """What the learner thinks of a node, and whether it asks; changes nothing."""
+        return self._learner.decide(self._node(x))
+
+    def close(self, decision: Decision) -> None:
+        """End the round of a decision; if it asks, its question is open."""
+        self._learner.commit(decision)
+
+    def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+        """Softmax of the scores; empty where no label has reached the node."""
+        node = self._node(x)
+        if not self._learner.reached([node])[0]:
+            return {}
+        f = self._learner.scores([node])
+        both = np.hstack([-f, f]) if f.shape[1] == 1 else f
+        return dict(zip(self._names, softmax(both)[0].tolist(), strict=True))
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
+        """Answer the question that is open about the node; without one, one is put first."""
+        node = self._node(x)
+        if y not in self._names:
+            raise InputError(f"label {y!r} is none of the classes {', '.join(map(str, self._names))}")
+        if node not in self._learner.pending:
+            decision = self._learner.decide(node)
+            self._learner.commit(replace(decision, ask=True, asks=np.ones_like(decision.asks)))
+        self._learner.learn(node, self._names.index(y))
+
+    def _node(self, x: Mapping[Hashable, Any]) -> Any:
+        """The node as the learner names it."""
+        if self.node not in x:
+            raise InputError(f"no feature {self.node!r}; give the id of the node under that name")
+        ids, given = self._learner.ids, x[self.node]
+        return int(given) if ids is None else ids.names[ids.row(given)]
+
+
+class GraphAsker(ActiveLearningClassifier):
+    """`GraphClassifier` that says whether it asks: `predict_one(x)` is `(label, ask)`.
+
+    >>> from querist import datasets, embed
+    >>> karate = datasets.load_graph("karate")
+    >>> model = GraphAsker(GraphClassifier(embed(karate, rank=8, cache=False), classes=[0, 1]))
+    >>> questions = 0
+    >>> for node in range(34):
+    ...     guess, ask = model.predict_one({"node": node})
+    ...     if ask:
+    ...         questions += 1
+    ...         model.learn_one({"node": node}, int(karate.codes[node]))
+    >>> questions < 34
+    True
+    """
+
+    def __init__(self, classifier: GraphClassifier) -> None:
+        super().__init__(classifier, seed=None)
+
+    def _ask_for_label(self, x: Mapping[Hashable, Any], y_pred: Any) -> bool:
+        learner: Any = self.classifier
+        decision = learner.decide(x)
+        learner.close(decision)
+        return bool(decision.ask)

@@ -1,41 +1,38 @@
-"""The stream learner behind scikit-learn's contract, with the user's own labels."""
+"""scikit-learn's contract around our learners: a stream learner, and classifiers tied to their graph.
+
+`BudgetedLeastSquares` is the stream learner (bls19) with the user's own labels. `OnGraph` lets model
+selection see the whole graph. Cross-validation hands an estimator some samples to learn from and others to be
+judged by; on a graph the samples are *labelled nodes*, and all nodes and edges stay visible throughout:
+
+    search = GridSearchCV(OnGraph(GMNR(), graph), {"classifier__lam": [1, 5, 20]}, cv=3)
+    search.fit(nodes, labels)                 # node ids (n,) or (n, 1), and their labels
+    search.best_estimator_.classifier_.labels_    # of every node
+"""
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from querist.budgeted.closed_form import decide
-from querist.budgeted.learner import ConditionName, StrategyName, Stream, StreamLearner
+from querist.budgeted.learner import Stream, StreamParameters
 from querist.budgeted.similarity import Gram
+from querist.collective.classifier import Classifier
 from querist.errors import InputError
+from querist.graph import as_graph
 from querist.labels import UNLABELLED, encode, implied_missing, is_missing, plain
 from querist.types import Bools, Codes, Floats
 
-OWN = (
-    "strategy",
-    "condition",
-    "kernel",
-    "width",
-    "lambda1",
-    "lambda2",
-    "epsilon",
-    "budget_labelled",
-    "budget_unlabelled",
-    "ridge",
-    "limit",
-    "kernel_params",
-)
-"""Parameters that go to the learner as they are."""
 
-
-class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  # type: ignore[misc]
     """Learn from a stream that is mostly unlabelled, in bounded memory (bls19).
 
     `partial_fit(X, y, classes=...)` goes on with the stream; `fit` starts it anew; `run` does
@@ -58,36 +55,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ['no', 'yes']
     """
 
-    def __init__(
-        self,
-        *,
-        strategy: StrategyName = "remove",
-        condition: ConditionName | None = None,
-        kernel: str | Gram = "rbf",
-        width: float | None = None,
-        lambda1: float = 1.0,
-        lambda2: float = 0.1,
-        epsilon: float = 0.25,
-        budget_labelled: int = 150,
-        budget_unlabelled: int = 300,
-        ridge: float = 1e-4,
-        limit: int | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        missing_label: Hashable = None,
-    ) -> None:
-        self.strategy = strategy
-        self.condition = condition
-        self.kernel = kernel
-        self.width = width
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.epsilon = epsilon
-        self.budget_labelled = budget_labelled
-        self.budget_unlabelled = budget_unlabelled
-        self.ridge = ridge
-        self.limit = limit
-        self.kernel_params = kernel_params
-        self.missing_label = missing_label
+    missing_label: Hashable = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -225,7 +193,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"the labels hold {len(classes)} class(es), {list(classes)!r}; at least 2 classes are "
                 "needed, in y or as classes="
             )
-        learner = StreamLearner(len(classes), **{name: getattr(self, name) for name in OWN})
+        learner = self.stream_learner(len(classes))
         self.classes_, self._learner_ = classes, learner
 
     def _codes(self, y: Any, missing: Hashable) -> Codes:
@@ -253,3 +221,59 @@ def _labels(y: Any) -> Any:
         found[:] = y
         return found
     return np.asarray(y)
+
+
+# -- whole graphs -----------------------------------------------------------------
+
+
+class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learns from nodes and their labels, and predicts the labels of other nodes of the same graph.
+
+    Parameters
+    ----------
+    classifier : which one; it is cloned
+    graph : whatever `as_graph` takes
+
+    After `fit`: `classifier_`, fitted to the whole graph, and `classes_`.
+
+    >>> from querist.collective.relational import WVRN
+    >>> from querist.datasets import load
+    >>> karate = load("karate")
+    >>> model = OnGraph(WVRN(), karate).fit([0, 33], [karate.labels[0], karate.labels[33]])
+    >>> print(f"{model.score(range(34), karate.labels):.3f}")
+    0.971
+    """
+
+    def __init__(self, classifier: Classifier, graph: Any) -> None:
+        self.classifier = classifier
+        self.graph = graph
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """`X` node ids, `y` the label of each."""
+        graph = as_graph(self.graph)
+        ids, values = _ids(X), list(y)
+        if len(ids) != len(values):
+            raise InputError(f"{len(values)} labels for {len(ids)} nodes; give one each")
+        self.classifier_ = clone(self.classifier).fit(graph, dict(zip(ids, values, strict=True)))
+        self.classes_ = self.classifier_.classes_
+        self.row_of_ = graph.row_of
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The label of each of these nodes; a node that is not reached gets the likeliest class of all."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """(m, K)."""
+        ids = _ids(X)
+        unknown = [node for node in ids if node not in self.row_of_]
+        if unknown:
+            raise InputError(
+                f"{len(unknown)} unknown nodes, e.g. {unknown[0]!r}; ask about nodes of the graph"
+            )
+        return self.classifier_.probabilities_[[self.row_of_[node] for node in ids]]
+
+
+def _ids(X: Any) -> list[Any]:
+    array = X if isinstance(X, list | tuple | range) else np.ravel(X)
+    return [plain(node) for node in array]
