@@ -133,7 +133,7 @@ def check_irreducible(M: Sparse, name: str = "the graph") -> None:
                 "add edges"
             )
         return
-    signs = null_signs(S, component)
+    signs = null_signs(S, component.astype(np.int64))
     if signs.any():
         balanced = np.unique(component[signs != 0]).size
         raise InputError(

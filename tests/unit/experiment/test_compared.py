@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from querist.experiment import Comparison, Specification, Store, run
 from querist.experiment.compared import NO_CHOICE, show
-from querist.experiment.plots import rendered
 
 
 def shown(folder: Path, *specs: Specification, measures=()):
@@ -38,7 +37,7 @@ def test_learners_stand_beside_their_controls(tmp_path):
     assert table.rows[2][1].value == table.rows[3][1].value, "who asks everything is its own control"
     assert table.rows[3][-1] == 1.0
     (figure,) = found.figures
-    assert b"random, as often" in rendered(figure)["svg"]
+    assert b"random, as often" in figure.svg
     assert not found.remarks
 
 
@@ -58,7 +57,7 @@ def test_streams_and_transduction(tmp_path, rows):
     assert found.tables[1].columns[-1] == "tuned"
     assert found.tables[1].rows[0][-1] in ("lambda1 0.1", "lambda1 1")
     assert [figure.name for figure in found.figures] == ["stream_rows_npz"]
-    assert rendered(found.figures[0])
+    assert found.figures[0].svg
     assert found.remarks == [NO_CHOICE]
 
 

@@ -29,6 +29,7 @@ class BoundTask(Online):
 
     name = "bound"
     measures = ("mistakes", "questions", "rounds", "violations")
+    shown = measures
     tuned_by = "mistakes"
     in_tuning: Mapping[str, Any] = {}
 

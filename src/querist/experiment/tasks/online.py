@@ -111,6 +111,7 @@ class Online:
         *("error_rate", "queries", "updates", "rounds", "seconds"),
         *(CONTROL + name for name in ("error_rate", "queries", "updates", "seconds")),
     )
+    shown: tuple[str, ...] = ("error_rate", "queries", "updates", "seconds")
     tuned_by = "error_rate"
     on_disk = True
     in_tuning: Mapping[str, Any] = {"control": False, "curve": 0}
@@ -129,7 +130,7 @@ class Online:
             raise SpecificationError(f"curve = {how['curve']}; give 0 or more points", ("protocol", "curve"))
         graph = graph_for(spec, given)
         with blame("dataset"):
-            _check_labels(graph)
+            check_answers(graph)
         with blame("representation", "rank"):
             if given.get("rank") is not None and not 1 <= given["rank"] <= graph.n_nodes:
                 raise InputError(
@@ -289,7 +290,8 @@ def _curves(trace: Trace, points: int) -> dict[str, list[float]]:
     }
 
 
-def _check_labels(graph: Any) -> None:
+def check_answers(graph: Graph) -> None:
+    """Refuse a graph whose labels cannot answer questions."""
     if graph.label_matrix is not None:
         raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
     if graph.labelled.size == 0 or graph.n_classes < 2:
