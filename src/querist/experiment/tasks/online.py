@@ -37,7 +37,6 @@ from querist.experiment.tasks.common import (
     running_mean,
     settings,
     try_out,
-    without_labels,
 )
 from querist.graph import Graph
 from querist.labels import UNLABELLED
@@ -161,7 +160,7 @@ class Online:
         full = complete(spec, "representation", representation)
         graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
-        bare, size = without_labels(graph), min(DEFAULT_RANK, graph.n_nodes) if rank is None else rank
+        bare, size = graph.without_labels(), min(DEFAULT_RANK, graph.n_nodes) if rank is None else rank
         return EmbeddedGraph(
             graph, bare, lambda: embed(bare, size, seed=seed, progress=progress, **full), rank is not None
         )
