@@ -82,7 +82,7 @@ def _embed(**wrong):
 
 
 def _weighting():
-    from querist.embedding.diffusion import weighted
+    from querist.embedding.kinds.diffusion import weighted
 
     return weighted(querist.as_graph([(0, 1)]).adjacency, "tfifd")
 

@@ -17,7 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from querist.embedding import Embedding, embed
-from querist.embedding.diffusion import diffusion
+from querist.embedding.kinds.diffusion import diffusion
 from querist.graph.graph import Graph
 from querist.online.catalogue import ALGORITHMS
 from querist.operator.eigen import pool, solve

@@ -1,5 +1,7 @@
 """Our learners behind the contracts of scikit-learn, river and scikit-activeml."""
 
+from typing import TYPE_CHECKING
+
 from querist.lazy import names_of
 
 __getattr__, __dir__, __all__ = names_of(
@@ -13,3 +15,11 @@ __getattr__, __dir__, __all__ = names_of(
         "SelectiveSampling": ".activeml",
     },
 )
+
+if TYPE_CHECKING:
+    from querist.adapters.activeml import SelectiveSampling as SelectiveSampling
+    from querist.adapters.river import GraphAsker as GraphAsker
+    from querist.adapters.river import GraphClassifier as GraphClassifier
+    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares
+    from querist.adapters.sklearn import OnGraph as OnGraph

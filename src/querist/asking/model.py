@@ -47,7 +47,7 @@ def leading(embedding: Embedding, rank: int) -> Floats:
 
     As for the embedding, `rank` counts the columns of a connected graph: further components bring constant
     columns of their own, and take none of the others away. Small components that had to share a column (see
-    embedding/spectral.py) have rows of zeros: by the column they would tell of each other.
+    embedding/kinds/spectral.py) have rows of zeros: by the column they would tell of each other.
     """
     first, constant, _ = embedding.layout or (0, 0, 0)
     others = np.delete(np.arange(embedding.rows.shape[1]), slice(first, first + constant))

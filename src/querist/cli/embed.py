@@ -29,7 +29,7 @@ def embed(
     data: options.Data,
     out: Out,
     rank: options.Rank = None,
-    embedding: options.Rows = options.Kind.SPECTRAL,
+    embedding: options.Rows = "spectral",
     laplacian: options.Matrix = options.Laplacian.NORMALISED,
     constant: options.Constant = 1.0,
     component: options.Part = options.Component.ALL,
@@ -63,8 +63,8 @@ def embed(
         graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
         rows = embed_graph(
             graph,
-            min(options.DEFAULT_RANK, graph.n_nodes) if rank is None else rank,
-            kind=embedding.value,
+            rank,
+            kind=embedding,
             normalised=laplacian is options.Laplacian.NORMALISED,
             constant=constant,
             tol=tol,

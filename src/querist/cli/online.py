@@ -1,5 +1,6 @@
 """`querist online`: run an online algorithm on shuffles of a data set."""
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from querist.online.catalogue import Factory
 
 
+@options.with_columns
 def online(
     data: options.Data,
     algorithm: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "msg",
     rank: options.Rank = None,
-    embedding: options.Rows = options.Kind.SPECTRAL,
+    embedding: options.Rows = "spectral",
     laplacian: options.Matrix = options.Laplacian.NORMALISED,
     constant: options.Constant = 1.0,
     component: options.Part = options.Component.ALL,
@@ -33,6 +35,7 @@ def online(
     budget: options.Budget = None,
     settings: options.Settings = None,
     nodes: options.Nodes = None,
+    columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Run an algorithm that predicts, asks and learns.
@@ -54,7 +57,7 @@ def online(
     factory, chosen = _algorithm(algorithm, scheme, budget, settings or [])
     full = effective(factory, chosen, APART)
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
+        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
         check_labels(graph)
         spec = Specification(
             "online",
@@ -63,7 +66,7 @@ def online(
             as_parameters(chosen),
             representation=represented(
                 rank,
-                kind=embedding.value,
+                kind=embedding,
                 normalised=laplacian is options.Laplacian.NORMALISED,
                 constant=constant,
                 component=component.value,
@@ -79,7 +82,7 @@ def online(
         "nodes": graph.n_nodes,
         "classes": graph.n_classes,
         "rank": place.rows.rank,
-        "embedding": NO_ROWS if on_graph else embedding.value,
+        "embedding": NO_ROWS if on_graph else embedding,
         "laplacian": laplacian.value,
         "constant": constant,
         "component": component.value,

@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -15,14 +17,6 @@ class Component(StrEnum):
 
     ALL = "all"
     LARGEST = "largest"
-
-
-class Kind(StrEnum):
-    """Where a node's row comes from."""
-
-    SPECTRAL = "spectral"
-    DIFFUSION = "diffusion"
-    BOTH = "both"
 
 
 class Laplacian(StrEnum):
@@ -70,7 +64,38 @@ Rank = Annotated[
         min=1, help=f"Columns of the embedding; {DEFAULT_RANK}, or fewer in a smaller graph, by default."
     ),
 ]
-Rows = Annotated[Kind, typer.Option(help="From the edges, from attributes smoothed along them, or both.")]
+
+
+class _Kinds(str):
+    """The kinds of embedding, as the metavar of an option: found when the help is printed, not before.
+
+    Loading the registry takes long, so that where nobody has, the names of its modules do.
+    """
+
+    def __format__(self, how: str) -> str:
+        registry = sys.modules.get("querist.embedding.kinds")
+        if registry is not None:
+            names = sorted(registry.known())
+        else:
+            home = Path(__file__).parents[1] / "embedding" / "kinds"
+            names = sorted(module.name for module in pkgutil.iter_modules([str(home)]))
+        return format(f"[{'|'.join(names)}]", how)
+
+
+def _kind(name: str) -> str:
+    """A registered kind of embedding."""
+    from querist.embedding.kinds import kind_of
+    from querist.errors import UnknownNameError
+
+    try:
+        return kind_of(name).name
+    except UnknownNameError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Rows = Annotated[
+    str, typer.Option(parser=_kind, metavar=_Kinds("KIND"), help="Where a node's row comes from.")
+]
 Matrix = Annotated[
     Laplacian, typer.Option(help="Laplacian of the spectral part; the papers use combinatorial.")
 ]

@@ -44,7 +44,7 @@ def resumable(out: Path) -> Iterator[None]:
 
 def meter(show: Meter) -> Callable[[str, int, int], None]:
     """Runs done as a fraction, with the time left."""
-    from querist.embedding.progress import with_time_left
+    from querist.progress import with_time_left
 
     stages = {"tuning": "tuning", "run": "running"}
     timed = with_time_left(lambda fraction, text: show("runs", fraction, text))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
+from querist.cli.data import read_vectors
 from querist.cli.runs import as_parameters, measured
 from querist.cli.screen import print_json, print_line, print_table, progress
 
@@ -50,7 +51,6 @@ Data = Annotated[
     ),
 ]
 Share = Annotated[float, typer.Option(help="Share of the items whose label is seen: 0.1 is one in ten.")]
-Label = Annotated[str | None, typer.Option(help="Column of the labels in a file or on standard input.")]
 
 
 def stream(
@@ -69,7 +69,7 @@ def stream(
         Order, typer.Option(help="A random order of the items, or that of the source.")
     ] = Order.SHUFFLED,
     seed: options.Seed = 0,
-    label: Label = None,
+    label: options.VectorLabel = None,
     classes: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="All classes, where standard input cannot tell in time."),
@@ -98,7 +98,6 @@ def stream(
         known = None if classes is None else [as_label(part) for part in classes.split(",")]
         _from_lines(method, factory, chosen, labelled, seed, label, known, skip_broken, save, as_json)
         return
-    from querist.datasets.rows import read_vectors
     from querist.errors import InputError
     from querist.experiment.specification import Specification
 
@@ -106,8 +105,7 @@ def stream(
         if value is not None:
             raise InputError(f"{option} is for standard input; leave it out")
     with progress() as show:
-        show("reading", 0.0, data)
-        found = read_vectors(data, label)
+        found = read_vectors(data, label, show)
         X, codes, names, name = found
         spec = Specification(
             "stream",

@@ -20,8 +20,9 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 
 from querist.errors import InputError, QueristError
 from querist.graph import Graph, as_graph
+from querist.labels import class_order, is_missing
 from querist.tables.files import read_vectors
-from querist.types import Codes, Floats, Sparse
+from querist.types import Floats, Sparse
 
 SUBSETS = {"a1a": "a9a", "a6a": "a9a", "a7a": "a9a", "a8a": "a9a", "w1a": "w8a", "w7a": "w8a"}
 """Sets that are rows of another: `rows_NAME` in its file."""
@@ -34,11 +35,11 @@ class Vectors:
     """Feature vectors with a label each.
 
     X : (n, d) array, or CSR where the source is sparse
-    y : (n,) labels, -1 and +1 in binary sets
+    y : (n,) labels, -1 and +1 in binary sets; those of a file are objects, None where unlabelled
     """
 
     X: Floats | Sparse
-    y: Codes
+    y: Any
     name: str = "vectors"
 
     def __post_init__(self) -> None:
@@ -51,7 +52,7 @@ class Vectors:
     @property
     def classes(self) -> tuple[Hashable, ...]:
         """The labels that occur, sorted."""
-        return tuple(np.unique(self.y).tolist())
+        return class_order(label for label in self.y.tolist() if not is_missing(label))
 
     def describe(self) -> str:
         """One line: what it is."""

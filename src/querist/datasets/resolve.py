@@ -15,7 +15,7 @@ from querist.datasets.local import FileContents, Vectors
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph, as_graph
-from querist.tables.files import STANDARD_INPUT, is_file_name
+from querist.tables.files import STANDARD_INPUT, is_file_name, read_vectors
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,26 @@ def load_graph(name: str | os.PathLike[str], *, report: Report | None = None, **
     found = load(name, report=report)
     if isinstance(found, Vectors):
         raise InputError(f"{found.name} holds vectors, not a graph; join near rows to a graph first")
+    return found
+
+
+def load_vectors(
+    name: str | os.PathLike[str], *, label: str | None = None, report: Report | None = None
+) -> Vectors:
+    """`load`, where only vectors will do: a data set by its name, or the table in a file by its path.
+
+    `label` names the column of a file that holds the labels; None in `y` is unlabelled.
+    """
+    if is_file_name(os.fspath(name), "vectors"):
+        table = read_vectors(Path(name).expanduser(), label)
+        y = np.empty(len(table.labels), dtype=object)
+        y[:] = table.labels
+        return Vectors(table.X, y, table.name)
+    found = load(name, report=report)
+    if not isinstance(found, Vectors):
+        raise InputError(
+            f"{found.name} holds a graph, not vectors; see online and classify (collective in TOML)"
+        )
     return found
 
 

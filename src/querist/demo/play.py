@@ -14,7 +14,6 @@ import numpy as np
 from querist.datasets import digits
 from querist.embedding import embed
 from querist.experiment.results import Spread
-from querist.experiment.tasks.common import without_labels
 from querist.experiment.tasks.online import learner_seed, random_rounds, shuffled
 from querist.graph import Graph
 from querist.online.catalogue import ALGORITHMS
@@ -96,7 +95,7 @@ def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: 
     graph = digits()
     show("graph", 1.0, f"{graph.n_nodes:,} digits, {graph.n_edges:,} edges")
     rows = embed(
-        without_labels(graph),
+        graph.without_labels(),
         RANK,
         normalised=False,
         progress=lambda done, text: show("embedding", done, text),

@@ -1,23 +1,12 @@
 """Rows for nodes that were not there, and rows after edges were added.
 
-**A new node** x with weights `w_j` to old nodes gets the row that its own line of the eigen-equation asks
-for, the rest unchanged (Nystroem's extension). With `d_x = sum |w_j|`:
-
-- normalised: `v(x) = sum_j w_j v(j) / sqrt(d_x d_j) / (1 - lambda)`, `d_j` the degree that v(j) was made
-  with (the degree with the new edge gives a higher error on Cora and PubMed),
-- combinatorial: `v(x) = sum_j w_j v(j) / (d_x - lambda)`,
-
-which is of order `edges x columns` and touches no other node. Where `lambda` comes near the degree the
-equation says nothing, so the divisor is kept above half of it. A constant column is copied from the
-heaviest neighbour; a diffused one is the weighted mean of the neighbours' (the
-node's own attributes are not asked for). Neighbours in smaller components than the largest do not count:
-they have nothing to say about it. A node without neighbours has the row 0 and a component of its own: it
-is "not reached". A node that was added, or was isolated, is placed anew when a later one joins it.
+**A new node** gets its row from those of its neighbours, by the rule of its kind of embedding (`Kind.row`).
+Neighbours in smaller components than the largest do not count: they have nothing to say about it. A node
+without neighbours has the row 0 and a component of its own: it is "not reached". A node that was added, or
+was isolated, is placed anew when a later one joins it.
 
 **A graph that has grown** has other eigenvectors, and what the extension says of them goes stale. `refresh`
-starts the filtered iteration from the old vectors: a few sweeps instead of a new start. The *drift* it
-reports is `1 - |V'U|_F^2 / k`, V the k old (extended) vectors and U the new ones: 0 when they span the
-same, 1 when nothing is left.
+starts from the old rows (`Kind.refresh`): a few sweeps instead of a new start.
 
 `follow` does one or the other: a node that arrives is placed, and once more than `STALE` of the weight came
 after the eigenvectors were computed, they are refreshed. What extended rows lack is the effect of the new
@@ -25,17 +14,16 @@ edges on all the others; placing the new rows again among themselves hardly help
 prints what extension alone and following cost).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from querist.embedding.spectral import TOL, spectral
+from querist.embedding.kinds import Kind, known
 from querist.embedding.value import Embedding
 from querist.errors import InputError
 from querist.graph.graph import Graph
-from querist.types import Floats
 
 Edges = Iterable[int] | Mapping[int, float]
 
@@ -46,9 +34,10 @@ the tests."""
 
 def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
     """The embedding with a row more for every new node; `Embedding.extend` describes `nodes`."""
-    if len(embedding.layout) != 3 or embedding.degrees.size != embedding.n_nodes:
+    kind = known().get(embedding.kind)
+    if kind is None or embedding.degrees.size != embedding.n_nodes:
         raise InputError("this embedding does not know its graph; make it with querist.embed()")
-    grown = _Grown(embedding, len(nodes))
+    grown = _Grown(embedding, kind, len(nodes))
     for node, edges in enumerate(nodes, start=embedding.n_nodes):
         grown.add(node, as_edges(edges, node))
     share = grown.weight / max(grown.weight + embedding.degrees.sum(), np.finfo(float).tiny)
@@ -81,8 +70,8 @@ class _Grown:
     """Rows while nodes are added. `known` has the edges of the nodes all of whose edges are known: those
     that were added, and those that had none before."""
 
-    def __init__(self, old: Embedding, more: int) -> None:
-        self.old = old
+    def __init__(self, old: Embedding, kind: Kind, more: int) -> None:
+        self.old, self.kind = old, kind
         self.rows = np.vstack([old.rows, np.zeros((more, old.n_columns))])
         self.degrees = np.concatenate([old.degrees, np.zeros(more)])
         self.fresh = int(old.components.max(initial=-1)) + 1
@@ -114,64 +103,31 @@ class _Grown:
         self.degrees[node] = np.abs(weights).sum()
         # An isolated neighbour that was never placed has no degree yet, and nothing to say.
         degrees = np.where(self.degrees[near] > 0, self.degrees[near], 1.0)
-        self.rows[node] = new_row(self.old, self.rows[near], degrees, weights[there])
+        self.rows[node] = self.kind.row(self.old, self.rows[near], degrees, weights[there])
         self.components[node] = home
 
 
-def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
-    """(d,) the row of a node with these weights to neighbours with rows M and these degrees."""
-    k, c, _ = embedding.layout
-    own, values = np.abs(weights).sum(), embedding.eigenvalues[:k]
-    row = np.empty(M.shape[1])
-    if embedding.normalised:
-        row[:k] = (weights / np.sqrt(own * degrees)) @ M[:, :k] / np.maximum(1 - values, 0.5)
-    else:
-        row[:k] = weights @ M[:, :k] / np.maximum(own - values, own / 2)
-    heaviest = int(np.argmax(np.abs(weights)))
-    row[k : k + c] = np.sign(weights[heaviest]) * M[heaviest, k : k + c]
-    row[k + c :] = (weights / own) @ M[:, k + c :]
-    return row
-
-
-def refresh(
-    embedding: Embedding,
-    graph: Graph,
-    *,
-    tol: float = TOL,
-    seed: int = 0,
-    progress: Callable[[float, str], None] = lambda fraction, text: None,
-) -> Embedding:
-    """The spectral embedding of `graph`, whose first nodes are those of `embedding`, from a warm start.
+def refresh(embedding: Embedding, graph: Graph, **options: Any) -> Embedding:
+    """Rows of `graph`, whose first nodes are those of `embedding`, from a warm start.
 
     Nodes that `embedding` does not know are extended first. `Embedding.drift` says how far the old vectors
-    were from the new ones.
+    were from the new ones. `options` are `tol`, `seed` and `progress`, as of `embed`.
     """
-    k, c, diffused = embedding.layout if len(embedding.layout) == 3 else (0, 0, 1)
-    if diffused:
-        raise InputError("only a spectral embedding made by querist.embed() can be refreshed; embed() anew")
+    kind = known().get(embedding.kind)
+    if kind is None or kind.refresh is None:
+        able = " or ".join(name for name, each in known().items() if each.refresh)
+        raise InputError(
+            f"only a {able} embedding made by querist.embed() can be refreshed, and this is a "
+            f"{embedding.kind} one; embed() anew"
+        )
     if graph.n_nodes < embedding.n_nodes:
         raise InputError(
             f"a graph of {graph.n_nodes:,} nodes for an embedding of {embedding.n_nodes:,}; "
             "nodes may be added at the end, not taken away"
         )
-    grown = extend(embedding, edges_of(graph, embedding.n_nodes))
-    guess = np.linalg.qr(_vectors(grown, k))[0]
-    constant = float(np.abs(embedding.rows[:, k : k + c]).max(initial=0.0))
-    found = spectral(
-        graph,
-        embedding.rank,
-        normalised=embedding.normalised,
-        constant=constant,
-        tol=tol,
-        seed=seed,
-        start=guess,
-        progress=progress,
-    )
-    now = _vectors(found, found.layout[0])
-    kept = float(np.linalg.norm(guess.T @ now) ** 2) / max(1, min(k, now.shape[1]))
-    drift = float(np.clip(1 - kept, 0.0, 1.0))
-    note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {drift:.1%}"
-    return replace(found, drift=drift, notes=(*found.notes, note), nodes=graph.own_ids)
+    found = kind.refresh(extend(embedding, edges_of(graph, embedding.n_nodes)), graph, **options)
+    note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {found.drift:.1%}"
+    return replace(found, notes=(*found.notes, note), nodes=graph.own_ids)
 
 
 def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Any) -> Embedding:
@@ -184,13 +140,6 @@ def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **option
     if now - made > stale * now:
         return refresh(embedding, graph, **options)
     return replace(extend(embedding, edges_of(graph, embedding.n_nodes)), nodes=graph.own_ids)
-
-
-def _vectors(embedding: Embedding, k: int) -> Floats:
-    """(n, k) the eigenvectors again, of unit length."""
-    V = embedding.rows[:, :k]
-    length = np.linalg.norm(V, axis=0)
-    return np.asarray(V / np.where(length > 0, length, 1.0))
 
 
 def edges_of(graph: Graph, first: int) -> list[Edges]:

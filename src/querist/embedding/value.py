@@ -91,6 +91,14 @@ class Embedding:
         return int(self.rows.shape[1])
 
     @property
+    def parts(self) -> tuple[int, int, int]:
+        """How many columns are eigenvectors, constants and diffused attributes (`layout`), where known."""
+        if len(self.layout) != 3:
+            raise InputError("this embedding does not know its columns; make it with querist.embed()")
+        eigenvectors, constants, diffused = self.layout
+        return eigenvectors, constants, diffused
+
+    @property
     def residual(self) -> float:
         """The largest residual, 0 when there is no eigenpair."""
         return float(self.residuals.max(initial=0.0))
@@ -112,7 +120,7 @@ class Embedding:
         return extend(self, nodes)
 
     def refresh(self, graph: "Graph", **options: Any) -> "Embedding":
-        """The spectral rows of a graph that has grown since, by a few sweeps from these (see extend.py)."""
+        """Rows of a graph that has grown since, by a few sweeps from these, where the kind can."""
         from querist.embedding.extend import refresh
 
         return refresh(self, graph, **options)

@@ -4,6 +4,7 @@ Inside, nodes are row numbers 0..n-1 and classes are codes 0..K-1. The user's
 own node ids and labels live here and are translated at the door.
 """
 
+import copy
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -156,6 +157,13 @@ class Graph:
         if self.n_components == 1:
             return self
         return self.subgraph(np.flatnonzero(self.components == 0))
+
+    def without_labels(self) -> "Graph":
+        """The same graph as a learner may see it: true labels reach it as answers and seeds only."""
+        bare = copy.copy(self)  # nothing else changes, so nothing is checked and copied again
+        for name, nothing in (("codes", None), ("label_matrix", None), ("classes", ())):
+            object.__setattr__(bare, name, nothing)
+        return bare
 
     def describe(self, *, notes: bool = True) -> str:
         """One line: what it is, and what was found and done at load; without `notes` what it is."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from querist.datasets import is_path, load_graph
 from querist.datasets.fetch import Report
-from querist.embedding.progress import Progress
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.entries import Parallel
@@ -27,6 +26,7 @@ from querist.labelling.reading import Source, arrived, check_weights, own_labels
 from querist.labelling.stages import Stages
 from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
+from querist.progress import Progress
 from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
 from querist.tables.labels import Seeds, read_seeds

@@ -29,6 +29,7 @@ import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
 from querist.embedding.extend import edges_of
+from querist.embedding.kinds import kind_of
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.graph.entries import Found, merge
@@ -173,10 +174,10 @@ def keep_up(embedding: Embedding, graph: Graph, *, limit: float = LIMIT, **optio
     turned = drift(grown, graph)
     if turned <= limit:
         return replace(grown, drift=turned)
-    if embedding.kind == "spectral":
+    if kind_of(embedding.kind).refresh:
         return embedding.refresh(graph)
     note = f"made anew after a drift of {turned:.1%}"
-    found = embed(graph, embedding.rank, kind=embedding.kind, normalised=embedding.normalised, **options)  # type: ignore[arg-type]
+    found = embed(graph, embedding.rank, kind=embedding.kind, normalised=embedding.normalised, **options)
     return replace(found, drift=turned, notes=(*found.notes, note))
 
 

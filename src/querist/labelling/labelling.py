@@ -18,8 +18,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.calibrate import Estimate
-from querist.labelling.choice import Choice
-from querist.labelling.choose import Progress, choose
+from querist.labelling.choose import Choice, Progress, choose
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
 from querist.types import Bools, Codes, Floats

@@ -98,7 +98,7 @@ def _place(path: str | Path) -> str | Path:
 def _bare(graph: Graph, notes: tuple[str, ...], table: NodeTable | None = None) -> Source:
     """The graph without its labels, and those beside it."""
     notes = (*graph.notes, *notes, *_odd_ids(graph))
-    bare = replace(graph, codes=None, label_matrix=None, classes=(), notes=notes)
+    bare = replace(graph.without_labels(), notes=notes)
     if table is None:
         return Source(bare, own_labels(graph))
     return Source(bare, own_labels(graph), table.made, table.table)

@@ -1,7 +1,7 @@
 """Rows of numbers for the nodes: what a node says of itself, smoothed over the graph, in few columns.
 
 With features X (tf-idf of the attributes, or of the links: a node's words are its neighbours and itself)
-and the smoothing matrix T of `querist.embedding.diffusion`,
+and the smoothing matrix T of `querist.embedding.kinds.diffusion`,
 
     Z_0 = X,    Z <- a T Z + (1 - a) X,    `steps` times,
 
@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
-from querist.embedding.diffusion import singular_triples, smoothing, weighted
+from querist.embedding.kinds.diffusion import singular_triples, smoothing, weighted
 from querist.graph import Graph
 from querist.operator import Operator
 from querist.types import Floats, Sparse
@@ -62,7 +62,7 @@ class SingularRows:
 def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
     """The embedding behind the quick learner: of the attributes where there are any, else of the graph."""
     X = graph.attributes
-    kind: Any = "spectral" if X is None or not X.count_nonzero() else "diffusion"
+    kind = "spectral" if X is None or not X.count_nonzero() else "diffusion"
     return embed(graph, min(rank, graph.n_nodes), kind=kind, weighting="tfidf", progress=progress)
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from querist.embedding.progress import Progress, with_time_left
+from querist.progress import Progress, with_time_left
 
 BEAT = 1.0
 """Seconds between beats of the clock."""

@@ -80,8 +80,7 @@ def checked_node(node: Any, n_nodes: int) -> int:
 class Ids:
     """The user's own ids of the rows.
 
-    Where none of them is a whole number, or looks like the one that is given, a whole number is taken as
-    a row number; elsewhere it must be an id.
+    Where none of them is a number, a whole number is taken as a row number; elsewhere it must be an id.
     """
 
     names: tuple[Hashable, ...]
@@ -102,7 +101,7 @@ class Ids:
         if found is not None:
             return found
         number = isinstance(name, int) and not isinstance(name, bool)
-        if number and self._no_numbers and str(name) not in self.row_of:
+        if number and self._no_numbers:
             return checked_node(name, len(self.names))
         numbers = " Row numbers are not taken, since they could be meant as ids." if number else ""
         raise InputError(

@@ -61,6 +61,7 @@ class Learner:
     """
 
     _maths: ClassVar[Any] = kernels
+    _parts: ClassVar[Any] = (kernels.OnlineRules, kernels.NodeRows, kernels.OnlineState)
     """The compiled steps of a round. Another family of learners has another module of the same shape."""
 
     def __init__(

@@ -41,6 +41,7 @@ class CoverLearner(Learner):
     """
 
     _maths: ClassVar[Any] = cover
+    _parts: ClassVar[Any] = (cover.CoverRules, cover.CoverNodes, cover.CoverState)
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ def load(path: str | PathLike[str]) -> "protocol.Learner":
 
 def _rebuild(about: dict[str, Any], arrays: dict[str, Any]) -> "protocol.Learner":
     kind = KINDS[about["kind"]]
-    maths = kind._maths
+    Rules, Place, State = kind._parts
     learner = kind.__new__(kind)
     learner.n_classes = about["n_classes"]
     learner.budget = about["budget"]
@@ -66,14 +66,14 @@ def _rebuild(about: dict[str, Any], arrays: dict[str, Any]) -> "protocol.Learner
         name: np.array(value, dtype=np.float64) if isinstance(value, list) else value
         for name, value in about["rules"].items()
     }
-    learner._rules = maths.Rules(**rules)
-    learner._place = maths.Place(**{name: arrays[name] for name in maths.Place._fields})
-    learner._state = maths.State(**{name: arrays[name] for name in maths.State._fields})
+    learner._rules = Rules(**rules)
+    learner._place = Place(**{name: arrays[name] for name in Place._fields})
+    learner._state = State(**{name: arrays[name] for name in State._fields})
     learner._pending = {
         int(node): deque(protocol.OpenQuestion(t, certain, tuple(asks)) for t, certain, asks in queue)
         for node, queue in about["pending"].items()
     }
-    learner._work = maths.scratch(learner._rules, learner._state)
+    learner._work = kind._maths.scratch(learner._rules, learner._state)
     learner._safe = about["safe"]
     return learner
 

@@ -22,9 +22,11 @@ Two ways to the same numbers:
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import csgraph
 
@@ -167,7 +169,7 @@ def _signed(S: Sparse) -> bool:
     return bool((S.data < 0).any())
 
 
-def null_signs(S: Sparse, component: Codes) -> Floats:
+def null_signs(S: Sparse, component: NDArray[Any]) -> Floats:
     """(n,) the null vector of the Laplacian of every component in one: +-1, or 0 where there is none.
 
     An unsigned component is spanned by its constant. A signed one has a null vector only when it is

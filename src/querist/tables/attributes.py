@@ -128,8 +128,8 @@ def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
             return _vectors(column, values, file)
     read, numbers = _read_numbers, _as_numbers(values)
     if (per_day := _per_day(kind)) is not None:
-        unit = _coarsest(values, per_day)
-        read, numbers = partial(_times, unit=unit), _times(values, unit)
+        read = partial(_times, unit=_coarsest(values, per_day), of_day=bool(kinds.is_time(kind)))
+        numbers = read(values)
     if numbers is None:
         return f"{kind} is neither numbers nor text"
     return _numbers(column, numbers, column, read)
@@ -160,43 +160,49 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def _per_day(kind: Any) -> int | None:
-    """How many units of a type of dates make a day; None for other types."""
+    """How many units of a type of dates or times of day make a day; None for other types."""
     import pyarrow.types as kinds
 
     if kinds.is_date32(kind):
         return 1
-    if kinds.is_date64(kind) or kinds.is_timestamp(kind):
+    if kinds.is_date(kind) or kinds.is_time(kind) or kinds.is_timestamp(kind):
         return 86_400 * PER_SECOND["ms" if kinds.is_date64(kind) else kind.unit]
     return None
 
 
 def _coarsest(values: Any, per_day: int) -> int:
     """Units a day, the fewest that lose nothing: libraries keep the same dates in different units."""
-    import pyarrow as pa
-
-    counts = np.asarray(values.drop_null().cast(pa.int32() if per_day == 1 else pa.int64()))
+    counts = _counted(values.drop_null())
     coarser = (unit for unit in (1, 86_400, 86_400_000, 86_400_000_000) if unit < per_day)
     return next((unit for unit in coarser if not (counts % (per_day // unit)).any()), per_day)
 
 
-def _times(values: Any, unit: int) -> Floats:
-    """Dates as numbers, so many units a day; NaN for what is none."""
+def _counted(values: Any) -> Any:
+    """Dates and times as whole numbers of their own unit, 0 for null."""
+    import pyarrow as pa
+
+    whole = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
+    return np.asarray(whole.fill_null(0)).astype(np.int64)
+
+
+def _times(values: Any, unit: int, of_day: bool) -> Floats:
+    """Dates, or times `of_day`, as numbers, so many units a day; NaN for what is none."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
     if kinds.is_large_string(values.type):
-        values = _each_as(pa.timestamp("ns"), values)
+        values = _each_as(pa.time64("ns") if of_day else pa.timestamp("ns"), values)
     per_day = _per_day(values.type)
     if per_day is None:
         return np.full(len(values), np.nan)
-    counts = np.asarray(values.cast(pa.int32() if per_day == 1 else pa.int64()).fill_null(0)).astype(np.int64)
+    counts = _counted(values)
     if per_day <= unit:
         found = (counts * (unit // per_day)).astype(np.float64)
     else:
         whole, rest = np.divmod(counts, per_day // unit)
         found = whole + rest / (per_day // unit)
     found[np.asarray(values.is_null())] = np.nan
-    return found
+    return np.asarray(found, dtype=np.float64)
 
 
 def _read_numbers(values: Any) -> Floats:

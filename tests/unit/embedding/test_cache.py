@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import Embedding, cache, embed, spectral
+from querist.embedding import Embedding, cache, embed
+from querist.embedding.kinds import spectral
 from querist.errors import ResidualWarning
 from querist.graph.graph import Graph
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist.embedding import embed
-from querist.embedding.diffusion import diffusion, smoothing, weighted
+from querist.embedding.kinds.diffusion import diffusion, smoothing, weighted
 from querist.errors import InputError, QueristError, ResidualWarning
 from querist.graph.graph import Graph
 

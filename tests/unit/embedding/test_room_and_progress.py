@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.embedding import cache, embed, memory, progress
+from querist.embedding import cache, embed
+from querist.embedding.kinds.diffusion import diffusion_bytes
+from querist.embedding.kinds.spectral import spectral_bytes
 from querist.errors import InputError
 from querist.graph.graph import Graph
-from querist.operator import memory as machine
+from querist.operator import memory
 from querist.operator.eigen import solve
 
 
@@ -36,7 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_free_is_a_sensible_number() -> None:
-    assert 1e6 < machine.free() < 1e15
+    assert 1e6 < memory.free() < 1e15
 
 
 @pytest.mark.parametrize("kind", ["spectral", "diffusion", "both"])
@@ -46,34 +48,34 @@ def test_what_does_not_fit_is_refused_with_a_rank_that_fits(
     monkeypatch.setattr(solve, "DENSE", 100)
     graph = make_graph()
     room = 0.6 * _needed(graph, 100, kind)
-    monkeypatch.setattr(machine, "free", lambda: room)
+    monkeypatch.setattr(memory, "free", lambda: room)
     with pytest.raises(InputError, match=r"needs about .* GB and .* GB are free; .*rank=") as refused:
-        embed(graph, 100, kind=kind, cache=False)  # type: ignore[arg-type]
+        embed(graph, 100, kind=kind, cache=False)
     found = re.search(r"rank=(\d+)", str(refused.value))
     assert found
     smaller = int(found[1])
     assert 1 <= smaller < 100
-    assert embed(graph, smaller, kind=kind, cache=False).rank == smaller  # type: ignore[arg-type]
+    assert embed(graph, smaller, kind=kind, cache=False).rank == smaller
     with pytest.raises(InputError):
-        embed(graph, smaller + 3, kind=kind, cache=False)  # type: ignore[arg-type]
+        embed(graph, smaller + 3, kind=kind, cache=False)
 
 
 def _needed(graph: Graph, rank: int, kind: str) -> float:
     quarter = rank // 4
-    by_graph = memory.spectral_bytes(graph, quarter if kind == "both" else rank, normalised=True, tol=2e-3)
-    by_words = memory.diffusion_bytes(graph, rank - quarter if kind == "both" else rank)
+    by_graph = spectral_bytes(graph, quarter if kind == "both" else rank, normalised=True, tol=2e-3)
+    by_words = diffusion_bytes(graph, rank - quarter if kind == "both" else rank)
     return {"spectral": by_graph, "diffusion": by_words, "both": by_graph + by_words}[kind]
 
 
 def test_a_float32_filter_is_named_where_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "DENSE", 100)
     graph = make_graph()
-    loose, tight = (memory.spectral_bytes(graph, 20, normalised=True, tol=tol) for tol in (2e-3, 1e-9))
+    loose, tight = (spectral_bytes(graph, 20, normalised=True, tol=tol) for tol in (2e-3, 1e-9))
     assert loose < tight
-    monkeypatch.setattr(machine, "free", lambda: (loose + tight) / 2)
+    monkeypatch.setattr(memory, "free", lambda: (loose + tight) / 2)
     with pytest.raises(InputError, match="tol=2e-3"):
         embed(graph, 20, tol=1e-9, cache=False)
-    monkeypatch.setattr(machine, "free", lambda: 10.0)
+    monkeypatch.setattr(memory, "free", lambda: 10.0)
     with pytest.raises(InputError, match="no rank fits"):
         embed(graph, 20, cache=False)
 
@@ -84,7 +86,7 @@ def test_the_estimate_is_not_far_from_what_is_taken(tol: float) -> None:
     import tracemalloc
 
     graph = make_graph(20_000, 10)
-    expected = memory.spectral_bytes(graph, 40, normalised=True, tol=tol)
+    expected = spectral_bytes(graph, 40, normalised=True, tol=tol)
     embed(make_graph(2000), 40, tol=tol, cache=False)  # compiles
     graph.components, graph.degrees  # noqa: B018
     tracemalloc.start()
@@ -95,18 +97,6 @@ def test_the_estimate_is_not_far_from_what_is_taken(tol: float) -> None:
 
 
 # -- progress ----------------------------------------------------------------------------------------
-
-
-def test_time_left_is_said_when_there_is_enough_to_tell() -> None:
-    said: list[tuple[float, str]] = []
-    now = iter([0.0, 1.0, 10.0, 12.0, 40.0])
-    show = progress.with_time_left(lambda fraction, text: said.append((fraction, text)), lambda: next(now))
-    for fraction in (0.1, 0.5, 0.4, 1.0):
-        show(fraction, "solving")
-    assert said[0] == (0.1, "solving")
-    assert said[1] == (0.5, "solving, about 10 s left")
-    assert said[2] == (0.5, "solving, about 12 s left")  # it never goes back
-    assert said[3] == (1.0, "solving")
 
 
 def test_an_interrupt_leaves_nothing_and_the_next_call_works(

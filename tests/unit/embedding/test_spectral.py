@@ -105,7 +105,7 @@ def test_too_large_a_rank_and_other_bad_requests_are_refused() -> None:
         with pytest.raises(InputError):
             embed(graph, **{"rank": 3, **bad})  # type: ignore[arg-type]
     with pytest.raises(QueristError, match="did you mean 'spectral'"):
-        embed(graph, 3, kind="spectrl")  # type: ignore[arg-type]
+        embed(graph, 3, kind="spectrl")
     with pytest.raises(InputError, match="is no graph"):
         embed(object(), 2)
     huge = graph_of(ring(3), 3, [1.7e308] * 3)

@@ -86,7 +86,7 @@ def test_row_numbers_are_taken_where_nothing_else_can_be_meant():
     ("names", "given", "message"),
     [
         (YEARS, 5, "node 5 is none of the graph's ids, which are like 1900.* Row numbers are not taken"),
-        ([str(i) for i in range(33, -1, -1)], 5, "node 5 is none.*like '33'.* Row numbers are not taken"),
+        ([*WORDS[:33], 5], 6, "node 6 is none.*like 'n0'.* Row numbers are not taken"),
         (WORDS, "zoe", "node 'zoe' is none of the graph's ids, which are like 'n0'"),
         (WORDS, ["n1"], "is none of the graph's ids"),
         (WORDS, True, "is none of the graph's ids"),

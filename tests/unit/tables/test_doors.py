@@ -31,6 +31,7 @@ NODES = {
     "score": RNG.normal(size=N).round(3).tolist(),
     "day": [f"2020-0{1 + k % 9}-1{k % 7}" for k in range(N)],
     "seen": [f"2021-03-0{1 + k % 8} 10:{10 + k % 40}:00" for k in range(N)],
+    "hour": [f"{8 + k % 12:02}:{k % 60:02}:00" for k in range(N)],
     "open": ["True" if k % 5 else "False" for k in range(N)],
     "nothing": ["same"] * N,
     "key": [f"k{k}" for k in range(N)],
@@ -89,7 +90,9 @@ def test_what_was_taken_and_what_was_left_out_is_said(files: tuple[Path, Path]) 
     assert "nothing: left out, it is the same everywhere" in notes
     assert "key: left out, nearly every value is different" in notes
     assert "label: holds labels, so it is no attribute" in notes
-    assert any(note.startswith("year, score, day, seen: numbers, in 8 overlapping ranges") for note in notes)
+    assert any(
+        note.startswith("year, score, day, seen, hour: numbers, in 8 overlapping ranges") for note in notes
+    )
 
 
 def test_a_notebook_is_as_right_as_the_command_line(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -172,6 +175,26 @@ def test_a_label_is_the_same_behind_every_door(case: str, tmp_path: Path) -> Non
 
 
 # -- formats ------------------------------------------------------------------------------------------------
+
+
+def test_a_format_is_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from querist.tables import readers
+
+    (tmp_path / "toy_pairs.py").write_text(
+        "import numpy as np\n"
+        "from querist.tables.formats import Elements, Format\n"
+        "def read(path, weights, labels):\n"
+        "    return Elements(np.array([line.split('-') for line in path.read_text().split()], int))\n"
+        "FORMAT = Format(endings=('.toy',), elements=read)\n"
+    )
+    (tmp_path / "g.toy").write_text("0-1 1-2\n")
+    monkeypatch.setattr(readers, "__path__", [*readers.__path__, str(tmp_path)])
+    readers.formats.cache_clear()
+    try:
+        assert as_graph(tmp_path / "g.toy").adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    finally:
+        monkeypatch.undo()
+        readers.formats.cache_clear()
 
 
 def test_edges_between_spaces(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.collective import representation
-from querist.experiment.tasks.common import checked, complete, graph_for, settings, without_labels
+from querist.experiment.tasks.common import checked, complete, graph_for, settings
 from querist.experiment.tasks.online import EmbeddedGraph, check_answers, learner_seed, shuffled
 from querist.labelling.members import MEMBERS
 from querist.labelling.rows import quick_rows
@@ -88,7 +88,7 @@ class AskTask:
     def prepare(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph; the quick learner's rows, which the disk keeps for every campaign."""
         graph = graph_for(spec, settings(spec, "representation", representation))
-        bare = without_labels(graph)
+        bare = graph.without_labels()
         place = EmbeddedGraph(graph, bare, lambda: quick_rows(bare, max(RANKS), progress=progress), False)
         assert place.rows is not None
         return place

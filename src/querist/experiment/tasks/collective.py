@@ -38,7 +38,6 @@ from querist.experiment.tasks.common import (
     settings,
     share,
     try_out,
-    without_labels,
 )
 from querist.graph import Graph
 from querist.labels import one_hot
@@ -110,7 +109,7 @@ class Collective:
         seeds = draw(truth, how["labelled"], seed, repeat, several)
         test = tested(truth, seeds, how["labelled"])
         given = seeds_of(prepared, truth, seeds, several)
-        model, bare = factory(**own, classes=prepared.classes), without_labels(prepared)
+        model, bare = factory(**own, classes=prepared.classes), prepared.without_labels()
         started = time.perf_counter()
         model.fit(bare, given)
         seconds = time.perf_counter() - started

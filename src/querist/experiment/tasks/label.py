@@ -36,7 +36,6 @@ from querist.experiment.tasks.common import (
     graph_for,
     settings,
     share,
-    without_labels,
 )
 from querist.experiment.tasks.online import learner_seed
 from querist.graph import Graph
@@ -107,7 +106,7 @@ class LabelTask:
             with suppress(QueristError):  # it is only to be compiled: seconds are those of the labelling
                 _label_small(spec.method, prepared)
             _warm.add(spec.method)
-        (truth, several), bare = truth_of(prepared), without_labels(prepared)
+        (truth, several), bare = truth_of(prepared), prepared.without_labels()
         found = []
         for each in how["labelled"]:
             seeds = draw(truth, each, seed, repeat, several or how["draw"] == "all")

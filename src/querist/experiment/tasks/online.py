@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from querist.embedding.diffusion import Weighting
+from querist.embedding.kinds import with_options
 from querist.errors import InputError
 from querist.experiment import tuning
 from querist.experiment.results import CONTROL, Outcome
@@ -37,7 +37,6 @@ from querist.experiment.tasks.common import (
     running_mean,
     settings,
     try_out,
-    without_labels,
 )
 from querist.graph import Graph
 from querist.labels import UNLABELLED
@@ -50,27 +49,21 @@ from querist.types import Codes, Floats
 APART = ("seed",)
 ON_GRAPH = ("pounce", "nearest")
 """Learners that take the graph itself where no rank is given: an embedding's distances are approximate."""
-DEFAULT_RANK = 100
 
 
 def representation(
     *,
     rank: int | None = None,
-    kind: Literal["spectral", "diffusion", "both"] = "spectral",
-    normalised: bool = True,
-    constant: float = 1.0,
+    kind: str = "spectral",
     component: Literal["all", "largest"] = "all",
     nodes: str | None = None,
     tol: float | None = None,
-    weighting: Weighting = "unit",
-    steps: int = 10,
-    damping: float = 0.9,
-    spectral_share: float = 0.25,
     embedding_seed: int = 0,
+    **options: Any,
 ) -> dict[str, Any]:
     """What `querist.embed` takes, which component, and the table of the nodes of a graph in a file.
 
-    The rank is 100, or less in a smaller graph, by default.
+    The rank is 100, or less in a smaller graph, by default. `options` are those of all kinds of embedding.
     """
     return dict(locals())
 
@@ -124,7 +117,7 @@ class Online:
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the data have labels to answer with."""
         factory = checked_method(spec, ALGORITHMS, APART)
-        given = settings(spec, "representation", representation)
+        given = settings(spec, "representation", with_options(representation))
         how = settings(spec, "protocol", protocol)
         if how.get("curve", 0) < 0:
             raise SpecificationError(f"curve = {how['curve']}; give 0 or more points", ("protocol", "curve"))
@@ -158,12 +151,12 @@ class Online:
         """The graph, not embedded yet."""
         from querist.embedding import embed
 
-        full = complete(spec, "representation", representation)
+        full = complete(spec, "representation", with_options(representation))
         graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
-        bare, size = without_labels(graph), min(DEFAULT_RANK, graph.n_nodes) if rank is None else rank
+        bare = graph.without_labels()
         return EmbeddedGraph(
-            graph, bare, lambda: embed(bare, size, seed=seed, progress=progress, **full), rank is not None
+            graph, bare, lambda: embed(bare, rank, seed=seed, progress=progress, **full), rank is not None
         )
 
     def run(

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from querist.operator.eigen.solve import EigenPairs, smallest_pairs
+from querist.progress import Progress
 from querist.types import Codes, Floats, Sparse
 
 TINY = 32
@@ -60,7 +61,7 @@ def pooled_pairs(
     normalised: bool,
     tol: float,
     seed: int,
-    progress: Callable[[float, str], None],
+    progress: Progress,
     start: Floats | None = None,
     spare: int = 0,
 ) -> Pool:

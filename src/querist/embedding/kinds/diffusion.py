@@ -22,13 +22,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.embedding.spectral import orientation
+from querist.embedding.kinds import Kind, Settings, refuse, register
+from querist.embedding.kinds.spectral import orientation
 from querist.embedding.value import Embedding
 from querist.errors import InputError, UnknownNameError
 from querist.graph.graph import Graph
 from querist.operator import Operator
 from querist.operator.eigen.ritz import thin_qr
 from querist.operator.threads import one_blas_thread
+from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
 TOL = 1e-2
@@ -50,7 +52,7 @@ def diffusion(
     tol: float = TOL,
     seed: int = 0,
     sweeps: int = SWEEPS,
-    progress: Callable[[float, str], None] = lambda fraction, text: None,
+    progress: Progress = silent,
 ) -> Embedding:
     """The attribute embedding of a graph; `querist.embed` describes the parameters.
 
@@ -158,7 +160,7 @@ def singular_triples(
     tol: float,
     sweeps: int,
     seed: int,
-    progress: Callable[[float, str], None],
+    progress: Progress,
 ) -> Triples:
     """Leading singular values and left vectors of an (n, m) operator, by randomised subspace iteration.
 
@@ -204,3 +206,59 @@ def reach(graph: Graph, rows: Floats) -> Codes:
     place = np.empty(size.size, dtype=np.int64)
     place[np.lexsort((first, -size))] = np.arange(size.size)
     return place[number]
+
+
+# -- as a kind -------------------------------------------------------------------------------------------
+
+
+def settled(
+    rank: int,
+    *,
+    weighting: Weighting = "unit",
+    steps: int = 10,
+    damping: float = 0.9,
+    tol: float | None = None,
+    seed: int = 0,
+) -> Settings:
+    """The settings of a diffused embedding, checked and complete."""
+    refuse(
+        {
+            f"steps {steps} must be 0 or more": steps < 0,
+            f"damping {damping} must lie in 0..1": not 0 <= damping <= 1,
+        }
+    )
+    return {
+        "weighting": weighting,
+        "steps": int(steps),
+        "damping": float(damping),
+        "tol": float(TOL if tol is None else tol),
+        "seed": int(seed),
+    }
+
+
+def diffusion_bytes(graph: Graph, rank: int, **_: Any) -> float:
+    """The most that it holds beyond the graph; nothing where there are no attributes to smooth."""
+    if graph.attributes is None:
+        return 0.0
+    n, m = graph.attributes.shape
+    width = min(rank + OVERSAMPLING, n, m)
+    sparse = 12.0 * (3 * graph.attributes.nnz + 2 * graph.adjacency.nnz)
+    return sparse + 8.0 * width * (4.0 * n + 3.0 * m)
+
+
+def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
+    """(d,) the weighted mean of the neighbours' rows; the node's own attributes are not asked for."""
+    return np.asarray((weights / np.abs(weights).sum()) @ M)
+
+
+DIFFUSION = register(
+    Kind(
+        name="diffusion",
+        about="attributes smoothed along the edges, no constant",
+        settled=settled,
+        make=diffusion,
+        memory=diffusion_bytes,
+        row=new_row,
+        attributes=True,
+    )
+)

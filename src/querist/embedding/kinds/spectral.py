@@ -18,17 +18,22 @@ distances of full-rank rows are effective resistances. Reading and departures:
   error on PubMed, and no measurable difference on Cora.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from querist.embedding.kinds import Kind, Settings, refuse, register
 from querist.embedding.value import Embedding
 from querist.graph.graph import Graph
 from querist.graph.laplacian import null_signs
 from querist.operator import Operator
+from querist.operator.eigen import krylov, solve
+from querist.operator.eigen.chebyshev import precision, width_of
 from querist.operator.eigen.pool import Pool, pooled_pairs
 from querist.operator.eigen.ritz import residual_norms
 from querist.operator.threads import over_parts
+from querist.progress import Progress, silent
 from querist.types import Bools, Codes, Floats
 
 TOL = 2e-3
@@ -43,6 +48,9 @@ CHUNK = 4096
 SAME = 1e-6
 """Neighbouring eigenvalues with a smaller relative gap count as one multiple eigenvalue."""
 
+FACTOR_BYTES = 32
+"""An entry of a sparse factor: value and index, in both halves, with room to grow."""
+
 
 def spectral(
     graph: Graph,
@@ -53,7 +61,7 @@ def spectral(
     max_constants: int | None = None,
     tol: float = TOL,
     seed: int = 0,
-    progress: Callable[[float, str], None] = lambda fraction, text: None,
+    progress: Progress = silent,
     start: Floats | None = None,
 ) -> Embedding:
     """The Laplacian embedding of a graph; `querist.embed` describes the parameters.
@@ -208,3 +216,127 @@ def _doubts(errors: Floats, tol: float, tiny: int, missing: int) -> tuple[tuple[
     if missing:
         doubts.append((f"{missing} eigenpairs did not converge; raise tol or lower the rank", worst))
     return tuple(doubts)
+
+
+# -- as a kind -------------------------------------------------------------------------------------------
+
+
+def settled(
+    rank: int,
+    *,
+    normalised: bool = True,
+    constant: float = 1.0,
+    max_constants: int | None = None,
+    tol: float | None = None,
+    seed: int = 0,
+) -> Settings:
+    """The settings of a spectral embedding, checked and complete."""
+    most = rank if max_constants is None else max_constants
+    refuse(
+        {
+            f"constant {constant} must be a finite number": not np.isfinite(constant),
+            f"max_constants {max_constants} must be 1 or more": most < 1,
+        }
+    )
+    return {
+        "normalised": bool(normalised),
+        "constant": float(constant),
+        "max_constants": int(most),
+        "tol": float(TOL if tol is None else tol),
+        "seed": int(seed),
+    }
+
+
+def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any) -> float:
+    """The most that it holds beyond the graph: the large arrays that live at the same time.
+
+    Blocks of n rows, sparse matrices, dense matrices of small components.
+    """
+    sizes = np.bincount(graph.components)
+    largest, nnz = int(sizes[0]), graph.adjacency.nnz
+    count = min(rank, largest)
+    rows = 8.0 * graph.n_nodes * (rank + min(sizes.size, rank))
+    if largest <= solve.DENSE or count > largest // 3:
+        return rows + 8.0 * (2.5 * largest**2 + 3 * largest * count)
+    item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
+    block = item * largest * width_of(count, largest)
+    # The space of krylov.py is at most a quarter of the graph; the estimate must grow with the rank.
+    lanczos = item * largest * min(krylov.room_of(count), largest / 4) if count >= krylov.LEAST else 0.0
+    space = max(block, lanczos)
+    sweeping, finishing = max(3 * block, space), space + 3 * 8.0 * largest * count
+    factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, 150.0 * largest)
+    copies = 0.0 if sizes.size == 1 else 24.0 * nnz
+    if normalised:  # the graph of compact.py, and vectors that are lifted from it
+        copies += 12.0 * nnz + 8.0 * largest * count
+    return rows + (item + 8.0) * nnz + copies + max(sweeping, finishing, factor) + 8.0 * largest * count
+
+
+def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
+    """(k + c,) the row that the node's own line of the eigen-equation asks for, the rest unchanged.
+
+    With `d_x = sum |w_j|` (Nystroem's extension):
+
+    - normalised: `v(x) = sum_j w_j v(j) / sqrt(d_x d_j) / (1 - lambda)`, `d_j` the degree that v(j) was made
+      with (the degree with the new edge gives a higher error on Cora and PubMed),
+    - combinatorial: `v(x) = sum_j w_j v(j) / (d_x - lambda)`,
+
+    which is of order `edges x columns` and touches no other node. Where `lambda` comes near the degree the
+    equation says nothing, so the divisor is kept above half of it. A constant column is copied from the
+    heaviest neighbour.
+    """
+    k, c, _ = embedding.parts
+    own, values = np.abs(weights).sum(), embedding.eigenvalues[:k]
+    row = np.empty(M.shape[1])
+    if embedding.normalised:
+        row[:k] = (weights / np.sqrt(own * degrees)) @ M[:, :k] / np.maximum(1 - values, 0.5)
+    else:
+        row[:k] = weights @ M[:, :k] / np.maximum(own - values, own / 2)
+    heaviest = int(np.argmax(np.abs(weights)))
+    row[k : k + c] = np.sign(weights[heaviest]) * M[heaviest, k : k + c]
+    return row
+
+
+def refreshed(
+    grown: Embedding, graph: Graph, *, tol: float = TOL, seed: int = 0, progress: Progress = silent
+) -> Embedding:
+    """The spectral embedding of `graph` by a filtered iteration from the rows of `grown`: a few sweeps.
+
+    The *drift* it reports is `1 - |V'U|_F^2 / k`, V the k old (extended) vectors and U the new ones: 0 when
+    they span the same, 1 when nothing is left.
+    """
+    k, c, _ = grown.parts
+    guess = np.linalg.qr(_vectors(grown, k))[0]
+    constant = float(np.abs(grown.rows[:, k : k + c]).max(initial=0.0))
+    found = spectral(
+        graph,
+        grown.rank,
+        normalised=grown.normalised,
+        constant=constant,
+        tol=tol,
+        seed=seed,
+        start=guess,
+        progress=progress,
+    )
+    now = _vectors(found, found.parts[0])
+    kept = float(np.linalg.norm(guess.T @ now) ** 2) / max(1, min(k, now.shape[1]))
+    return replace(found, drift=float(np.clip(1 - kept, 0.0, 1.0)))
+
+
+def _vectors(embedding: Embedding, k: int) -> Floats:
+    """(n, k) the eigenvectors again, of unit length."""
+    V = embedding.rows[:, :k]
+    length = np.linalg.norm(V, axis=0)
+    return np.asarray(V / np.where(length > 0, length, 1.0))
+
+
+SPECTRAL = register(
+    Kind(
+        name="spectral",
+        about="the edges alone: eigenvectors of the Laplacian, and a constant",
+        settled=settled,
+        make=spectral,
+        memory=spectral_bytes,
+        row=new_row,
+        refresh=refreshed,
+    )
+)
