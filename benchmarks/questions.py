@@ -25,7 +25,7 @@ from querist.asking.rules import RULES
 from querist.embedding import Embedding
 from querist.labelling.rows import quick_rows
 from querist.labelling.suggest import best
-from querist.report import Curve, curves, standalone
+from querist.report import PAGE_SIZE, Figure, charts, standalone
 from querist.types import Codes, Floats
 
 GOALS = {"cora": 75, "citeseer": 150, "pubmed": 150}
@@ -121,21 +121,19 @@ def drawing(result: dict[str, Any]) -> str:
     """The first rule and random asking."""
     rule = next(iter(result["answers"]))
     x = np.arange(1, ANSWERS + 1)
-    drawn = [
-        Curve(f"pool, {rule}", x, result["curves"][rule][0]),
-        Curve("random", x, result["curves"]["random"][0]),
-    ]
-    return standalone(
-        curves(
-            drawn,
-            "answers",
-            f"accuracy on {result['data']}",
-            name="questions",
-            y_top=1.0,
-            percent=True,
-            description=f"Accuracy after every answer on {result['data']}: the pool rises faster than random",
-        )
-    )
+    drawn = {
+        f"pool, {rule}": (x, result["curves"][rule][0]),
+        "random": (x, result["curves"]["random"][0]),
+    }
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.add_subplot()
+        charts.curves(axes, drawn, x_label="answers", y_label=f"accuracy on {result['data']}")
+        axes.set_ylim(0, 1)
+        charts.few_ticks(axes.yaxis, percent=True)
+
+    said = f"Accuracy after every answer on {result['data']}: the pool rises faster than random"
+    return standalone(Figure("questions", draw, size=PAGE_SIZE, description=said))
 
 
 def main() -> None:

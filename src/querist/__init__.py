@@ -16,17 +16,17 @@ __getattr__, __dir__, __all__ = names_of(
         "ALGORITHMS": ".online.catalogue",
         "Answer": ".online.checks",
         "Asking": ".asking.asking",
-        "BudgetedLeastSquares": ".adapters.budgeted",
+        "BudgetedLeastSquares": ".adapters.sklearn",
         "CLASSIFIERS": ".collective.catalogue",
         "Decision": ".online.trace",
         "Embedding": ".embedding",
         "Graph": ".graph",
         "InputError": ".errors",
         "Learner": ".online.learner",
-        "OnGraph": ".adapters.on_graph",
+        "OnGraph": ".adapters.sklearn",
         "Operator": ".operator",
         "QueristError": ".errors",
-        "RiverBudgetedLeastSquares": ".adapters.river_stream",
+        "RiverBudgetedLeastSquares": ".adapters.river",
         "STREAMS": ".budgeted.catalogue",
         "Trace": ".online.trace",
         "as_graph": ".graph",
@@ -36,6 +36,8 @@ __getattr__, __dir__, __all__ = names_of(
         "label": ".labelling.labelling",
         "laplacian": ".graph",
         "load": ".datasets",
+        "load_graph": ".datasets",
+        "load_vectors": ".datasets",
         **dict.fromkeys(
             [
                 "adapters", "asking", "budgeted", "collective", "datasets", "embedding", "errors",
@@ -48,15 +50,73 @@ __getattr__, __dir__, __all__ = names_of(
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from querist import datasets as datasets
-    from querist.adapters.budgeted import BudgetedLeastSquares as BudgetedLeastSquares
-    from querist.adapters.on_graph import OnGraph as OnGraph
-    from querist.adapters.river_stream import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist import (
+        adapters as adapters,
+    )
+    from querist import (
+        asking as asking,
+    )
+    from querist import (
+        budgeted as budgeted,
+    )
+    from querist import (
+        collective as collective,
+    )
+    from querist import (
+        datasets as datasets,
+    )
+    from querist import (
+        embedding as embedding,
+    )
+    from querist import (
+        errors as errors,
+    )
+    from querist import (
+        experiment as experiment,
+    )
+    from querist import (
+        graph as graph,
+    )
+    from querist import (
+        labelling as labelling,
+    )
+    from querist import (
+        labels as labels,
+    )
+    from querist import (
+        metrics as metrics,
+    )
+    from querist import (
+        online as online,
+    )
+    from querist import (
+        operator as operator,
+    )
+    from querist import (
+        papers as papers,
+    )
+    from querist import (
+        report as report,
+    )
+    from querist import (
+        stats as stats,
+    )
+    from querist import (
+        tables as tables,
+    )
+    from querist import (
+        theory as theory,
+    )
+    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares
+    from querist.adapters.sklearn import OnGraph as OnGraph
     from querist.asking.asking import Asking as Asking
     from querist.asking.asking import ask as ask
     from querist.budgeted.catalogue import STREAMS as STREAMS
     from querist.collective.catalogue import CLASSIFIERS as CLASSIFIERS
     from querist.datasets import load as load
+    from querist.datasets import load_graph as load_graph
+    from querist.datasets import load_vectors as load_vectors
     from querist.embedding import Embedding as Embedding
     from querist.embedding import embed as embed
     from querist.errors import InputError as InputError

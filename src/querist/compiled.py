@@ -12,6 +12,10 @@ The cached code of a kernel holds the kernels it calls. Numba looks only at the
 kernel's own file to see whether it is out of date; here an edit to any file of
 its room, of the operator, whose kernels other rooms call, or beside this makes
 it so.
+
+Numba has no public way to say the last two; where a version of it lacks the ways
+taken here, kernels count references, and every process compiles them anew, since
+cached code that may be out of date is never run.
 """
 
 import functools
@@ -22,9 +26,18 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+known_options: Any = None
+try:
+    from numba.core.options import DefaultOptions
+
+    known_options = DefaultOptions
+except ImportError:
+    pass
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_UNCOUNTED = "_nrt"
 
 
 def compiled(function: F) -> F:
@@ -42,9 +55,13 @@ def compiled_lanes(function: F) -> F:
 
 
 def _cached(function: F, options: dict[str, Any]) -> F:
+    if hasattr(known_options, _UNCOUNTED):
+        options = {**options, _UNCOUNTED: False}
     dispatcher: Any = numba.njit(**options)(function)
-    room = Path(inspect.getfile(function)).parent
-    dispatcher._cache._cache_file._source_stamp = _stamp(room)
+    file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if not hasattr(file, "_source_stamp"):
+        return cast(F, numba.njit(**{**options, "cache": False})(function))
+    file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
     return cast(F, dispatcher)
 
 

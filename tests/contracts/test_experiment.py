@@ -1,28 +1,41 @@
 """What the runner promises: the same numbers however it is run, and nothing lost when it is killed."""
 
 import functools
+import gc
 import json
 import os
 import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from querist import ALGORITHMS, CLASSIFIERS, STREAMS
-from querist.collective.catalogue import CLASSIFIERS as REGISTERED
+from querist import ALGORITHMS, CLASSIFIERS, STREAMS, ask, label
+from querist.asking.rules import RULES
+from querist.cli import main
+from querist.datasets import load_graph
 from querist.errors import InputError
 from querist.experiment import Specification, Store, run
-from querist.experiment.tasks import task_of
+from querist.experiment.tasks import OPEN, task_of
+from querist.labelling import MEMBERS
+from querist.theory.runs import BOUNDED
 
 ROWS = {"rank": 8}
 PLAN = [
     Specification("online", "karate", "msg", grid={"h": (0.01, 0.1)}, representation=ROWS, repeats=6),
     Specification("online", "two_moons", "sslgc", representation=ROWS, protocol={"curve": 4}, repeats=4),
     Specification("collective", "karate", "wvrn", protocol={"labelled": 0.1}, repeats=4),
+    Specification("label", "karate", "walks", protocol={"labelled": (0.1, 0.2)}, repeats=3),
+    Specification(
+        "ask", "karate", "margin", protocol={"budget": 4, "marks": (4,), "final": "walks"}, repeats=3
+    ),
+    Specification("bound", "karate", "msg", representation=ROWS, repeats=3),
 ]
 
 
@@ -182,16 +195,30 @@ EVERY = [
     *(("collective", name) for name in CLASSIFIERS),
     *(("stream", name) for name in STREAMS),
     *(("transduce", name) for name in ("bls", "lp", "rlp")),
+    *(("label", name) for name in ("auto", *MEMBERS, *CLASSIFIERS)),
+    *(("ask", name) for name in (*RULES, *ALGORITHMS, "random")),
+    *(("bound", name) for name in BOUNDED),
 ]
+ATTRIBUTES = ("gmnr", "mrgm", "plsa", "lnp", "ica", "semiica", "icml")
+SETTINGS = {
+    ("bound", "bbq"): {"parameters": {"scheme": "one-vs-rest"}},
+    **{
+        ("ask", name): {"protocol": {"budget": 5, "final": "walks"}}
+        for name in (*RULES, *ALGORITHMS, "random")
+    },
+}
+"""Where the defaults are not for every data set, or take long."""
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("task", "method"), EVERY)
 def test_every_method_runs_with_the_measures_it_promises(task, method, vectors, tmp_path):
-    dataset = "digits" if method in ("gmnr", "mrgm", "plsa", "lnp", "ica", "semiica", "icml") else "karate"
+    dataset = "karate"
+    if method in ATTRIBUTES or (method in MEMBERS and MEMBERS[method].method.uses_attributes):
+        dataset = "digits"
     if task in ("stream", "transduce"):
         dataset = vectors
-    spec = Specification(task, dataset, method, repeats=1)
+    spec = Specification(task, dataset, method, repeats=1, **SETTINGS.get((task, method), {}))
     (found,) = run([spec], Store(tmp_path))
     known = task_of(task)
     promised = getattr(known, "measures_of", lambda _: known.measures)(spec)
@@ -199,35 +226,128 @@ def test_every_method_runs_with_the_measures_it_promises(task, method, vectors, 
     assert np.isfinite(found.values(known.tuned_by)).all()
 
 
-class Spy(REGISTERED["wvrn"]):
-    """A classifier that looks for labels where there must be none."""
+@pytest.mark.parametrize("task", OPEN)
+def test_a_wrong_name_says_what_was_meant(task, vectors):
+    method = {"ask": "ambiguity", "collective": "wvrn", "label": "walks"}.get(
+        task, "bls" if task in ("stream", "transduce") else "msg"
+    )
+    dataset = vectors if task in ("stream", "transduce") else "karate"
+    for wrong, meant in (
+        (Specification(task[:-1] + "x", dataset, method), "unknown task"),
+        (Specification(task, dataset, f"{method}x"), f"did you mean '{method}'"),
+        (Specification(task, "karatee", method), "did you mean 'karate'"),
+        (Specification(task, dataset, method, {"gammma": 1.0}), "unknown parameter 'gammma'"),
+        (Specification(task, dataset, method, representation={"lable": "x", "nodess": "x"}), "did you mean"),
+    ):
+        with pytest.raises(InputError, match=meant):
+            run([wrong], Store())
 
-    def fit(self, graph, y, **options):
-        assert graph.codes is None
-        assert graph.label_matrix is None
-        return super().fit(graph, y, **options)
+
+# -- true labels ---------------------------------------------------------------------
 
 
-def test_a_true_label_reaches_a_classifier_only_as_a_seed(tmp_path, monkeypatch):
-    monkeypatch.setattr("querist.experiment.tasks.collective.CLASSIFIERS", {"spy": Spy})
-    (found,) = run([Specification("collective", "karate", "spy", repeats=2)], Store(tmp_path))
-    assert len(found.outcomes) == 2
+def underlying(registry: Any) -> dict[str, Any]:
+    """What a read-only registry shows: changed there, it is changed for everybody."""
+    return registry if isinstance(registry, dict) else gc.get_referents(registry)[0]
 
 
-@pytest.mark.parametrize("method", ["pounce", "msg"])
-def test_a_true_label_reaches_a_learner_only_as_an_answer(method, tmp_path, monkeypatch):
-    """Neither the graph nor the embedding that it is made of holds labels; it is told those it asks for."""
-    made = ALGORITHMS[method]
+@pytest.fixture
+def seen(monkeypatch) -> list[str]:
+    """Learners, classifiers and members of `auto` that look for labels where there must be none."""
+    found: list[str] = []
 
-    def spy(place, n_classes, **options):
-        assert getattr(place, "codes", None) is None
-        assert getattr(place, "label_matrix", None) is None
-        return made(place, n_classes, **options)
+    def look(who: str, place: Any) -> None:
+        found.append(who)
+        for name in ("codes", "label_matrix", "labels"):
+            assert getattr(place, name, None) is None, f"{who} sees {name}"
+        assert not getattr(place, "classes", ())
 
-    functools.update_wrapper(spy, made)
-    monkeypatch.setattr("querist.experiment.tasks.online.ALGORITHMS", {**ALGORITHMS, method: spy})
-    (found,) = run([Specification("online", "karate", method, repeats=1)], Store(tmp_path))
-    assert found.mean("queries") > 0
+    class Spy(CLASSIFIERS["wvrn"]):
+        def fit(self, graph, y=None, **options):
+            found.append("wvrn")  # its own users may hand it a graph with labels
+            return super().fit(graph, y, **options)
+
+        def infer(self, problem):
+            look("wvrn", problem.graph)
+            return super().infer(problem)
+
+    def spying(name):
+        made = ALGORITHMS[name]
+
+        def spy(place, n_classes, **options):
+            look(name, place)
+            return made(place, n_classes, **options)
+
+        return functools.update_wrapper(spy, made)
+
+    class SpyMethod:
+        def __init__(self, method):
+            self.method = method
+
+        def __getattr__(self, name):
+            return getattr(self.method, name)
+
+        def fit(self, workspace, *rest):
+            look("walks", workspace.graph)
+            return self.method.fit(workspace, *rest)
+
+    monkeypatch.setitem(underlying(CLASSIFIERS), "wvrn", Spy)
+    for name in ("pounce", "msg"):
+        monkeypatch.setitem(underlying(ALGORITHMS), name, spying(name))
+    walks = MEMBERS["walks"]
+    monkeypatch.setitem(underlying(MEMBERS), "walks", replace(walks, method=SpyMethod(walks.method)))
+    return found
+
+
+SHORT = {"ask": {"budget": 3, "marks": (3,), "final": "wvrn"}}
+PATHS = [
+    *(Specification(task, "karate", name) for task in ("online", "bound") for name in ("pounce", "msg")),
+    Specification("collective", "karate", "wvrn"),
+    *(Specification("label", "karate", name) for name in ("wvrn", "walks", "auto")),
+    *(Specification("ask", "karate", name, protocol=SHORT["ask"]) for name in ("ambiguity", "msg")),
+    Specification("sslgc13.asking", "karate", "msg", protocol={"curve": 2}),
+    Specification("pounce08.nodes", "karate", "pounce"),
+    Specification("mrgm15.bootstrap", "karate", "wvrn"),
+    Specification("mrgm15.course", "karate", "wvrn"),
+]
+VERBS = [
+    "online karate --algorithm pounce --shuffles 1",
+    "online karate --algorithm msg --shuffles 1",
+    "bound karate --algorithm pounce",
+    "bound karate --algorithm msg",
+    "classify karate --method wvrn --trials 1",
+    "label edges.csv --nodes nodes.csv --method wvrn",
+    "label edges.csv --nodes nodes.csv --method walks",
+]
+
+
+@pytest.mark.parametrize("spec", PATHS, ids=lambda spec: f"{spec.task}-{spec.method}")
+def test_a_true_label_reaches_a_learner_only_as_an_answer_or_a_seed(spec, seen):
+    run([replace(spec, repeats=1)], Store())
+    assert seen, "the learner was used"
+
+
+@pytest.mark.parametrize("line", VERBS)
+def test_no_verb_shows_a_learner_the_labels(line, seen, tmp_path, monkeypatch, capsys):
+    karate = load_graph("karate")
+    monkeypatch.chdir(tmp_path)
+    edges = zip(*sp.triu(karate.adjacency).nonzero(), strict=True)
+    Path("edges.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in edges))
+    known = [name if node % 4 else "" for node, name in enumerate(karate.labels)]
+    rows = "".join(f"{node},{name}\n" for node, name in enumerate(known))
+    Path("nodes.csv").write_text("node,label\n" + rows)
+    assert main(line.split()) == 0, capsys.readouterr().err
+    assert seen, "the learner was used"
+
+
+def test_a_labelled_graph_in_python_shows_no_labels_either(seen):
+    karate = load_graph("karate")
+    label(karate, {0: karate.labels[0], 33: karate.labels[33]}, method="wvrn")
+    ask(karate, karate.labels, budget=2, choose="msg", method="walks")
+    assert {"wvrn", "msg"} <= set(seen)
+
+
+# -- the rest ------------------------------------------------------------------------
 
 
 def test_the_control_asks_as_often_in_the_same_shuffles(tmp_path):

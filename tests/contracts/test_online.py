@@ -773,7 +773,7 @@ def test_node_relabelling_of_a_graph(case: Case, renumbered_graphs: Any) -> None
         ours, theirs = (querist.embed(each, rank, normalised=False, cache=False) for each in (graph, other))
         assert ours.eigengap > 0.01
         order = np.random.default_rng(0).permutation(graph.n_nodes)
-        learners = [case.learner(each, graph.n_classes) for each in (ours, theirs)]
+        learners = [case.learner(each, graph.n_classes).by_row() for each in (ours, theirs)]
         trace = learners[0].run(order, graph.codes)
         moved = learners[1].run(number[order], other.codes)
         for key in ("predicted", "asked", "mistaken", "updated"):

@@ -1,5 +1,6 @@
 """What every stream learner promises, and the contracts of scikit-learn and river."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -413,3 +414,13 @@ def test_river_features_come_and_go():
 def test_public_names():
     assert querist.STREAMS is STREAMS
     assert set(STREAMS) >= {"bls", "pa", "pa1", "pa2", "spasc", "ressl"}
+
+
+def test_the_estimators_have_the_parameters_of_the_learner():
+    own = inspect.signature(StreamLearner).parameters
+    for kind in (BudgetedLeastSquares, RiverBudgetedLeastSquares):
+        theirs = dict(inspect.signature(kind).parameters)
+        theirs.pop("missing_label", None)
+        assert {name: p.default for name, p in theirs.items()} == {
+            name: p.default for name, p in own.items() if name != "n_classes"
+        }

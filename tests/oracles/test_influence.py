@@ -13,8 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist.labelling import influence
-from querist.labelling.influence import by_pagerank, influences, of_rows
-from querist.labelling.spread import insert, largest, spread_rows
+from querist.labelling.influence import by_pagerank, influences, insert, largest, of_rows, spread_rows
 from querist.types import Codes, Floats, Sparse
 
 

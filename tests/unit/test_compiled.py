@@ -6,6 +6,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 INNER = """
 from querist.compiled import compiled
 
@@ -46,6 +48,42 @@ def test_an_edit_beside_a_kernel_is_seen(tmp_path: Path) -> None:
     (tmp_path / "inner.py").write_text(textwrap.dedent(INNER.format(step="2.0")))
     os.utime(tmp_path / "inner.py")
     assert played(tmp_path).startswith("30.0")
+
+
+ANOTHER = """
+import numba
+import numba.core.options
+
+real = numba.njit
+
+class Bare:
+    def __init__(self, kernel):
+        self.kernel = kernel
+    def __call__(self, *arguments):
+        return self.kernel(*arguments)
+
+def njit(*given, **options):
+    if given or "error_model" not in options:  # its own
+        return real(*given, **options)
+    assert not any(name.startswith("_") for name in options), options
+    return lambda function: Bare(real(**options)(function)) if options["cache"] else real(**options)(function)
+
+numba.njit = njit
+del numba.core.options.DefaultOptions{rest}
+import outer
+print(outer.outer(1.0), type(outer.outer).__name__)
+"""
+
+
+@pytest.mark.parametrize("rest", ["", "._nrt"])
+def test_a_numba_without_what_we_reach_for_still_works(tmp_path: Path, rest: str) -> None:
+    """It has no such option, or no such class of options, and its dispatchers show nothing of their cache."""
+    (tmp_path / "inner.py").write_text(textwrap.dedent(INNER.format(step="1.0")))
+    (tmp_path / "outer.py").write_text(textwrap.dedent(OUTER))
+    (tmp_path / "outer_kernel.py").write_text(ANOTHER.format(rest=rest))
+    assert played(tmp_path).splitlines()[-1] == "20.0 CPUDispatcher"
+    (tmp_path / "inner.py").write_text(textwrap.dedent(INNER.format(step="2.0")))
+    assert played(tmp_path).splitlines()[-1] == "30.0 CPUDispatcher", "stale code was run"
 
 
 def test_rooms_that_call_kernels_of_the_operator_see_its_edits() -> None:

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from querist import CLASSIFIERS, BudgetedLeastSquares, as_graph, ask, label, load
-from querist.labelling import read_seeds
 from querist.labels import implied_missing, tabulate
+from querist.tables import read_seeds
 
 WORDS = "missing=-1"
 
@@ -99,7 +99,7 @@ def test_it_can_be_said_otherwise(halves):
 def test_a_file_of_labels_says_it_in_its_notes(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("node,label\n0,0\n1,1\n2,-1\n3,\n")
-    found = read_seeds(path, load("karate"))
+    found = read_seeds(path, load("karate").nodes)
     assert found.labels == {0: 0, 1: 1} and found.classes == (0, 1)
     assert any("1 row labelled -1, taken as unlabelled" in note for note in found.notes)
     assert any("1 row without a label" in note for note in found.notes)

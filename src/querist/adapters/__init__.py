@@ -1,15 +1,25 @@
 """Our learners behind the contracts of scikit-learn, river and scikit-activeml."""
 
+from typing import TYPE_CHECKING
+
 from querist.lazy import names_of
 
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "BudgetedLeastSquares": ".budgeted",
-        "GraphAsker": ".river_graph",
-        "GraphClassifier": ".river_graph",
-        "OnGraph": ".on_graph",
-        "RiverBudgetedLeastSquares": ".river_stream",
+        "BudgetedLeastSquares": ".sklearn",
+        "GraphAsker": ".river",
+        "GraphClassifier": ".river",
+        "OnGraph": ".sklearn",
+        "RiverBudgetedLeastSquares": ".river",
         "SelectiveSampling": ".activeml",
     },
 )
+
+if TYPE_CHECKING:
+    from querist.adapters.activeml import SelectiveSampling as SelectiveSampling
+    from querist.adapters.river import GraphAsker as GraphAsker
+    from querist.adapters.river import GraphClassifier as GraphClassifier
+    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
+    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares
+    from querist.adapters.sklearn import OnGraph as OnGraph

@@ -5,6 +5,8 @@
         asked = strategy.query(m, X=X, y=y)             # X, y: what was answered so far
         strategy.update(m, asked)
 
+With `embedding=`, candidates and X are nodes instead, by the ids that the graph has.
+
 The state of a rule follows from the answers: with `A = gamma I + X'X` and one-hot targets Y a candidate m has
 the variance `r = m'A^-1 m` and the scores `f = Y'X A^-1 m / (1 + r)`, as in msg16. Whether to ask is decided
 by the very function that our learners use (`online.kernels.ask_probability`).
@@ -20,6 +22,7 @@ from skactiveml.base import SingleAnnotatorStreamQueryStrategy
 from querist.errors import InputError, UnknownNameError
 from querist.labels import encode
 from querist.online import catalogue, kernels
+from querist.online.checks import checked_nodes, checked_rows, ids_of
 from querist.types import Codes, Floats
 
 COMPOSITIONS = {
@@ -40,6 +43,8 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
     missing_label : that marks unlabelled rows of y
     budget : share of the candidates that may be queried, above 0 and up to 1
     random_state : of the draws
+    embedding : an `Embedding`, or (n, d) rows. Candidates and X are then nodes, (m,) or (m, 1): ids of the
+        graph that was embedded, row numbers where it has no ids
 
     >>> strategy = SelectiveSampling("bbq", classes=["a", "b"])
     >>> m = 3 * np.eye(2)
@@ -55,12 +60,14 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
         missing_label: Any = np.nan,
         budget: float = 1.0,
         random_state: Any = None,
+        embedding: Any = None,
     ) -> None:
         super().__init__(budget=budget, random_state=random_state)
         self.algorithm = algorithm
         self.classes = classes
         self.parameters = parameters
         self.missing_label = missing_label
+        self.embedding = embedding
 
     def query(
         self,
@@ -73,7 +80,7 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
 
         X (n, d) and y are the rows answered so far and their labels. Changes nothing: `update` does.
         """
-        rows, return_utilities = self._validate_data(candidates, return_utilities)
+        rows, return_utilities = self._validate_data(self._placed(candidates), return_utilities)
         self._counts()
         f, r = self._scored(rows, X, y)
         draws = np.random.RandomState()
@@ -97,7 +104,7 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
         self, candidates: Any, queried_indices: Any, budget_manager_param_dict: Any = None
     ) -> "SelectiveSampling":
         """Close the rounds of these candidates; those at `queried_indices` were asked about."""
-        rows, _ = self._validate_data(candidates, False)
+        rows, _ = self._validate_data(self._placed(candidates), False)
         self._counts()
         indices = np.asarray(queried_indices, dtype=int)
         last, r = getattr(self, "last_", (np.empty(0), np.empty(0)))
@@ -108,6 +115,14 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
         self.variances_ += float(r[indices].sum())
         self.random_state_.random_sample(len(rows))
         return self
+
+    def _placed(self, given: Any) -> Any:
+        """The rows of nodes; rows stay as they are."""
+        if self.embedding is None:
+            return given
+        rows, ids = checked_rows(self.embedding), ids_of(self.embedding)
+        nodes = given if isinstance(given, list | tuple | range) else np.ravel(given)
+        return rows[checked_nodes(nodes, len(rows)) if ids is None else ids.rows(np.ravel(nodes))]
 
     def _counts(self) -> None:
         for name, start in (("observed_", 0), ("queried_", 0), ("variances_", 0.0)):
@@ -151,4 +166,4 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
             return np.empty((0, d)), np.empty(0, dtype=np.int64), len(self.classes or ())
         codes, names = encode(y, self.classes, self.missing_label)
         labelled = codes >= 0
-        return np.asarray(X, dtype=np.float64)[labelled], codes[labelled], max(2, len(names))
+        return np.asarray(self._placed(X), dtype=np.float64)[labelled], codes[labelled], max(2, len(names))

@@ -1,5 +1,7 @@
 """Which node to ask about next; a campaign of questions, its events, and the journal that keeps them."""
 
+from typing import TYPE_CHECKING
+
 from querist.lazy import names_of
 
 __getattr__, __dir__, __all__ = names_of(
@@ -8,11 +10,22 @@ __getattr__, __dir__, __all__ = names_of(
         "Asking": ".asking",
         "FileCampaign": ".files",
         "Journal": ".journal",
-        "Question": ".campaign",
         "PoolRule": ".rules",
+        "Question": ".campaign",
         "RULES": ".rules",
         "ask": ".asking",
         "command_oracle": ".oracles",
         "from_files": ".files",
     },
 )
+
+if TYPE_CHECKING:
+    from querist.asking.asking import Asking as Asking
+    from querist.asking.asking import ask as ask
+    from querist.asking.campaign import Question as Question
+    from querist.asking.files import FileCampaign as FileCampaign
+    from querist.asking.files import from_files as from_files
+    from querist.asking.journal import Journal as Journal
+    from querist.asking.oracles import command_oracle as command_oracle
+    from querist.asking.rules import RULES as RULES
+    from querist.asking.rules import PoolRule as PoolRule

@@ -14,7 +14,6 @@ killed at any moment continues, from the same journal, with the very question th
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -77,7 +76,7 @@ def ask(
     >>> sum(found == true for found, true in zip(result.labels, karate.labels))
     32
     """
-    own = replace(as_graph(graph), codes=None, label_matrix=None, classes=())
+    own = as_graph(graph).without_labels()
     if budget < 0:
         raise InputError(f"budget {budget}; it must be 0 or more")
     check_weights(own)

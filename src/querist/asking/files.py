@@ -9,7 +9,6 @@ What is not said is as the journal has it: its classes, its way to choose, its a
 and known labels that the files bring since join the campaign, and are kept in the journal.
 """
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -26,6 +25,7 @@ from querist.labelling.files import FileName, GraphFiles, classes_in
 from querist.labelling.growth import join
 from querist.labelling.reading import Source
 from querist.labels import class_order
+from querist.tables.labels import as_label
 
 
 @dataclass(frozen=True)
@@ -131,4 +131,4 @@ def _typed(name: Hashable, known: Mapping[str, Hashable], numbers: bool) -> Hash
     """A class as the files have it: text may stand for a number."""
     if not isinstance(name, str):
         return name
-    return known.get(name, int(name) if numbers and re.fullmatch(r"-?(0|[1-9]\d*)", name) else name)
+    return known.get(name, as_label(name) if numbers else name)

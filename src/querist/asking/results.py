@@ -6,7 +6,6 @@ predictions get right is an unbiased estimate (Horvitz-Thompson with equal chanc
 nobody was asked about. The interval is Wilson's, at 95 %.
 """
 
-import html
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.asking.specification import RANDOM
-from querist.graph.entries import some
 from querist.stats import wilson
+from querist.tables.formats import some
 
 if TYPE_CHECKING:
     from querist.asking.campaign import Asking
@@ -144,13 +143,14 @@ def in_words(asking: "Asking") -> str:
 
 def as_html(asking: "Asking") -> str:
     """For a notebook: the line, the open question, and the labels so far."""
-    parts = [f"<p>{html.escape(in_words(asking)[1:-1].removeprefix('Asking '))}</p>"]
+    from querist.report import part
+
+    parts: list[str] = [part("prose", [in_words(asking)[1:-1].removeprefix("Asking ")])]
     if asking.state.open is not None:
         question = asking.shown(asking.state.open)
-        node, reason = html.escape(str(question.node)), html.escape(question.reason)
-        parts.append(f"<p>Open: node <b>{node}</b>; {reason}</p>")
+        parts.append(part("question", str(question.node), question.reason))
     if asking.state.answers() or asking.state.known:
         parts.append(asking.labelling._repr_html_())
     if asking.state.answers() and asking.specification.choose != RANDOM:
-        parts.append(f"<p>{BIASED}</p>")
+        parts.append(part("prose", [BIASED]))
     return "".join(parts)

@@ -18,8 +18,8 @@ from querist.asking.specification import CampaignSpec
 from querist.asking.turns import Turn, apply
 from querist.embedding import Embedding
 from querist.graph import Graph
-from querist.graph.entries import some
 from querist.labelling.growth import keep_up
+from querist.tables.formats import some
 from querist.types import Bools
 
 REMEMBERED = 32

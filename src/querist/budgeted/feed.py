@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from querist.budgeted.lines import Block
 from querist.errors import InputError
 from querist.labels import is_missing, plain
+from querist.tables.readers.lines import Block
 from querist.types import Codes
 
 

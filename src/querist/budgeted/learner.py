@@ -5,7 +5,7 @@ and scikit-learn's contract around it, `RiverBudgetedLeastSquares` river's.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -335,6 +335,28 @@ class StreamLearner:
         from querist.budgeted.storage import load
 
         return load(path, kernel)[0]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StreamParameters:
+    """The parameters of `StreamLearner` as fields, for estimators that keep theirs so."""
+
+    strategy: StrategyName = "remove"
+    condition: ConditionName | None = None
+    kernel: str | Gram = "rbf"
+    width: float | None = None
+    lambda1: float = 1.0
+    lambda2: float = 0.1
+    epsilon: float = 0.25
+    budget_labelled: int = 150
+    budget_unlabelled: int = 300
+    ridge: float = 1e-4
+    limit: int | None = None
+    kernel_params: Mapping[str, Any] | None = None
+
+    def stream_learner(self, n_classes: int) -> StreamLearner:
+        """A fresh learner with these parameters."""
+        return StreamLearner(n_classes, **{f.name: getattr(self, f.name) for f in fields(StreamParameters)})
 
 
 class _Source:

@@ -114,7 +114,7 @@ def ask(
     from querist.asking.oracles import command_oracle
     from querist.errors import InputError
     from querist.labelling.files import GraphFiles
-    from querist.labelling.output import check_place
+    from querist.tables.output import check_place
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
@@ -187,7 +187,7 @@ def _show_answer(question: "Question", given: Any) -> None:
 
 
 def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
-    from querist.graph.entries import some
+    from querist.tables.formats import some
 
     with progress() as show:
         asking.progress = lambda done, text: show("labelling", done, text)

@@ -1,5 +1,6 @@
 """`querist bound`: one run, and what theory says about its mistakes and questions."""
 
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ NAMES = ("pounce", "nearest", "ollgc", "sslgc", "bbq", "cmog", "cmog_selected", 
 """Algorithms with a bound, for a help text that must not load them; a test keeps the two equal."""
 
 
+@options.with_columns
 def bound(
     data: options.Data,
     algorithm: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "pounce",
@@ -24,6 +26,7 @@ def bound(
     seed: options.Seed = 0,
     settings: options.Settings = None,
     nodes: options.Nodes = None,
+    columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Run an algorithm once and print its bounds.
@@ -45,7 +48,7 @@ def bound(
     factory = ALGORITHMS[algorithm]
     chosen = read_settings(factory, settings or [], APART)
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
+        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
         check_labels(graph)
         spec = Specification(
             "bound",

@@ -1,5 +1,6 @@
 """`querist classify`: label a whole graph from a few labels, on several draws of them."""
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,6 +35,7 @@ APART = ("classes", "missing", "progress")
 """Parameters of a classifier that are not for `--set`: they come with the data."""
 
 
+@options.with_columns
 def classify(
     data: options.Data,
     method: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(METHODS)}.")] = "gmnr",
@@ -45,6 +47,7 @@ def classify(
     settings: options.Settings = None,
     component: options.Part = options.Component.ALL,
     nodes: options.Nodes = None,
+    columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Label a whole graph at once from a few labels.
@@ -64,7 +67,7 @@ def classify(
     factory = CLASSIFIERS[method]
     chosen = read_settings(factory, settings or [], APART)
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
+        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
         spec = Specification(
             "collective",
             data,

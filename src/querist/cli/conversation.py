@@ -68,7 +68,7 @@ def described(asking: "Asking", question: "Question", table: Any) -> Iterator[st
 
 def _row(table: Any, row: int) -> Iterator[str]:
     """A node's row, but for its id and what is empty; of a wide table also but for zeros."""
-    from querist.graph.tables import node_column
+    from querist.tables.names import node_column
 
     names = [name for name in table.column_names if name != node_column(table.column_names)]
     wide = len(names) > COLUMNS

@@ -25,7 +25,7 @@ def read_graph(
     called = {"weight": "weights", "label_column": "labels"}
     given: dict[str, Any] = {called.get(name, name): value for name, value in columns.items()}
     if nodes is not None:
-        given |= {"nodes": nodes.expanduser(), "attributes": True}
+        given["nodes"] = nodes.expanduser()
     graph = load_graph(data, report=fetching, **given)
     show("reading", 1.0, graph.name)
     return graph.largest_component() if largest else graph

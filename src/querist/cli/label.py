@@ -95,11 +95,11 @@ def label(
 
 
 def _print(done: "FilesLabelled") -> None:
-    from querist.graph.entries import some
     from querist.labelling.page import class_sizes
+    from querist.tables.formats import some
 
     found = done.labelling
-    print_line(done.source.graph.describe())
+    print_line(done.source.graph.describe(notes=False))
     for note in done.notes:
         print_line(f"  {note}")
     print_line("")

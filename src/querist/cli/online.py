@@ -1,5 +1,6 @@
 """`querist online`: run an online algorithm on shuffles of a data set."""
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from querist.online.catalogue import Factory
 
 
+@options.with_columns
 def online(
     data: options.Data,
     algorithm: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "msg",
@@ -33,6 +35,7 @@ def online(
     budget: options.Budget = None,
     settings: options.Settings = None,
     nodes: options.Nodes = None,
+    columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Run an algorithm that predicts, asks and learns.
@@ -54,7 +57,7 @@ def online(
     factory, chosen = _algorithm(algorithm, scheme, budget, settings or [])
     full = effective(factory, chosen, APART)
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show)
+        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
         check_labels(graph)
         spec = Specification(
             "online",

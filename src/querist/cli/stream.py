@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
+from querist.cli.data import read_vectors
 from querist.cli.runs import as_parameters, measured
 from querist.cli.screen import print_json, print_line, print_table, progress
 
@@ -50,7 +51,6 @@ Data = Annotated[
     ),
 ]
 Share = Annotated[float, typer.Option(help="Share of the items whose label is seen: 0.1 is one in ten.")]
-Label = Annotated[str | None, typer.Option(help="Column of the labels in a file or on standard input.")]
 
 
 def stream(
@@ -69,7 +69,7 @@ def stream(
         Order, typer.Option(help="A random order of the items, or that of the source.")
     ] = Order.SHUFFLED,
     seed: options.Seed = 0,
-    label: Label = None,
+    label: options.VectorLabel = None,
     classes: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="All classes, where standard input cannot tell in time."),
@@ -93,10 +93,11 @@ def stream(
     """
     factory, chosen = _method(method, budget_labelled, budget_unlabelled, settings or [])
     if data == "-":
-        known = None if classes is None else [_value(part) for part in classes.split(",")]
+        from querist.tables.labels import as_label
+
+        known = None if classes is None else [as_label(part) for part in classes.split(",")]
         _from_lines(method, factory, chosen, labelled, seed, label, known, skip_broken, save, as_json)
         return
-    from querist.datasets.rows import read_vectors
     from querist.errors import InputError
     from querist.experiment.specification import Specification
 
@@ -104,8 +105,7 @@ def stream(
         if value is not None:
             raise InputError(f"{option} is for standard input; leave it out")
     with progress() as show:
-        show("reading", 0.0, data)
-        found = read_vectors(data, label)
+        found = read_vectors(data, label, show)
         X, codes, names, name = found
         spec = Specification(
             "stream",
@@ -214,9 +214,9 @@ def _from_lines(
 ) -> None:
     """Standard input: one run, the accuracy so far as it goes on."""
     from querist.budgeted.feed import Running, feed
-    from querist.budgeted.lines import Lines
     from querist.errors import InputError
     from querist.experiment.results import Spread
+    from querist.tables.readers.lines import Lines
 
     if save is not None and method != "bls":
         raise InputError(f"{method} cannot be saved; leave --save out, or use bls")
@@ -264,8 +264,3 @@ def _say(running: Any, seconds: float) -> None:
         f"{running.rows:>12,} rows  accuracy {100 * running.accuracy:6.2f} %  "
         f"{running.rows / seconds:>10,.0f} rows/s"
     )
-
-
-def _value(text: str) -> Any:
-    text = text.strip()
-    return int(text) if text.lstrip("+-").isdigit() else text

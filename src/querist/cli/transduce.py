@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from querist.cli import options
+from querist.cli.data import read_vectors
 from querist.cli.runs import as_parameters, measured
 from querist.cli.screen import print_json, print_line, print_table, progress
-from querist.cli.stream import Data, Label
+from querist.cli.stream import Data
 
 
 class Method(StrEnum):
@@ -41,7 +42,7 @@ def transduce(
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the lambdas, or the ridge, on a held-out draw.")
     ] = False,
-    label: Label = None,
+    label: options.VectorLabel = None,
     as_json: options.Json = False,
 ) -> None:
     """Label all rows of a set from a share of them.
@@ -50,7 +51,6 @@ def transduce(
     the harmonic solution, rlp the regularised one. Mean and standard deviation (of these trials, ddof =
     0) are over draws of the labelled rows.
     """
-    from querist.datasets.rows import read_vectors
     from querist.errors import InputError, UnknownNameError
     from querist.experiment.specification import HELD_OUT, Specification
     from querist.experiment.tasks.transduce import GRIDS, METHODS, representation
@@ -70,8 +70,7 @@ def transduce(
     if tune and chosen:
         raise InputError("--tune chooses the parameters itself; leave --set out, or --tune")
     with progress() as show:
-        show("reading", 0.0, data)
-        read = read_vectors(data, label)
+        read = read_vectors(data, label, show)
         X, _, classes, name = read
         spec = Specification(
             "transduce",

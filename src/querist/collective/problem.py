@@ -127,7 +127,7 @@ def pose(
         raise InputError("no node is labelled; label at least one node of every class")
     if any(isinstance(c, float) and not c.is_integer() for c in known.classes):
         raise InputError("Unknown label type: continuous numbers; if they are classes, make them strings")
-    return Problem(graph, known)
+    return Problem(graph.without_labels(), known)
 
 
 def _rows_of_numbers(source: Any) -> Any:

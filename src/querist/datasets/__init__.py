@@ -9,7 +9,7 @@ from querist.datasets.bundled import digits, karate, stochastic_block_model, thr
 from querist.datasets.fetch import fetch
 from querist.datasets.local import Vectors, cache_dir, data_dir
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry, File, register
-from querist.datasets.resolve import Row, catalogue, is_path, load, load_graph
+from querist.datasets.resolve import Row, catalogue, is_path, load, load_graph, load_vectors
 
 sbm = stochastic_block_model
 
@@ -29,6 +29,7 @@ __all__ = [
     "karate",
     "load",
     "load_graph",
+    "load_vectors",
     "register",
     "sbm",
     "stochastic_block_model",

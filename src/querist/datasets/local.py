@@ -20,7 +20,9 @@ from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_
 
 from querist.errors import InputError, QueristError
 from querist.graph import Graph, as_graph
-from querist.types import Codes, Floats, Sparse
+from querist.labels import class_order, is_missing
+from querist.tables.files import read_vectors
+from querist.types import Floats, Sparse
 
 SUBSETS = {"a1a": "a9a", "a6a": "a9a", "a7a": "a9a", "a8a": "a9a", "w1a": "w8a", "w7a": "w8a"}
 """Sets that are rows of another: `rows_NAME` in its file."""
@@ -33,11 +35,11 @@ class Vectors:
     """Feature vectors with a label each.
 
     X : (n, d) array, or CSR where the source is sparse
-    y : (n,) labels, -1 and +1 in binary sets
+    y : (n,) labels, -1 and +1 in binary sets; those of a file are objects, None where unlabelled
     """
 
     X: Floats | Sparse
-    y: Codes
+    y: Any
     name: str = "vectors"
 
     def __post_init__(self) -> None:
@@ -50,7 +52,7 @@ class Vectors:
     @property
     def classes(self) -> tuple[Hashable, ...]:
         """The labels that occur, sorted."""
-        return tuple(np.unique(self.y).tolist())
+        return class_order(label for label in self.y.tolist() if not is_missing(label))
 
     def describe(self) -> str:
         """One line: what it is."""
@@ -137,7 +139,8 @@ def read(path: Path, name: str | None = None) -> Graph | Vectors:
     """The graph or the vectors in a file, or an error that names the file."""
     try:
         if path.suffix == ".npz" and path.is_file() and _vectors(_members(path)):
-            return _read_vectors(path, name or path.stem)
+            found = read_vectors(path)
+            return Vectors(found.X, np.array(found.labels, dtype=np.int64), name or found.name)
         return as_graph(path, name=name)
     except QueristError as problem:
         if str(path) in str(problem):
@@ -191,18 +194,6 @@ def _members(path: Path) -> dict[str, tuple[int, ...]]:
 
 def _vectors(members: dict[str, tuple[int, ...]]) -> bool:
     return "edges" not in members and ("X" in members or "X_data" in members) and "y" in members
-
-
-def _read_vectors(path: Path, name: str) -> Vectors:
-    with np.load(path, allow_pickle=False) as arrays:
-        y = arrays["y"].astype(np.int64)
-        if "X" in arrays:
-            return Vectors(arrays["X"].astype(np.float64), y, name)
-        parts = tuple(arrays[f"X_{part}"] for part in ("data", "indices", "indptr"))
-        n, d = arrays["X_shape"].tolist()
-    X: Sparse = sp.csr_array(parts, shape=(n, d), dtype=np.float64)
-    X.check_format(full_check=True)
-    return Vectors(X, y, name)
 
 
 def _manifest(path: Path) -> dict[str, Any]:

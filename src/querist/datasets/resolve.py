@@ -15,7 +15,7 @@ from querist.datasets.local import FileContents, Vectors
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph, as_graph
-from querist.graph.files import GRAPHML, STANDARD_INPUT, TABLES
+from querist.tables.files import STANDARD_INPUT, is_file_name, read_vectors
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,31 @@ def load_graph(name: str | os.PathLike[str], *, report: Report | None = None, **
     return found
 
 
+def load_vectors(
+    name: str | os.PathLike[str], *, label: str | None = None, report: Report | None = None
+) -> Vectors:
+    """`load`, where only vectors will do: a data set by its name, or the table in a file by its path.
+
+    `label` names the column of a file that holds the labels; None in `y` is unlabelled.
+    """
+    if is_file_name(os.fspath(name), "vectors"):
+        table = read_vectors(Path(name).expanduser(), label)
+        y = np.empty(len(table.labels), dtype=object)
+        y[:] = table.labels
+        return Vectors(table.X, y, table.name)
+    found = load(name, report=report)
+    if not isinstance(found, Vectors):
+        raise InputError(
+            f"{found.name} holds a graph, not vectors; see online and classify (collective in TOML)"
+        )
+    return found
+
+
 def is_path(name: str | os.PathLike[str]) -> bool:
     """Whether this is a file ("-" is the standard input) for `load`, and not the name of a data set."""
     if not isinstance(name, str) or name == STANDARD_INPUT:
         return True
-    if "/" in name or os.sep in name or name.lower().endswith((".npz", *GRAPHML, *TABLES)):
+    if "/" in name or os.sep in name or is_file_name(name):
         return True
     return name not in BUNDLED and name not in ENTRIES and Path(name).is_file()
 

@@ -1,6 +1,5 @@
 """The vectors that a name or a path stands for, with their classes as codes."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,22 +8,12 @@ if TYPE_CHECKING:
 
 def read_vectors(data: str, label: str | None = None) -> tuple[Any, "Codes", tuple[Any, ...], str]:
     """X, class codes (-1 where unlabelled), the classes and the name of a data set or file."""
-    from querist.budgeted.sources import is_file, read_table
-    from querist.datasets import Vectors, load
+    from querist.datasets import load_vectors
     from querist.errors import InputError
     from querist.labels import encode
 
-    if is_file(data):
-        table = read_table(Path(data).expanduser(), label)
-        X, labels, name = table.X, table.labels, table.name
-    else:
-        found = load(data)
-        if not isinstance(found, Vectors):
-            raise InputError(
-                f"{found.name} holds a graph, not vectors; see online and classify (collective in TOML)"
-            )
-        X, labels, name = found.X, found.y.tolist(), found.name
-    codes, classes = encode(labels)
+    found = load_vectors(data, label=label)
+    codes, classes = encode(found.y.tolist())
     if len(classes) < 2:
-        raise InputError(f"{name} has {len(classes)} classes, {list(classes)!r}; at least 2 are needed")
-    return X, codes, classes, name
+        raise InputError(f"{found.name} has {len(classes)} classes, {list(classes)!r}; at least 2 are needed")
+    return found.X, codes, classes, found.name

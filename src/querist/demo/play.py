@@ -14,7 +14,6 @@ import numpy as np
 from querist.datasets import digits
 from querist.embedding import embed
 from querist.experiment.results import Spread
-from querist.experiment.tasks.common import without_labels
 from querist.experiment.tasks.online import learner_seed, random_rounds, shuffled
 from querist.graph import Graph
 from querist.online.catalogue import ALGORITHMS
@@ -96,7 +95,7 @@ def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: 
     graph = digits()
     show("graph", 1.0, f"{graph.n_nodes:,} digits, {graph.n_edges:,} edges")
     rows = embed(
-        without_labels(graph),
+        graph.without_labels(),
         RANK,
         normalised=False,
         progress=lambda done, text: show("embedding", done, text),
@@ -107,7 +106,7 @@ def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: 
     codes, order = graph.codes, shuffled(graph.codes, seed, 0)
     show("asking", 0.0, "compiling; the first time takes some seconds")
     msg, random_sampling = ALGORITHMS["msg"], ALGORITHMS["random_sampling"]
-    learner = msg(rows, graph.n_classes, gamma=GAMMA, h=H, seed=learner_seed(seed, 0))
+    learner = msg(rows, graph.n_classes, gamma=GAMMA, h=H, seed=learner_seed(seed, 0)).by_row()
     chosen = _pass(learner, order, codes, show=lambda done, text: show("asking", done, text))
 
     count, random = int(chosen.asked.sum()), []
@@ -138,7 +137,7 @@ def _pass(
         asked.append(trace.asked)
         mistaken.append(trace.mistaken)
         if trace.asked.any():  # otherwise it has learned nothing, and would say the same
-            unasked[trace.node[trace.asked]] = False
+            unasked[trace.row[trace.asked]] = False
             rest = np.flatnonzero(unasked)
             missed = learner.predict(rest) != codes[rest]
             looks.append((learner.questions, float(missed.mean()) if rest.size else 0.0))

@@ -48,6 +48,7 @@ def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
         components=grown.components,
         degrees=grown.degrees,
         known_edges=grown.known,
+        nodes=None,
         notes=(*embedding.notes, note),
     )
 
@@ -126,7 +127,7 @@ def refresh(embedding: Embedding, graph: Graph, **options: Any) -> Embedding:
         )
     found = kind.refresh(extend(embedding, edges_of(graph, embedding.n_nodes)), graph, **options)
     note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {found.drift:.1%}"
-    return replace(found, notes=(*found.notes, note))
+    return replace(found, notes=(*found.notes, note), nodes=graph.own_ids)
 
 
 def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Any) -> Embedding:
@@ -138,7 +139,7 @@ def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **option
     now = float(graph.degrees.sum())
     if now - made > stale * now:
         return refresh(embedding, graph, **options)
-    return extend(embedding, edges_of(graph, embedding.n_nodes))
+    return replace(extend(embedding, edges_of(graph, embedding.n_nodes)), nodes=graph.own_ids)
 
 
 def edges_of(graph: Graph, first: int) -> list[Edges]:

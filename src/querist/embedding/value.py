@@ -1,6 +1,6 @@
 """An embedding as a value: a row for every node, and how far to trust it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ class Embedding:
     degrees : (n,) of the graph that was embedded; empty when unknown
     known_edges : edges of the nodes that `extend` has added, by row number
     drift : by how much the eigenvectors turned since they were last computed, 0 to 1 (see `refresh`)
+    nodes : the user's ids of the rows, which learners then take; None where they are the row numbers
     """
 
     rows: Floats
@@ -62,6 +63,7 @@ class Embedding:
     degrees: Floats = field(default_factory=lambda: np.empty(0))
     known_edges: Mapping[int, Mapping[int, float]] = field(default_factory=dict, repr=False)
     drift: float = 0.0
+    nodes: tuple[Hashable, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         rows = np.ascontiguousarray(self.rows, dtype=np.float64)
@@ -70,6 +72,8 @@ class Embedding:
         components = np.asarray(self.components, dtype=np.int64)
         if components.shape != rows.shape[:1]:
             raise InputError(f"{components.size} component numbers for {rows.shape[0]} rows; give one a row")
+        if self.nodes is not None and len(self.nodes) != len(rows):
+            raise InputError(f"{len(self.nodes)} node ids for {len(rows)} rows; give one a row")
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "notes", tuple(self.notes))
@@ -103,7 +107,8 @@ class Embedding:
         """This embedding with a row more for every new node, from its edges (see extend.py).
 
         `nodes` has, for every new node, the row numbers of its neighbours, or a dict from row number to
-        weight. New nodes are numbered on from `n_nodes`, and later ones may name earlier ones.
+        weight. New nodes are numbered on from `n_nodes`, and later ones may name earlier ones; ids that
+        the rows had are not known for them, so that all go by row number (`follow` knows them).
 
         >>> from querist import as_graph, embed
         >>> square = embed(as_graph([(0, 1), (1, 2), (2, 3), (3, 0)]), rank=2)

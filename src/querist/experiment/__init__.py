@@ -22,6 +22,7 @@ __getattr__, __dir__, __all__ = names_of(
         "Task": ".tasks",
         "register": ".tasks",
         "run": ".runner",
+        "run_here": ".runner",
     },
 )
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from querist.experiment.results import Outcome as Outcome
     from querist.experiment.results import Result as Result
     from querist.experiment.runner import run as run
+    from querist.experiment.runner import run_here as run_here
     from querist.experiment.specification import Specification as Specification
     from querist.experiment.specification import SpecificationError as SpecificationError
     from querist.experiment.store import Store as Store

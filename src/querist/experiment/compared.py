@@ -5,26 +5,36 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.experiment import plots
 from querist.experiment.comparison import Comparison
 from querist.experiment.index import ROWS
 from querist.experiment.item import Cell, Entry, Figure, Item, Shown, Table
 from querist.experiment.results import CONTROL, Result
+from querist.experiment.tasks import task_of
 from querist.metrics import NAMES
+from querist.report import charts
 from querist.stats import paired_t
 
 RANDOM = "random, as often"
-MAIN = {
-    "online": ("error_rate", "queries", "updates", "seconds"),
-    "collective": ("accuracy", "macro_f1", "reached", "seconds"),
-    "stream": ("accuracy", "updates", "seconds"),
-    "transduce": ("accuracy", "seconds"),
-}
-"""What a table shows where the file names no measures; `results.json` has all."""
+DRAWN_AT_RANDOM = ("collective", "label", "stream", "transduce")
 NO_CHOICE = (
     "Classifiers and stream methods get their labels at random: nothing chooses whom to ask, so that a run "
     "is its own control."
 )
+AXES = (
+    ("item", "accuracy", "item", "accuracy so far"),
+    ("share", "accuracy", "share labelled", "accuracy"),
+    ("share", "average_precision", "share labelled", "average precision"),
+    ("share", "log_loss", "share labelled", "log-loss"),
+    ("answer", "accuracy", "answers", "accuracy, quick learner"),
+    ("mark", "final_accuracy", "answers", "accuracy, final labels"),
+)
+"""Curves that are drawn where results have them: x and y by name, and in words."""
+BY_POINT = {
+    ("share", "accuracy"): ("accuracy by share labelled", "{:.4g} %", 100.0),
+    ("share", "average_precision"): ("average precision by share labelled", "{:.4g} %", 100.0),
+    ("mark", "final_accuracy"): ("accuracy of the final labels by answers", "{:.0f}", 1.0),
+}
+"""Curves of few points, which get a table of their own: its title, and how a point is written."""
 
 
 def as_item(comparison: Comparison) -> Item:
@@ -49,14 +59,23 @@ def show(comparison: Comparison, results: Sequence[Result]) -> Shown:
             (n, r) for n, r in named if (r.specification.task, r.specification.dataset) == (task, dataset)
         ]
         data = dataset.rsplit("/", 1)[-1]
-        tables.append(_table(f"{task} on {data}", mine, comparison.measures))
+        title = f"{task} on {data}"
+        tables.append(_table(title, mine, comparison.measures))
+        tables += [_by_point(title, mine, *curve) for curve in BY_POINT if _drawn(mine, *curve)]
         name = f"{task}_{_word(data)}"
-        if any("error_rate" in r.outcomes[0].curves for _, r in mine):
+        panels = [axes for axes in AXES if _drawn(mine, *axes[:2])]
+        if _drawn(mine, "round", "error_rate"):
             figures.append(_error_curves(name, data, mine))
-        elif any("accuracy" in r.outcomes[0].curves for _, r in mine):
-            figures.append(_accuracy_curves(name, data, mine))
-    remarks = [NO_CHOICE] if any(task != "online" for task, _ in groups) else []
+        elif panels:
+            figures.append(_curves(name, data, mine, panels))
+    remarks = [NO_CHOICE] if any(task in DRAWN_AT_RANDOM for task, _ in groups) else []
     return Shown(tables, figures, (), remarks)
+
+
+def _drawn(named: Sequence[tuple[str, Result]], x: str, y: str) -> bool:
+    """Whether all have these curves; the average precision stands in where there is no accuracy."""
+    curves = set.intersection(*(set(result.outcomes[0].curves) for _, result in named))
+    return {x, y} <= curves and not (y == "average_precision" and "accuracy" in curves)
 
 
 def check_folder(folder: Path) -> None:
@@ -94,7 +113,7 @@ def _table(title: str, named: Sequence[tuple[str, Result]], wanted: Sequence[str
     for name, result in named:
         tuned = ", ".join(f"{n} {_short(v)}" for n, v in result.chosen.items())
         lines.append([name, *(_cell(result, m) for m in measures), None, tuned or None])
-        if CONTROL + "error_rate" in result.measures:
+        if _judge(result) is not None:
             lines.append(
                 [f"{name}: {RANDOM}", *(_cell(result, CONTROL + m) for m in measures), _p(result), None]
             )
@@ -103,21 +122,44 @@ def _table(title: str, named: Sequence[tuple[str, Result]], wanted: Sequence[str
     several = any(len(result.outcomes) > 1 for _, result in named)
     note = "Mean ± standard deviation of the runs (ddof = 0)." if several else "One run of each."
     if head.index("p") in used:
-        note += " p: paired t of the error rate against that of the control."
+        judge = str(_judge(named[0][1])).replace("_", " ")
+        note += f" p: paired t of the {judge} against that of the control."
     return Table(title, [head[i] for i in used], [[line[i] for i in used] for line in lines], note)
 
 
+def _by_point(title: str, named: Sequence[tuple[str, Result]], x: str, y: str) -> Table:
+    """A row a method, and one for its control; a column a point of the curve."""
+    what, form, unit = BY_POINT[x, y]
+    points = list(dict.fromkeys(point for _, result in named for point in result.curve(x)[0].tolist()))
+    lines: list[list[Entry]] = []
+    for name, result in named:
+        for prefix, words in (("", name), (CONTROL, f"{name}: {RANDOM}")):
+            if prefix + y in result.outcomes[0].curves:
+                at, values = result.curve(x)[0].tolist(), result.curve(prefix + y)
+                std = values.std(axis=0) if len(values) > 1 else [None] * len(at)
+                cells = dict(zip(at, map(Cell, values.mean(axis=0), std), strict=True))
+                lines.append([words, *(cells.get(point) for point in points)])
+    note = "Mean ± standard deviation of the runs (ddof = 0)."
+    return Table(f"{title}: {what}", ["", *(form.format(unit * p) for p in points)], lines, note)
+
+
 def _main(result: Result) -> Sequence[str]:
-    main = MAIN.get(result.specification.task, result.measures)
+    main: Sequence[str] = getattr(task_of(result.specification.task), "shown", result.measures)
     # Without an accuracy there are several labels a node, and each measure tells something of its own.
     return main if main[0] in result.measures else NAMES
 
 
+def _judge(result: Result) -> str | None:
+    """What a control is compared by; None where there is no control."""
+    return next((m for m in ("error_rate", "accuracy") if CONTROL + m in result.measures), None)
+
+
 def _p(result: Result) -> float | str | None:
-    """Whether the control's error rates differ, where there are runs enough to tell."""
-    if len(result.outcomes) < 2 or CONTROL + "error_rate" not in result.measures:
+    """Whether the control differs, where there are runs enough to tell."""
+    judge = _judge(result)
+    if len(result.outcomes) < 2 or judge is None:
         return None
-    p = paired_t(result.values("error_rate"), result.values(CONTROL + "error_rate")).p
+    p = paired_t(result.values(judge), result.values(CONTROL + judge)).p
     return "< 0.0001" if p < 1e-4 else p
 
 
@@ -133,26 +175,40 @@ def _error_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) 
         errors, asked, looks = {}, {}, {}
         for i, (label, result) in enumerate(named):
             at = result.curve("round")[0]
-            looks[label] = plots.look_of(i)
-            looks[f"{label}: {RANDOM}"] = plots.fainter(looks[label])
+            looks[label] = charts.look_of(i)
+            looks[f"{label}: {RANDOM}"] = charts.fainter(looks[label])
             errors[label] = (at, result.curve("error_rate"))
             asked[label] = (at, result.curve("queries"))
             if CONTROL + "error_rate" in result.outcomes[0].curves:
                 errors[f"{label}: {RANDOM}"] = (at, result.curve(CONTROL + "error_rate"))
-        plots.curves(left, errors, x_label="round", y_label="error rate so far", looks=looks)
+        charts.curves(left, errors, x_label="round", y_label="error rate so far", looks=looks)
         left.set_ylim(bottom=0)
-        plots.curves(right, asked, x_label="round", y_label="questions so far", looks=looks)
+        charts.curves(right, asked, x_label="round", y_label="questions so far", looks=looks)
         right.set_ylim(bottom=0)
 
     return Figure(name, draw, f"{dataset}: mean over the runs; bands are one standard deviation.", (9.6, 4.2))
 
 
-def _accuracy_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) -> Figure:
-    def draw(figure: Any) -> None:
-        lines = {label: (r.curve("item")[0], r.curve("accuracy")) for label, r in named}
-        plots.curves(figure.add_subplot(), lines, x_label="item", y_label="accuracy so far")
+def _curves(
+    name: str, dataset: str, named: Sequence[tuple[str, Result]], panels: Sequence[tuple[str, str, str, str]]
+) -> Figure:
+    """A panel for each curve, every control beside its method."""
 
-    return Figure(name, draw, f"{dataset}: mean over the runs; bands are one standard deviation.")
+    def draw(figure: Any) -> None:
+        for axes, (x, y, x_label, y_label) in zip(
+            figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+        ):
+            lines, looks = {}, {}
+            for i, (label, result) in enumerate(named):
+                looks[label] = charts.look_of(i)
+                looks[f"{label}: {RANDOM}"] = charts.fainter(looks[label])
+                lines[label] = (result.curve(x)[0], result.curve(y))
+                if CONTROL + y in result.outcomes[0].curves:
+                    lines[f"{label}: {RANDOM}"] = (result.curve(x)[0], result.curve(CONTROL + y))
+            charts.curves(axes, lines, x_label=x_label, y_label=y_label, looks=looks)
+
+    caption = f"{dataset}: mean over the runs; bands are one standard deviation."
+    return Figure(name, draw, caption, (6.4, 4.0) if len(panels) == 1 else (9.6, 4.2))
 
 
 def _short(value: Any) -> str:

@@ -10,6 +10,11 @@ from typing import Any, TypeAlias
 
 from querist.experiment.results import Result, direction
 from querist.experiment.specification import Specification
+from querist.report import Figure
+
+__all__ = [
+    "BETTER", "NOT_REACHED", "REACHED", "Cell", "Entry", "Figure", "Item", "Number", "Shown", "Table",
+]  # fmt: skip
 
 REACHED, BETTER, NOT_REACHED = "reached", "better", "not reached"
 
@@ -96,17 +101,6 @@ class Table:
     rows: Sequence[Sequence[Entry]]
     note: str = ""
     digits: int = 4
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A drawing: `draw` gets an empty matplotlib Figure of this size, in the house style."""
-
-    name: str
-    draw: Callable[[Any], None]
-    caption: str = ""
-    size: tuple[float, float] = (6.4, 4.0)
-    """Width and height in inches."""
 
 
 @dataclass(frozen=True)

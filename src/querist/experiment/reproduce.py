@@ -13,7 +13,6 @@ from querist.errors import DownloadError, InputError
 from querist.experiment import index, tables
 from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Item, Shown
 from querist.experiment.pages import report
-from querist.experiment.plots import rendered
 from querist.experiment.results import Result
 from querist.experiment.runner import check_all, left_to_run, run
 from querist.experiment.specification import Specification, SpecificationError, plain
@@ -215,8 +214,8 @@ def _write_tables(shown: Shown, folder: Path, name: str) -> None:
 
 def _write_figures(shown: Shown, folder: Path, name: str) -> None:
     for figure in shown.figures:
-        for kind, data in rendered(figure).items():
-            put(folder / f"{name}_{figure.name}.{kind}", data)
+        put(folder / f"{name}_{figure.name}.svg", figure.svg)
+        put(folder / f"{name}_{figure.name}.png", figure.png)
 
 
 def put(path: Path, content: str | bytes) -> None:

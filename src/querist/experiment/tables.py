@@ -5,9 +5,10 @@ import io
 import math
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from querist.experiment.item import Cell, Entry, Table
-from querist.report import Html
-from querist.report import table as html_table
+from querist.report import part
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -102,17 +103,17 @@ def comma_separated(table: Table) -> str:
     return target.getvalue()
 
 
-def html(table: Table) -> Html:
+def html(table: Table) -> Markup:
     """As a part of a page."""
     rows = [
         [
-            Html(f"<strong>{text}</strong>") if _strong(entry) else text
+            Markup("<strong>{}</strong>").format(text) if _strong(entry) else text
             for entry, text in zip(r, c, strict=True)
         ]
         for r, c in zip(table.rows, cells(table), strict=True)
     ]
     caption = f"{table.title}. {table.note}".strip()
-    return html_table(table.columns, rows, caption, words=text_columns(table)[1:])
+    return part("table", table.columns, rows, caption, words=text_columns(table)[1:])
 
 
 def tex(text: str) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.graph.entries import Found, as_weights, number
+from querist.graph.entries import Found, number
+from querist.tables.frames import as_weights
 from querist.types import Codes
 
 Kind: TypeAlias = Literal["adjacency", "edges"]

@@ -16,13 +16,16 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph.arrays import Kind, check_range, check_sparing, from_array, from_matrix, from_pairs
-from querist.graph.entries import Found, Parallel, arrange, as_weights, merge
-from querist.graph.files import from_path, nodes_from_path
-from querist.graph.foreign import from_igraph, from_networkx, from_pyg, is_tabular, library_of
+from querist.graph.entries import Found, Parallel, arrange, merge
+from querist.graph.files import from_edge_table, from_path
+from querist.graph.foreign import from_igraph, from_networkx, from_pyg, library_of
 from querist.graph.graph import Graph
-from querist.graph.tables import Ends, NodeTable, TableFile, from_edge_table, from_node_table
 from querist.graph.values import are_columns, as_attributes, as_values, by_node, label_fields
 from querist.labels import plain
+from querist.tables.formats import some
+from querist.tables.frames import as_weights, is_tabular
+from querist.tables.names import Ends, named
+from querist.tables.nodes import NodeTable, is_node_table, read_nodes
 from querist.types import Sparse
 
 _log = logging.getLogger("querist")
@@ -83,17 +86,21 @@ def as_graph(
     nodes : one of
         - how many nodes there are;
         - the id of every node, in order; for matrices and edge arrays these name the rows;
-        - a node table (or its path): `node` | `id` | the first column, in order, and
-          perhaps `label` | `class`. Nodes without an edge are added; nodes of the
-          edges that are not in the table follow at the end.
+        - a node table (or its path): `node` | `id` | the first column, in order, perhaps
+          `label` | `class`, and attributes. Nodes without an edge are added; nodes of the
+          edges that are not in the table follow at the end. `graph.notes` says which
+          columns were taken as what, and which were left out and why.
     id : the name of the node table's column that holds the ids
     labels : one value a node in the order of the nodes (a Series counts by position),
         a dict from node id to label, an (n, K) 0/1 matrix for several labels a node, or
         the name of the column, node attribute or array
     classes : the classes in the order of their codes; those that occur, by default
     missing : the value that means "unlabelled"; None and NaN always do
-    attributes : (n, k) matrix or table, or the names of numeric columns of the node
-        table; True for all of them
+    attributes : (n, k) matrix or data frame, one row a node; or the names of numeric columns
+        of the node table, to be taken as they are. Where nothing is said, every column of
+        the node table that says something becomes attributes: words, categories, counts and
+        ranges (`querist.tables.attributes`), and so do the node attributes of networkx,
+        igraph and GraphML. False for none
     name : shown in tables and messages
 
     >>> graph = as_graph([("ann", "bob"), ("bob", "cy"), ("cy", "cy")], labels={"ann": "cat"})
@@ -115,6 +122,14 @@ def as_graph(
 
     own_labels = None if isinstance(labels, str) else as_values(labels)
     own_attributes = None if are_columns(attributes) else as_attributes(attributes)
+    if found.table is not None and table is None:
+        found = _with_own_table(found, column, attributes)
+    elif are_columns(attributes) and attributes is not False and table is None:
+        raise InputError(
+            f"attributes={attributes!r} names columns, but there is no node table; pass it as nodes="
+        )
+    if attributes is False:
+        found = replace(found, attributes=None)
     if table is not None:
         found = _joined(found, table)
     elif nodes is not None:
@@ -127,6 +142,8 @@ def as_graph(
     if own_labels is not None:
         found = replace(found, labels=by_node(own_labels, found), classes=None)
     adjacency, repairs = merge(found, parallel)
+    if table is not None:
+        repairs = (*_alone(adjacency, len(table.ids)), *repairs)
     graph = Graph(
         adjacency,
         nodes=found.ids,
@@ -210,21 +227,38 @@ def _from_graph(graph: Graph) -> Found:
 
 def _node_table(nodes: Any, id: str | None, labels: Any, attributes: Any) -> NodeTable | None:
     """The node table, where `nodes` is one."""
-    label = labels if isinstance(labels, str) else None
-    columns = attributes if are_columns(attributes) else False
-    if isinstance(nodes, str | os.PathLike):
-        return nodes_from_path(Path(nodes), label, columns, id)
-    if isinstance(nodes, TableFile):
-        return from_node_table(nodes.table, label, columns, nodes.place, nodes.text, id)
-    if is_tabular(nodes) and hasattr(nodes, "columns"):
-        return from_node_table(nodes, label, columns, id=id)
+    if is_node_table(nodes):
+        label = labels if isinstance(labels, str) else None
+        return read_nodes(nodes, id=id, label=label, attributes=_wanted(attributes))
     if id is not None:
         raise InputError(f"id={id!r} names a column, but there is no node table; pass it as nodes=")
-    if columns is not False:
-        raise InputError(
-            f"attributes={attributes!r} names columns, but there is no node table; pass it as nodes="
-        )
     return None
+
+
+def _wanted(attributes: Any) -> Sequence[str] | bool:
+    """What `attributes` asks of a table of nodes; nothing where they are given themselves."""
+    if attributes is None:
+        return True
+    return cast(Sequence[str] | bool, attributes) if are_columns(attributes) else False
+
+
+def _with_own_table(found: Found, label: str | None, attributes: Any) -> Found:
+    """A graph of another library, or a file of a whole graph, with what it knows of its nodes."""
+    assert found.table is not None
+    wanted, names = _wanted(attributes), found.table.table.column_names
+    own = None if label is None else label if label in names else named(names, (label.lower(),))
+    table = read_nodes(found.table, id="node", label=own, attributes=wanted)
+    labels = found.labels
+    if labels is None and table.labels is not None and not _all_different(table.labels):
+        labels = table.labels
+    if wanted is False:
+        return replace(found, labels=labels)
+    return replace(found, labels=labels, attributes=table.matrix, notes=(*found.notes, *table.notes))
+
+
+def _all_different(labels: Sequence[Any]) -> bool:
+    """Whether every node has a label of its own, as drawing programs give them: those are names."""
+    return len(labels) > 2 and None not in labels and len(set(map(str, labels))) == len(labels)
 
 
 def _joined(found: Found, table: NodeTable) -> Found:
@@ -236,13 +270,24 @@ def _joined(found: Found, table: NodeTable) -> Found:
             found = replace(found, ids=tuple(map(str, old)))
         elif table.text and isinstance(ids[0], int) and isinstance(old[0], str):
             ids = tuple(map(str, ids))
-    joined = arrange(found, ids, complete=False, where="node table")
+    unlisted = "not in the node table" if table.made is None else "without a row, and so without attributes"
+    found = replace(found, notes=(*found.notes, *table.notes))
+    joined = arrange(found, ids, complete=False, where="node table", unlisted=unlisted)
     extra = joined.n - len(ids)
     if table.labels is not None:
         joined = replace(joined, labels=[*table.labels, *[None] * extra], classes=None)
-    if table.attributes is not None:
-        joined = replace(joined, attributes=np.pad(table.attributes, ((0, extra), (0, 0))))
+    if table.matrix is not None:
+        below = sp.csr_array((extra, table.matrix.shape[1]))
+        joined = replace(joined, attributes=sp.vstack([sp.csr_array(table.matrix), below], format="csr"))
     return joined
+
+
+def _alone(adjacency: Sparse, rows: int) -> tuple[str, ...]:
+    """A note on rows of the node table that are at no edge."""
+    alone = int((np.diff(adjacency.indptr)[:rows] == 0).sum())
+    return (
+        (f"{some(alone, 'row')} for {'nodes' if alone > 1 else 'a node'} without an edge",) if alone else ()
+    )
 
 
 def _placed(found: Found, nodes: Any) -> Found:

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.labels import class_order, is_missing
+from querist.tables.formats import Columns, some
 from querist.types import Bools, Codes, Floats, Sparse
 
 Parallel: TypeAlias = Literal["max", "sum", "first"]
@@ -43,6 +44,7 @@ class Found:
     matrix : whether the entries are those of a matrix, weights included
     labels : n values, or an (n, K) 0/1 matrix; classes: in which order
     text : whether the ids were read from text, where 7 and "7" look alike
+    table : the source's own table of its nodes, a row each
     """
 
     heads: Codes
@@ -59,34 +61,7 @@ class Found:
     name: str = "graph"
     notes: tuple[str, ...] = ()
     text: bool = False
-
-
-def some(count: int, noun: str, ending: str = "s") -> str:
-    """A count with its noun.
-
-    >>> some(1, "self-loop"), some(1200, "self-loop"), some(2, "class", "es")
-    ('1 self-loop', '1,200 self-loops', '2 classes')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{ending}"
-
-
-def as_weights(values: Any, m: int, where: str) -> Floats:
-    """(m,) finite weights as floats."""
-    try:
-        weights = np.asarray(values)
-        if weights.dtype.kind not in "biuf":
-            weights = np.array([float(v) for v in weights.ravel()]).reshape(weights.shape)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: weights are not numbers; give one number an edge") from None
-    if weights.shape != (m,):
-        raise InputError(f"{where}: weights of shape {weights.shape} for {m} edges; give one number an edge")
-    bad = np.flatnonzero(~np.isfinite(weights))
-    if bad.size:
-        raise InputError(
-            f"{where}: {some(bad.size, 'weight')} of {m} NaN or infinite, the first {weights[bad[0]]} "
-            f"at edge {bad[0]}; remove those edges or give them finite weights"
-        )
-    return weights.astype(np.float64)
+    table: Columns | None = None
 
 
 # -- the user's ids -----------------------------------------------------------
@@ -136,11 +111,17 @@ def _number_integers(values: np.ndarray[Any, Any]) -> tuple[Codes, np.ndarray[An
     return (np.cumsum(occurs) - 1)[shifted], integers + integers.dtype.type(low)
 
 
-def arrange(found: Found, order: Iterable[Hashable], complete: bool, where: str) -> Found:
+def arrange(
+    found: Found,
+    order: Iterable[Hashable],
+    complete: bool,
+    where: str,
+    unlisted: str = "not in the node table",
+) -> Found:
     """The same with nodes in this order, nodes that only `order` knows being isolated.
 
     Nodes that `order` leaves out are an error if it claims to be `complete`,
-    else they follow at the end.
+    else they follow at the end, and `unlisted` is said of them.
     """
     wanted = tuple(order)
     old = found.ids if found.ids is not None else tuple(range(found.n))
@@ -160,7 +141,7 @@ def arrange(found: Found, order: Iterable[Hashable], complete: bool, where: str)
     moved = np.fromiter((row[v] for v in old), np.int64, len(old))
     came_from = np.full(len(ids), -1, dtype=np.int64)
     came_from[moved] = np.arange(len(old))
-    unlisted = (f"{some(len(rest), 'node')} of the edges not in the node table",) if rest else ()
+    said = (f"{some(len(rest), 'node')} of the edges {unlisted}",) if rest else ()
     return replace(
         found,
         heads=moved[found.heads],
@@ -170,7 +151,7 @@ def arrange(found: Found, order: Iterable[Hashable], complete: bool, where: str)
         fixed=True,
         attributes=_rearranged(found.attributes, came_from),
         labels=_rearranged(found.labels, came_from),
-        notes=(*found.notes, *unlisted),
+        notes=(*found.notes, *said),
     )
 
 

@@ -4,16 +4,20 @@ Whoever hands over a networkx graph has imported networkx already; whoever does
 not should not pay for it. An object is asked only through its own methods.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from querist.errors import InputError
-from querist.graph.entries import Found, as_weights
+from querist.graph.entries import Found
+from querist.tables.formats import Columns, Origin
+from querist.tables.frames import arrow_array, as_weights
 from querist.types import Codes, Floats
 
 _GRAPHS = {("networkx", "Graph"), ("igraph", "Graph"), ("igraph", "GraphBase"), ("torch_geometric", "Data")}
-_TABLES = {"pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", "dask", "narwhals", "pyspark"}
+_IGRAPH_IDS = ("name", "id", "_nx_name")
+"""Vertex attributes that name a vertex, and say nothing of it."""
 
 
 def library_of(source: Any) -> str | None:
@@ -27,11 +31,6 @@ def library_of(source: Any) -> str | None:
         if (library, base.__name__) in _GRAPHS:
             return library
     return None
-
-
-def is_tabular(source: Any) -> bool:
-    """Whether an object is a data frame or a series of a library that narwhals may know."""
-    return any(base.__module__.partition(".")[0] in _TABLES for base in type(source).__mro__)
 
 
 def from_networkx(graph: Any, weights: str | None = None, labels: str | None = None) -> Found:
@@ -54,7 +53,20 @@ def from_networkx(graph: Any, weights: str | None = None, labels: str | None = N
         directed=bool(graph.is_directed()),
         labels=None if labels is None else _networkx_labels(graph, labels),
         name=str(graph.name or "graph"),
+        table=_own_table("networkx graph", ids, [known for _, known in graph.nodes(data=True)]),
     )
+
+
+def _own_table(where: str, ids: Sequence[Any], known: Sequence[dict[str, Any]]) -> Columns | None:
+    """What a graph knows of its nodes as a table: `node`, and a column an attribute; None where nothing."""
+    names = list(dict.fromkeys(name for own in known for name in own))
+    if not names:
+        return None
+    import pyarrow as pa
+
+    columns = {"node": pa.array(range(len(ids)))}
+    columns |= {str(name): arrow_array([own.get(name) for own in known]) for name in names if name != "node"}
+    return Columns(pa.table(columns), Origin(where, lambda row: f"node {ids[row]!r}"))
 
 
 def _networkx_labels(graph: Any, name: str) -> list[Any]:
@@ -82,6 +94,13 @@ def from_igraph(graph: Any, weights: str | None = None, labels: str | None = Non
         tuple(graph.vs["name"]) if "name" in node_attributes else None,
         directed=bool(graph.is_directed()),
         labels=None if labels is None else list(graph.vs[labels]),
+        table=_own_table(
+            "igraph graph",
+            range(graph.vcount()),
+            [{name: v for name, v in own.attributes().items() if name not in _IGRAPH_IDS} for own in graph.vs]
+            if set(node_attributes) - set(_IGRAPH_IDS)
+            else [],
+        ),
     )
 
 

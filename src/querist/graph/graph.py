@@ -4,6 +4,7 @@ Inside, nodes are row numbers 0..n-1 and classes are codes 0..K-1. The user's
 own node ids and labels live here and are translated at the door.
 """
 
+import copy
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,8 +15,8 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.errors import InputError
-from querist.graph.entries import some
 from querist.labels import UNLABELLED, decode, plain
+from querist.tables.formats import some
 from querist.types import Codes, Floats, Sparse
 
 
@@ -120,6 +121,12 @@ class Graph:
         assert self.nodes is not None
         return {node: row for row, node in enumerate(self.nodes)}
 
+    @cached_property
+    def own_ids(self) -> tuple[Hashable, ...] | None:
+        """The ids of the nodes; None where they are the row numbers."""
+        assert self.nodes is not None
+        return None if self.nodes == tuple(range(self.n_nodes)) else tuple(self.nodes)
+
     @property
     def labelled(self) -> Codes:
         """Row numbers of the labelled nodes."""
@@ -151,8 +158,15 @@ class Graph:
             return self
         return self.subgraph(np.flatnonzero(self.components == 0))
 
-    def describe(self) -> str:
-        """One line: what it is, and what was found and done at load."""
+    def without_labels(self) -> "Graph":
+        """The same graph as a learner may see it: true labels reach it as answers and seeds only."""
+        bare = copy.copy(self)  # nothing else changes, so nothing is checked and copied again
+        for name, nothing in (("codes", None), ("label_matrix", None), ("classes", ())):
+            object.__setattr__(bare, name, nothing)
+        return bare
+
+    def describe(self, *, notes: bool = True) -> str:
+        """One line: what it is, and what was found and done at load; without `notes` what it is."""
         parts = [f"{self.name}: {some(self.n_nodes, 'node')}", some(self.n_edges, "edge")]
         if self.attributes is not None:
             parts.append(some(self.attributes.shape[1], "attribute"))
@@ -160,7 +174,7 @@ class Graph:
             parts.append(some(self.n_classes, "class", "es"))
         count = self.n_components
         parts.append("connected" if count == 1 else f"{count:,} components")
-        return "; ".join([", ".join(parts), *self.notes])
+        return "; ".join([", ".join(parts), *(self.notes if notes else ())])
 
     def __repr__(self) -> str:
         return f"<Graph {self.describe()}>"

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.graph.entries import Found, some
-from querist.graph.foreign import is_tabular
-from querist.graph.tables import frame_of, values_of
+from querist.graph.entries import Found
 from querist.labels import encode
+from querist.tables.formats import some
+from querist.tables.frames import frame_of, is_tabular, values_of
 from querist.types import Sparse
 
 
@@ -67,8 +67,8 @@ def label_fields(found: Found, classes: Sequence[Hashable] | None, missing: Hash
 
 
 def are_columns(attributes: Any) -> bool:
-    """Whether attributes are asked for by the names of columns, or as all of them."""
-    return attributes is True or (
+    """Whether attributes are asked for by the names of columns, as all of them or as none."""
+    return isinstance(attributes, bool) or (
         isinstance(attributes, list | tuple)
         and bool(attributes)
         and all(isinstance(c, str) for c in attributes)

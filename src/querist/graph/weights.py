@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.graph.entries import some
+from querist.tables.formats import some
 from querist.types import Codes, Floats
 
 WIDEST = 650.0

@@ -1,26 +1,45 @@
 """A label for every node from some: representations, members, pooling, calibration, an estimate."""
 
+from typing import TYPE_CHECKING
+
 from querist.lazy import names_of
 
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "Choice": ".choice",
+        "Choice": ".choose",
         "Estimate": ".calibrate",
         "FilesLabelled": ".files",
         "GraphFiles": ".files",
         "Labelling": ".labelling",
         "MEMBERS": ".members",
         "Member": ".workspace",
-        "Score": ".choice",
+        "Score": ".choose",
         "extend": ".growth",
         "from_files": ".files",
         "influences": ".influence",
         "join": ".growth",
         "keep_up": ".growth",
         "label": ".labelling",
-        "read_seeds": ".seeds",
         "read_source": ".reading",
         "write_example": ".example",
     },
 )
+
+if TYPE_CHECKING:
+    from querist.labelling.calibrate import Estimate as Estimate
+    from querist.labelling.choice import Choice as Choice
+    from querist.labelling.choice import Score as Score
+    from querist.labelling.example import write_example as write_example
+    from querist.labelling.files import FilesLabelled as FilesLabelled
+    from querist.labelling.files import GraphFiles as GraphFiles
+    from querist.labelling.files import from_files as from_files
+    from querist.labelling.growth import extend as extend
+    from querist.labelling.growth import join as join
+    from querist.labelling.growth import keep_up as keep_up
+    from querist.labelling.influence import influences as influences
+    from querist.labelling.labelling import Labelling as Labelling
+    from querist.labelling.labelling import label as label
+    from querist.labelling.members import MEMBERS as MEMBERS
+    from querist.labelling.reading import read_source as read_source
+    from querist.labelling.workspace import Member as Member

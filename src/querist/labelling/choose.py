@@ -28,12 +28,10 @@ import numpy as np
 from querist.collective.problem import Problem
 from querist.labelling import combine
 from querist.labelling.calibrate import Estimate, estimated, presumed
-from querist.labelling.choice import Choice, Score, explained
 from querist.labelling.combine import Link, Scale
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import accuracy
-from querist.labelling.members import SmoothedRidge
-from querist.labelling.plan import plan
+from querist.labelling.members import SmoothedRidge, plan
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, Member, Workspace
 from querist.types import Bools, Codes, Floats
@@ -42,6 +40,27 @@ Progress: TypeAlias = Callable[[float, str], None]
 
 ETA = 0.03
 """How fast a member's weight falls with its held-out loss."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a member did on held-out labels, and its weight in what was taken."""
+
+    name: str
+    what: str
+    accuracy: float
+    log_loss: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was taken and why; `scores` holds every member that was tried, the heaviest first."""
+
+    method: str
+    representation: str
+    why: tuple[str, ...]
+    scores: tuple[Score, ...]
 
 
 @dataclass(frozen=True)
@@ -258,3 +277,60 @@ def reached(problem: Problem) -> Bools:
     if graph.attributes is not None and graph.attributes.nnz:
         return reach(graph.attributes, problem.seeds, graph.components)
     return np.asarray(np.isin(graph.components, graph.components[problem.seeds]))
+
+
+# -- the reasons in sentences -------------------------------------------------------------------------------
+
+
+def explained(
+    members: Mapping[str, Member],
+    scores: Sequence[Score],
+    skipped: Sequence[str],
+    *,
+    asked: bool,
+    folds: int,
+    labels: int,
+    matched: bool,
+    self_training: Mapping[str, float],
+) -> Choice:
+    """The choice in words. `asked`: the user named the method; `self_training`: the weights of its models."""
+    words = any(member.method.uses_attributes for member in members.values())
+    representation = "attributes and links" if words else "links"
+    alone = len(members) == 1
+    if asked:
+        why = [f"{scores[0].name}, as asked for."]
+    elif alone:
+        why = [f"{scores[0].what} ({scores[0].name}) is the one method that fits this graph and the time."]
+    else:
+        sources = "attributes and links" if words else "links alone"
+        why = [f"{len(scores)} methods were tried on {sources}.", *_weighed(scores, folds, labels)]
+    if matched:
+        why.append("The classes' shares were matched to those of the labels.")
+    if self_training:
+        weights = " and ".join(f"that of the {name} {w:.2f}" for name, w in self_training.items())
+        why.append(
+            "One step of self-training on all nodes followed. Its models weigh by held-out labels: "
+            f"{weights} (from 0 to 2; 1 where the labels cannot tell)."
+        )
+    if skipped:
+        why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")
+    method = scores[0].name if alone else "combination of " + ", ".join(s.name for s in heavy(scores))
+    return Choice(method, representation, tuple(why), tuple(scores))
+
+
+def heavy(scores: Sequence[Score]) -> list[Score]:
+    """Those that carry the answer: at least half of an even share."""
+    return [score for score in scores if score.weight >= 0.5 / len(scores)]
+
+
+def _weighed(scores: Sequence[Score], folds: int, labels: int) -> list[str]:
+    if not folds:
+        return ["No label could be held out, so the methods have the weights that they start with."]
+    best = min(scores, key=lambda score: score.log_loss)
+    carried = ", ".join(f"{score.name} {score.weight:.2f}" for score in heavy(scores))
+    return [
+        f"Best on held-out labels: {best.what} ({best.name}), accuracy {best.accuracy:.3f}, "
+        f"log-loss {best.log_loss:.3f} ({folds}-fold cross-validation, {labels} labels).",
+        f"{len(heavy(scores))} of them carry the answer, as a product weighted by held-out log-loss: "
+        f"{carried}.",
+    ]

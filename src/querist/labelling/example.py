@@ -20,7 +20,7 @@ def write_example(folder: str | Path, of_each: int = OF_EACH, seed: int = 0) -> 
     import pyarrow as pa
 
     from querist.datasets import load_graph
-    from querist.labelling.output import save
+    from querist.tables.output import save
 
     place = Path(folder).expanduser()
     place.mkdir(parents=True, exist_ok=True)

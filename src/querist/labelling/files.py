@@ -16,19 +16,21 @@ from querist.datasets import is_path, load_graph
 from querist.datasets.fetch import Report
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.graph.entries import Parallel, some
-from querist.graph.files import STANDARD_INPUT
+from querist.graph.entries import Parallel
 from querist.labelling.growth import NewNodes, join
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
-from querist.labelling.output import check_place, columns_of, save
+from querist.labelling.output import columns_of
 from querist.labelling.page import check_report, class_sizes, write_report
 from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
-from querist.labelling.seeds import Seeds, read_seeds
 from querist.labelling.stages import Stages
 from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
 from querist.progress import Progress
+from querist.tables.files import STANDARD_INPUT
+from querist.tables.formats import some
+from querist.tables.labels import Seeds, read_seeds
+from querist.tables.output import check_place, save
 
 FileName = str | PathLike[str]
 Arrived = tuple[Graph | None, NewNodes | None]
@@ -137,7 +139,7 @@ class GraphFiles:
             return _named_seeds(str(labels), graph, least, strangers)
         return read_seeds(
             Path(labels),
-            graph,
+            graph.row_of,
             multi_label=multilabel,
             label=self.label_column,
             id=self.id,
@@ -160,7 +162,7 @@ class FilesLabelled:
     @property
     def notes(self) -> tuple[str, ...]:
         """In sentences, what was found in the files and done with it."""
-        return (*self.source.notes, *self.seeds.notes)
+        return (*self.source.graph.notes, *self.seeds.notes)
 
     def summary(self) -> dict[str, Any]:
         """What was found, in numbers and plain values."""
@@ -170,7 +172,7 @@ class FilesLabelled:
             "nodes": graph.n_nodes,
             "edges": graph.n_edges,
             "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
-            "notes": [*graph.notes, *self.notes],
+            "notes": list(self.notes),
             "labelled": int(found.is_labelled.sum()),
             "reached": int(found.reached.sum()),
             "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
@@ -211,8 +213,8 @@ def from_files(
     Parameters
     ----------
     graph : its files; a name alone is that of the edges, or of a data set
-    labels : a table of known labels (see `seeds.py`), or a data set whose nodes are those of the graph; those
-        that the nodes or edges hold by default
+    labels : a table of known labels (see `tables/labels.py`), or a data set whose nodes are those of the
+        graph; those that the nodes or edges hold by default
     out : where the labels go, as CSV, TSV or parquet by the name
     report : where a page on what was found goes
     method, multilabel, picked, seed : as in `label`
@@ -263,7 +265,7 @@ def from_files(
                 found,
                 who,
                 page,
-                notes=(source.graph.describe(), *done.notes),
+                notes=(source.graph.describe(notes=False), *done.notes),
                 command=command,
                 progress=lambda fraction, text: show("report", fraction, text),
             )

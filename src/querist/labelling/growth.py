@@ -32,10 +32,11 @@ from querist.embedding.extend import edges_of
 from querist.embedding.kinds import kind_of
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
-from querist.graph.entries import Found, merge, some
+from querist.graph.entries import Found, merge
 from querist.labelling.labelling import Labelling, label
 from querist.labels import UNLABELLED, class_order
 from querist.operator import Operator
+from querist.tables.formats import some
 from querist.types import Codes, Floats, Sparse
 
 STEPS = 20

@@ -7,7 +7,6 @@ result.estimate            # the accuracy to expect, with an interval
 result.write("labels.csv")
 """
 
-import html
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +18,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.calibrate import Estimate
-from querist.labelling.choice import Choice
-from querist.labelling.choose import Progress, choose
+from querist.labelling.choose import Choice, Progress, choose
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
 from querist.types import Bools, Codes, Floats
@@ -118,20 +116,13 @@ class Labelling:
         )
 
     def _repr_html_(self) -> str:
-        columns, shown = self.table(), 10
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        from querist.report import part
+
+        columns, shown, n = self.table(), 10, self.graph.n_nodes
         found_first = np.argsort(self.is_labelled, kind="stable")[:shown]  # what was given is known
-        rows = [
-            "".join(f"<td>{html.escape(_cell(column[i]))}</td>" for column in columns.values())
-            for i in found_first
-        ]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        more = f"<p>and {self.graph.n_nodes - shown:,} more</p>" if self.graph.n_nodes > shown else ""
-        why = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.choice.why)
-        return (
-            f"<p>{html.escape(repr(self)[1:-1])}</p><ul>{why}</ul>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-        )
+        rows = [[_cell(column[i]) for column in columns.values()] for i in found_first]
+        more = f"and {n - shown:,} more" if n > shown else ""
+        return str(part("summary", repr(self)[1:-1], self.choice.why, list(columns), rows, more))
 
     # -- inside ----------------------------------------------------------------------------
 

@@ -1,21 +1,18 @@
 """What a labelling found, as one HTML file: how far to trust it, where it is in doubt, what to label next."""
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from querist.atomic import replacing
 from querist.errors import InputError
-from querist.graph.entries import some
 from querist.labelling.influence import Influences, Progress
-from querist.labelling.output import check_folder
 from querist.labelling.suggest import worth_labelling
-from querist.report import Figure, Html, code, columns, headline, page, prose, section, table
-from querist.report.charts import balance, colour_class, colours, histogram, reliability
-from querist.report.drawing import draw
+from querist.report import PAGE_SIZE, Figure, charts, page, write
+from querist.report.drawing import Drawing, class_look, draw
+from querist.tables.formats import some
+from querist.tables.output import check_folder
 from querist.types import Codes
 
 CLASSES_SHOWN = 20
@@ -41,10 +38,7 @@ def write_report(
     progress: Progress | None = None,
 ) -> Path:
     """Write the page, all or nothing; `notes` say what was read, `command` how to do it again."""
-    text = report(labelling, found, notes, command, progress)
-    with replacing(path) as file:
-        file.write(text.encode())
-    return path
+    return write(path, report(labelling, found, notes, command, progress))
 
 
 def report(
@@ -54,38 +48,39 @@ def report(
     command: str = "",
     progress: Progress | None = None,
 ) -> str:
-    """The page, top to bottom."""
+    """The page: all that `templates/labelling.html` shows."""
     show = progress or (lambda fraction, text: None)
-    n, given = labelling.graph.n_nodes, int(labelling.is_labelled.sum())
+    graph, choice, estimate = labelling.graph, labelling.choice, labelling.estimate
     sizes = class_sizes(labelling)
     ranks = np.empty(sizes.size, dtype=np.int64)
     ranks[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size)
-    lede = (
-        f"{some(n, 'node')} and {some(labelling.graph.n_edges, 'edge')}. {some(given, 'label')} were given; "
-        f"the others were found with {_article(labelling.choice.method)}."
-    )
+    method = f"a {choice.method}" if choice.method.startswith("combination") else choice.method
     show(0.1, "drawing the graph")
-    drawn = _graph(labelling, ranks, sizes)
+    drawing = drawing_of(labelling, ranks)
     show(0.5, "looking for what to label next")
-    worth = _next(labelling, found)
     return page(
-        f"Labels for {labelling.graph.name}",
-        lede,
-        [
-            colours(),
-            _numbers(labelling),
-            drawn,
-            _trust(labelling),
-            _classes(labelling, ranks, sizes),
-            worth,
-            _chosen(labelling),
-            *(
-                [section("What was read", prose(*(f"{note.rstrip('.')}." for note in notes)))]
-                if notes
-                else []
-            ),
-            *([section("Do it again", code(command))] if command else []),
+        "labelling",
+        title=f"Labels for {graph.name}",
+        lede=f"{some(graph.n_nodes, 'node')} and {some(graph.n_edges, 'edge')}. "
+        f"{some(int(labelling.is_labelled.sum()), 'label')} were given; the others were found with {method}.",
+        numbers=_numbers(labelling),
+        how=estimate.how.rstrip("."),
+        drawing=drawing,
+        legend=_legend(labelling, ranks, sizes),
+        trust=_trust(labelling),
+        held_out=estimate.confidence.size,
+        checked=estimate.confidence.size >= ENOUGH,
+        n_classes=sizes.size,
+        **_classes(labelling, ranks, sizes),
+        worth=_worth(labelling, found),
+        weighed=None if found is None else found.how,
+        why=[f"{s[:1].upper()}{s[1:].rstrip('.')}." for s in choice.why],
+        scores=[
+            (s.name, s.what, f"{s.accuracy:.1%}", _known(s.log_loss, ".3f"), f"{s.weight:.2f}")
+            for s in choice.scores
         ],
+        notes=[f"{note.rstrip('.')}." for note in notes],
+        command=command,
     )
 
 
@@ -99,126 +94,121 @@ def class_sizes(labelling: Any) -> Codes:
     return np.bincount(top, minlength=len(labelling.classes))
 
 
-def _numbers(labelling: Any) -> Html:
+def drawing_of(labelling: Any, ranks: Codes) -> Drawing:
+    """The graph, or a piece of it, coloured by label; `ranks` (K,) says which colour a class has."""
+
+    def said(row: int) -> str:
+        name = _said(labelling.labels[row])
+        found = (
+            f"{name}, given" if labelling.is_labelled[row] else f"{name}, {labelling.probability[row]:.0%}"
+        )
+        return f"{labelling.graph.nodes[row]}: {found if labelling.reached[row] else 'not reached'}"
+
+    return draw(
+        labelling.graph.adjacency,
+        labelling.probabilities.argmax(axis=1),
+        ranks,
+        labelled=labelling.is_labelled,
+        reached=labelling.reached,
+        sure=labelling.probability,
+        said=said,
+    )
+
+
+def _numbers(labelling: Any) -> list[tuple[str, str, str]]:
     n, estimate = labelling.graph.n_nodes, labelling.estimate
     given, reached = int(labelling.is_labelled.sum()), int(labelling.reached.sum())
     found = labelling.reached & ~labelling.is_labelled
     sure = float(labelling.probability[found].mean()) if found.any() else float("nan")
-    doubtful = int((labelling.probability[found] < 0.5).sum())
-    known = np.isfinite(estimate.accuracy)
-    return Html(
-        "\n".join(
-            [
-                "<section>",
-                headline(
-                    [
-                        (
-                            f"{estimate.accuracy:.1%}" if known else "unknown",
-                            "expected accuracy",
-                            f"95 %: {estimate.low:.1%} to {estimate.high:.1%}" if known else "too few labels",
-                        ),
-                        (f"{given:,}", "labels given", f"{given / n:.1%} of {n:,} nodes"),
-                        (f"{int(found.sum()):,}", "labels found", f"{sure:.1%} sure on average"),
-                        (f"{doubtful:,}", "less than half sure", "of the labels found"),
-                        (f"{n - reached:,}", "not reached", "no label, no guess"),
-                    ]
-                ),
-                prose(f"How the accuracy was estimated: {estimate.how.rstrip('.')}."),
-                "</section>",
-            ]
-        )
-    )
-
-
-def _graph(labelling: Any, ranks: Codes, sizes: Codes) -> Html:
-    drawing = draw(labelling, ranks)
-    order = np.argsort(ranks)
-    names = [str(labelling.classes[k]) for k in order]
-    entries = [
-        f'<li><svg viewBox="0 0 10 10"><circle class="{colour_class(i)}" cx="5" cy="5" r="5"/></svg>'
-        f"{escape(name)} <small>{sizes[order[i]]:,}</small></li>"
-        for i, name in enumerate(names)
-        if colour_class(i) != "other"
+    interval = f"95 %: {estimate.low:.1%} to {estimate.high:.1%}"
+    return [
+        (
+            _known(estimate.accuracy, ".1%") or "unknown",
+            "expected accuracy",
+            interval if np.isfinite(estimate.accuracy) else "too few labels",
+        ),
+        (f"{given:,}", "labels given", f"{given / n:.1%} of {n:,} nodes"),
+        (f"{int(found.sum()):,}", "labels found", f"{sure:.1%} sure on average"),
+        (
+            f"{int((labelling.probability[found] < 0.5).sum()):,}",
+            "less than half sure",
+            "of the labels found",
+        ),
+        (f"{n - reached:,}", "not reached", "no label, no guess"),
     ]
-    rest = len(names) - len(entries)
-    if rest:
-        many = int(sizes[order[len(entries) :]].sum())
-        dot = '<svg viewBox="0 0 10 10"><circle class="other" cx="5" cy="5" r="5"/></svg>'
-        entries.append(f"<li>{dot}{some(rest, 'other class', 'es')} <small>{many:,}</small></li>")
-    legend = Html(f'<ul class="legend">{"".join(entries)}</ul>')
-    figure = Html(
-        f'<figure class="drawing">{drawing.svg}<figcaption>{escape(drawing.caption)}</figcaption></figure>'
-    )
-    return section("The graph", legend, figure)
 
 
-def _trust(labelling: Any) -> Html:
+def _legend(labelling: Any, ranks: Codes, sizes: Codes) -> list[tuple[str, str, str]]:
+    order = np.argsort(ranks)
+    entries = [
+        (class_look(i), str(labelling.classes[k]), f"{sizes[k]:,}")
+        for i, k in enumerate(order)
+        if class_look(i) != class_look(sizes.size)
+    ]
+    rest = order[len(entries) :]
+    other = (class_look(sizes.size), some(rest.size, "other class", "es"), f"{sizes[rest].sum():,}")
+    return entries + ([other] if rest.size else [])
+
+
+def _trust(labelling: Any) -> list[Figure]:
     found = labelling.reached & ~labelling.is_labelled
-    estimate = labelling.estimate
-    held = estimate.confidence.size
+    held, right = labelling.estimate.confidence, labelling.estimate.correct
     shown = [
         Figure(
-            histogram(labelling.probability[found]),
-            "How sure it is",
+            "probabilities",
+            _alone(charts.histogram, labelling.probability[found], "nodes"),
             f"The {int(found.sum()):,} labels that were found, by their probability.",
-        )
+            PAGE_SIZE,
+            "How sure it is",
+            "How many nodes have which probability.",
+        ),
+        Figure(
+            "reliability",
+            _alone(charts.reliability, held, right),
+            f"{held.size:,} labels were held out and guessed. On the dashed line, of those said to be 80 % "
+            "sure 80 % are right. Bars are 95 % intervals.",
+            PAGE_SIZE,
+            "Whether it is right to be",
+            "Share of held-out labels that were right against the probability said.",
+        ),
     ]
-    if held >= ENOUGH:
-        shown.append(
-            Figure(
-                reliability(estimate.confidence, estimate.correct),
-                "Whether it is right to be",
-                f"{held:,} labels were held out and guessed. On the dashed line, of those said to be 80 % "
-                "sure 80 % are right. Bars are 95 % intervals.",
-            )
-        )
-    few = [] if held >= ENOUGH else [prose(f"Only {held} labels could be held out: too few to check it.")]
-    return section("How far to trust it", columns(*shown), *few)
+    return shown if held.size >= ENOUGH else shown[:1]
 
 
-def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> Html:
+def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> dict[str, Any]:
+    """The largest classes among all labels and among those given, in a figure and in rows."""
     seeds = labelling.given_codes
     given = (
         seeds.sum(axis=0) if labelling.multilabel else np.bincount(seeds[seeds >= 0], minlength=sizes.size)
     )
     shares = sizes / max(1, int(labelling.reached.sum()))
     of_given = given / max(1, int(labelling.is_labelled.sum()))
-    order = np.argsort(ranks)
+    largest = np.argsort(ranks)[:CLASSES_SHOWN]
+    names = [str(labelling.classes[k]) for k in largest]
     rows = [
-        (str(labelling.classes[k]), int(ranks[k]), float(of_given[k]), float(shares[k]))
-        for k in order[:CLASSES_SHOWN]
+        (name, int(ranks[k]), float(of_given[k]), float(shares[k]))
+        for name, k in zip(names, largest, strict=True)
     ]
-    more = (
-        []
-        if order.size <= CLASSES_SHOWN
-        else [prose(f"The {CLASSES_SHOWN} largest of {order.size} classes.")]
+    balance = Figure(
+        "classes",
+        _alone(charts.balance, rows),
+        "A class much larger or smaller here than among the labels given deserves a look.",
+        (PAGE_SIZE[0], 0.3 + 0.33 * len(rows)),
+        description="Share of each class among all labels and among those given.",
     )
     lines = [
-        (str(labelling.classes[k]), f"{given[k]:,}", f"{sizes[k]:,}", f"{shares[k]:.1%}")
-        for k in order[:CLASSES_SHOWN]
+        (name, f"{given[k]:,}", f"{sizes[k]:,}", f"{shares[k]:.1%}")
+        for name, k in zip(names, largest, strict=True)
     ]
-    head = ("class", "labels given", "nodes", "share")
-    return section(
-        "Classes",
-        *more,
-        Html(
-            '<div class="columns">'
-            f"<figure>{balance(rows)}<figcaption>A class much larger or smaller here than among the labels "
-            "given deserves a look.</figcaption></figure>"
-            f"{table(head, lines, 'All labels, those given included.')}</div>"
-        ),
-    )
+    return {"balance": balance, "classes": lines}
 
 
-def _next(labelling: Any, found: Influences | None) -> Html:
+def _worth(labelling: Any, found: Influences | None) -> list[tuple[str, str, str, str, str]]:
+    """What to label next, in order, with the labelled nodes that weighed most."""
     nodes = labelling.graph.nodes
-    picked = worth_labelling(labelling)
-    if not picked.size:
-        return section("Worth labelling next", prose("Every node is labelled."))
-    who = None if found is None else found.rows
     rows = []
-    for row in picked.tolist():
-        near = [] if who is None else [str(nodes[k]) for k in who[row] if k >= 0]
+    for row in worth_labelling(labelling).tolist():
+        near = [] if found is None else [str(nodes[k]) for k in found.rows[row] if k >= 0]
         rows.append(
             (
                 _short(nodes[row]),
@@ -228,42 +218,16 @@ def _next(labelling: Any, found: Influences | None) -> Html:
                 ", ".join(_short(name, 16) for name in near),
             )
         )
-    head = ("node", "guess", "probability", "runner-up", "labelled nodes that weighed most")
-    order = prose(
-        "In this order: each is in doubt, and an answer would settle most of the doubt around it, those "
-        "above being answered already."
-    )
-    how = [] if found is None else [prose(f"Who weighed most: {found.how}.")]
-    shown = table(head, rows, "Nodes that were not labelled.", words=(1, 3, 4))
-    return section("Worth labelling next", order, *how, shown)
+    return rows
 
 
-def _chosen(labelling: Any) -> Html:
-    choice = labelling.choice
-    rows = [
-        (
-            s.name,
-            s.what,
-            f"{s.accuracy:.1%}",
-            "" if not np.isfinite(s.log_loss) else f"{s.log_loss:.3f}",
-            f"{s.weight:.2f}",
-        )
-        for s in choice.scores
-    ]
-    head = ("method", "what it is", "right when held out", "log-loss", "weight")
-    return section(
-        "How it was chosen",
-        _listed(choice.why),
-        table(head, rows, "Each was tried on held-out labels.", words=(1,)),
-    )
+def _alone(chart: Callable[..., None], *values: Any) -> Callable[[Any], None]:
+    """A figure of one chart."""
+    return lambda canvas: chart(canvas.add_subplot(), *values)
 
 
-def _article(method: str) -> str:
-    return f"a {method}" if method.startswith("combination") else method
-
-
-def _listed(sentences: Sequence[str]) -> Html:
-    return prose(*(f"{s[:1].upper()}{s[1:].rstrip('.')}." for s in sentences))
+def _known(number: float, form: str) -> str:
+    return f"{number:{form}}" if np.isfinite(number) else ""
 
 
 def _said(label: Any) -> str:

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
-from querist.graph.entries import some
-from querist.graph.files import GRAPHML, STANDARD_INPUT, node_file
-from querist.graph.tables import TableFile, distinct_ids, frame_of, label_column, node_column
 from querist.labelling.growth import NewNodes
-from querist.labelling.nodes import Attributes, attributes_of
+from querist.tables.attributes import Attributes
+from querist.tables.files import STANDARD_INPUT, is_file_name, node_file
+from querist.tables.formats import some
+from querist.tables.nodes import NodeTable, read_nodes
 
 ODD = 0.01
 """Up to this share of ids that are no whole numbers among such that are is said aloud."""
@@ -22,15 +21,14 @@ ODD = 0.01
 
 @dataclass(frozen=True)
 class Source:
-    """A graph with its attributes, and in sentences how it came about.
+    """A graph with its attributes; `graph.notes` says in sentences how it came about.
 
-    `labels` holds the labels that the table of nodes has, by node id; they are no attributes. `made` says how
-    the table's columns became attributes, and `table` is the table, whose rows are the first nodes.
+    `labels` holds the labels that the files have, by node id; the graph has none. `made` says how the
+    columns of the table of nodes became attributes, and `table` is the table, whose rows are the first nodes.
     """
 
     graph: Graph
     labels: dict[Hashable, Any]
-    notes: tuple[str, ...]
     made: Attributes | None = None
     table: Any = None
 
@@ -42,26 +40,20 @@ def arrived(
     /,
     *,
     id: str | None = None,
-    **columns: Any,
+    **options: Any,
 ) -> Iterator[tuple[Graph | None, NewNodes | None]]:
     """(edges, nodes) to join one after the other: the nodes first, so that their edges find them.
 
-    Attributes of new nodes are made as those of the first table: the same words, categories and scales. `id`
-    is the column of the ids of nodes; `columns` are those of the edges, as `as_graph` has them.
+    Attributes of new nodes are made as those of the first table: the same words, categories and scales.
+    `options` go to `as_graph`.
     """
-    tables = [node_file(Path(path).expanduser(), id) for path in nodes]
-    tables += [node_file(Path(path).expanduser()) for path in edges if path.lower().endswith(GRAPHML)]
-    for file in tables:
-        yield None, _new_nodes(file, source, id)
+    whole = [path for path in edges if is_file_name(path, "nodes")]
+    for path in (*nodes, *whole):
+        table = read_nodes(path, id=None if path in whole else id, attributes=False)
+        made = None if source.made is None else source.made.of(table.table)
+        yield None, NewNodes(table.ids, made)
     for path in edges:
-        yield as_graph(path if path == STANDARD_INPUT else Path(path).expanduser(), **columns), None
-
-
-def _new_nodes(file: TableFile, source: Source, id: str | None) -> NewNodes:
-    names = file.table.column_names
-    node = node_column(names, file.place.name, id)
-    ids = distinct_ids(frame_of(file.table, file.place.name), node, file.place)
-    return NewNodes(ids, None if source.made is None else source.made.of(file.table))
+        yield as_graph(_place(path), attributes=False, **options), None
 
 
 def read_source(
@@ -71,63 +63,45 @@ def read_source(
     id: str | None = None,
     label: str | None = None,
     elsewhere: bool = False,
-    **columns: Any,
+    **options: Any,
 ) -> Source:
     """Read edges (`as_graph` says which files), and attributes from a table of nodes where there is one.
 
     A GraphML file is its own table of nodes. Nodes that only one of the files knows are kept: a node without
     a row has no attributes, one without an edge hears nothing from others. `id` and `label` name columns of
-    the table of nodes, which may lack the labels where they are read from `elsewhere`; `columns` are those of
-    the edges, as `as_graph` has them.
+    the table of nodes, which may lack the labels where they are read from `elsewhere`; `options` go to
+    `as_graph`.
     """
-    path = edges if str(edges) == STANDARD_INPUT else Path(edges).expanduser()
-    if nodes is None and str(path).lower().endswith(GRAPHML):
-        nodes = path
+    path = _place(edges)
+    if nodes is None and is_file_name(str(edges), "nodes"):
+        nodes = edges
     if nodes is None:
-        return source_of(as_graph(path, labels=None if elsewhere else label, **columns))
-    file = node_file(Path(nodes).expanduser(), id)
-    if elsewhere and label not in file.table.column_names:
+        return source_of(as_graph(path, labels=None if elsewhere else label, **options))
+    own = None if nodes == edges else id
+    columns = node_file(Path(nodes).expanduser(), own, label)
+    if elsewhere and label not in columns.table.column_names:
         label = None
-    source = with_attributes(as_graph(path, nodes=file, id=id, labels=label, **columns), file, id, label)
-    return replace(source, notes=(*source.notes, *_odd_ids(source.graph)))
+    table = read_nodes(columns, id=own, label=label)
+    return _bare(as_graph(path, nodes=table, **options), (), table)
 
 
 def source_of(graph: Graph) -> Source:
     """A graph with the attributes and the labels that it holds."""
     held = () if graph.attributes is None else (f"attributes: {graph.attributes.shape[1]:,}, as they are",)
-    return Source(graph, own_labels(graph), (*held, *_odd_ids(graph)))
+    return _bare(graph, held)
 
 
-def with_attributes(graph: Graph, file: TableFile, id: str | None = None, label: str | None = None) -> Source:
-    """The graph, whose first nodes are the rows of the table, with the attributes that the table gives."""
-    names = file.table.column_names
-    node = node_column(names, file.place.name, id)
-    usual = label_column(names, node)
-    held = list(dict.fromkeys(name for name in (label, usual) if name is not None))
-    found = attributes_of(file, [node, *held])
-    rows, n = file.table.num_rows, graph.n_nodes
-    alone = int((graph.degrees[:rows] == 0).sum())
-    notes = [
-        *(f"{name}: holds labels, so it is no attribute" for name in held),
-        *(
-            [f"{some(n - rows, 'node')} of the edges without a row, and so without attributes"]
-            if n > rows
-            else []
-        ),
-        *(
-            [f"{some(alone, 'row')} for {'nodes' if alone > 1 else 'a node'} without an edge"]
-            if alone
-            else []
-        ),
-    ]
-    labels = own_labels(graph)
-    bare = replace(graph, codes=None, label_matrix=None, classes=())
-    if found is None:
-        said = (*notes, "the table of nodes gives no attributes")
-        return Source(bare, labels, said, table=file.table)
-    matrix = sp.csr_array(sp.vstack([found.matrix, sp.csr_array((n - rows, found.matrix.shape[1]))]))
-    said = (*found.notes, *notes)
-    return Source(replace(bare, attributes=matrix), labels, said, found, file.table)
+def _place(path: str | Path) -> str | Path:
+    return path if str(path) == STANDARD_INPUT else Path(path).expanduser()
+
+
+def _bare(graph: Graph, notes: tuple[str, ...], table: NodeTable | None = None) -> Source:
+    """The graph without its labels, and those beside it."""
+    notes = (*graph.notes, *notes, *_odd_ids(graph))
+    bare = replace(graph.without_labels(), notes=notes)
+    if table is None:
+        return Source(bare, own_labels(graph))
+    return Source(bare, own_labels(graph), table.made, table.table)
 
 
 def _odd_ids(graph: Graph) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
 """What a learner accepts: rows, nodes, labels, draws, answers. Checked once, here."""
 
 import operator
-from collections.abc import Iterable, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from querist.errors import InputError
-from querist.labels import UNLABELLED
+from querist.labels import UNLABELLED, plain
 from querist.types import Bools, Codes, Floats
 
 
@@ -74,6 +76,57 @@ def checked_node(node: Any, n_nodes: int) -> int:
     return row
 
 
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """The user's own ids of the rows.
+
+    Where none of them is a number, a whole number is taken as a row number; elsewhere it must be an id.
+    """
+
+    names: tuple[Hashable, ...]
+
+    @cached_property
+    def row_of(self) -> dict[Hashable, int]:
+        """Row number of every id."""
+        return {name: row for row, name in enumerate(self.names)}
+
+    @cached_property
+    def _no_numbers(self) -> bool:
+        return not any(isinstance(name, int | float) for name in self.names)
+
+    def row(self, node: Any) -> int:
+        """The row of an id."""
+        name = plain(node)
+        found = self.row_of.get(name) if isinstance(name, Hashable) else None
+        if found is not None:
+            return found
+        number = isinstance(name, int) and not isinstance(name, bool)
+        if number and self._no_numbers:
+            return checked_node(name, len(self.names))
+        numbers = " Row numbers are not taken, since they could be meant as ids." if number else ""
+        raise InputError(
+            f"node {name!r} is none of the graph's ids, which are like {self.names[0]!r}; give the id of a "
+            f"node.{numbers}"
+        )
+
+    def rows(self, nodes: Iterable[Any]) -> Codes:
+        """(m,) the rows of ids."""
+        return np.array([self.row(node) for node in nodes], dtype=np.int64)
+
+    def of(self, rows: Iterable[int]) -> Any:
+        """(m,) the ids of rows; an array of objects."""
+        numbers = list(rows)
+        found = np.empty(len(numbers), dtype=object)
+        found[:] = [self.names[row] for row in numbers]
+        return found
+
+
+def ids_of(given: Any) -> Ids | None:
+    """The ids of what a learner is made from, a graph or an embedding; None where they are row numbers."""
+    names = given.own_ids if hasattr(given, "own_ids") else getattr(given, "nodes", None)
+    return None if names is None else Ids(tuple(names))
+
+
 def prior_variances(rows: Floats, gamma: float) -> Floats:
     """(n,) `|m|^2/gamma`, refused where no digits would be left."""
     if not (gamma > 0 and np.isfinite(gamma)):
@@ -108,8 +161,13 @@ def checked_nodes(nodes: Iterable[int], n_nodes: int) -> Codes:
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int) -> Codes:
-    """(n,) class codes, valid at least at the nodes of the order."""
+def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int, ids: Ids | None = None) -> Codes:
+    """(n,) class codes, valid at least at the nodes of the order; given so, or by node."""
+    if isinstance(labels, Mapping):
+        given = ids.rows(labels) if ids is not None else checked_nodes(labels, n_nodes)
+        values = np.array([plain(code) for code in labels.values()] or [0])
+        labels = np.full(n_nodes, UNLABELLED, dtype=values.dtype)
+        labels[given] = values[: given.size]
     codes = np.asarray(labels)
     if codes.shape != (n_nodes,) or codes.dtype.kind not in "iub":
         raise InputError(
@@ -120,7 +178,8 @@ def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int) -> C
     seen = codes[nodes]
     bad = (seen < 0) | (seen >= n_classes)
     if bad.any():
-        node, code = nodes[bad][0], seen[bad][0]
+        row, code = int(nodes[bad][0]), seen[bad][0]
+        node = row if ids is None else repr(ids.names[row])
         what = "is unlabelled; leave it out of the order" if code == UNLABELLED else f"has label {code}"
         raise InputError(f"node {node} {what} (classes are 0..{n_classes - 1})")
     return codes

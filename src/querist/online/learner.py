@@ -1,7 +1,8 @@
 """The protocol of a round: decide / commit / learn / run. No maths here.
 
 A learner holds the state; `checks.py` checks what comes in and `kernels.py` does
-the rest. It speaks row numbers and class codes.
+the rest. It speaks class codes, and the node ids of the graph it is made from;
+row numbers where the graph has no ids of its own.
 
 - `decide(node)` changes nothing; asking twice answers the same.
 - `commit(decision)` closes the round and remembers the open question.
@@ -13,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -60,6 +61,7 @@ class Learner:
     """
 
     _maths: ClassVar[Any] = kernels
+    _parts: ClassVar[Any] = (kernels.OnlineRules, kernels.NodeRows, kernels.OnlineState)
     """The compiled steps of a round. Another family of learners has another module of the same shape."""
 
     def __init__(
@@ -78,7 +80,7 @@ class Learner:
         budget: int | None = None,
         tie_order: Iterable[int] | None = None,
     ) -> None:
-        self._begin(n_classes, scheme, seed, budget)
+        self._begin(n_classes, scheme, seed, budget, ids=checks.ids_of(embedding))
         binary = scheme is Scheme.ONE_VS_REST
         if binary and isinstance(query, MarginUncertainty):
             raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
@@ -115,7 +117,13 @@ class Learner:
         self._safe = bool(prior.max() <= loop.SAFE)
 
     def _begin(
-        self, n_classes: int, scheme: Scheme, seed: int, budget: int | None, notes: tuple[str, ...] = ()
+        self,
+        n_classes: int,
+        scheme: Scheme,
+        seed: int,
+        budget: int | None,
+        notes: tuple[str, ...] = (),
+        ids: checks.Ids | None = None,
     ) -> None:
         """What every learner has, whatever its maths."""
         self.n_classes = checks.checked_count(n_classes, 2, "n_classes")
@@ -123,7 +131,13 @@ class Learner:
         self.seed = int(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
+        self.ids = ids
         self._pending: dict[int, deque[OpenQuestion]] = {}
+
+    def by_row(self) -> Self:
+        """This learner, speaking row numbers from now on, whatever ids the graph has."""
+        self.ids = None
+        return self
 
     # -- what is known ----------------------------------------------------------
 
@@ -148,46 +162,53 @@ class Learner:
         return int(self._state.counts[2])
 
     @property
-    def pending(self) -> tuple[int, ...]:
+    def pending(self) -> tuple[Any, ...]:
         """Nodes with an open question, oldest question first."""
-        opened = [(q.round, node) for node, queue in self._pending.items() for q in queue]
-        return tuple(node for _, node in sorted(opened))
+        opened = sorted((q.round, row) for row, queue in self._pending.items() for q in queue)
+        return tuple(self._name(row) for _, row in opened)
 
-    def scores(self, nodes: Iterable[int] | None = None) -> Floats:
-        """(n, K) scores `f0 = W m` under the state as it is; one column for two classes one-vs-rest."""
-        rows = self._place.rows if nodes is None else self._place.rows[self._checked(nodes)]
-        return np.asarray(rows @ self._state.W.T)
+    def scores(self, nodes: Iterable[Any] | None = None) -> Floats:
+        """(n, K) scores under the state as it is; one column for two classes one-vs-rest."""
+        return self._scores(self._rows(nodes))
 
-    def reached(self, nodes: Iterable[int] | None = None) -> Bools:
+    def reached(self, nodes: Iterable[Any] | None = None) -> Bools:
         """Whether any learned label could reach the node."""
-        component = self._place.component
-        if nodes is not None:
-            component = component[self._checked(nodes)]
-        return np.asarray(self._state.touched[component] & self.scores(nodes).any(axis=1))
+        return self._reached(self._rows(nodes))
 
-    def predict(self, nodes: Iterable[int] | None = None) -> Codes:
+    def predict(self, nodes: Iterable[Any] | None = None) -> Codes:
         """Class code of every node, -1 where no learned label reaches it."""
-        f = self.scores(nodes)
-        tie = self._place.tie if nodes is None else self._place.tie[self._checked(nodes)]
+        rows = self._rows(nodes)
+        f = self._scores(rows)
         codes = np.empty(len(f), dtype=np.int64)
-        kernels.predict_rows(f, self._place.tie_order, tie, codes)
-        return np.where(self.reached(nodes), codes, UNLABELLED)
+        kernels.predict_rows(f, self._place.tie_order, self._place.tie[rows], codes)
+        return np.where(self._reached(rows), codes, UNLABELLED)
+
+    def _scores(self, rows: Codes | slice) -> Floats:
+        """`f0 = W m`."""
+        return np.asarray(self._place.rows[rows] @ self._state.W.T)
+
+    def _reached(self, rows: Codes | slice) -> Bools:
+        touched = self._state.touched[self._place.component[rows]]
+        return np.asarray(touched & self._scores(rows).any(axis=1))
 
     # -- a round ---------------------------------------------------------------
 
-    def decide(self, node: int, u: float | None = None) -> Decision:
+    def decide(self, node: Any, u: float | None = None) -> Decision:
         """Predict a node and say whether to ask. Changes nothing.
 
         `u` replaces the learner's own draw, to replay a run.
         """
-        node = checks.checked_node(node, self.n_nodes)
+        return self._decide(self.row_of(node), u)
+
+    def _decide(self, row: int, u: float | None) -> Decision:
         t = self.round + 1
         draw = algebra.draw(self.seed, t) if u is None else float(checks.checked_uniforms([u], 1)[0])
         work = self._work
-        verdict = self._maths.decide_step(self._rules, self._state, self._place, node, draw, work)
+        verdict = self._maths.decide_step(self._rules, self._state, self._place, row, draw, work)
         spent = self.budget is not None and self.questions >= self.budget
         return Decision(
-            node=node,
+            node=self._name(row),
+            row=row,
             round=t,
             prediction=verdict.prediction,
             scores=work.f.copy(),
@@ -208,22 +229,23 @@ class Learner:
                 f"the decision is of round {decision.round}, the learner is at round {self.round + 1}; "
                 "decide again"
             )
-        if decision.asks.size != self._work.r.size or decision.node >= self.n_nodes:
+        if decision.asks.size != self._work.r.size or decision.row >= self.n_nodes:
             raise InputError("the decision was made by another learner; decide with this one")
         self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
         if decision.ask:
             question = OpenQuestion(decision.round, decision.certain, tuple(decision.asks.tolist()))
-            self._pending.setdefault(decision.node, deque()).append(question)
+            self._pending.setdefault(decision.row, deque()).append(question)
 
-    def learn(self, node: int, answer: Reply) -> bool:
+    def learn(self, node: Any, answer: Reply) -> bool:
         """Take the answer to the oldest open question about `node`; whether anything was learned.
 
         Uses the reason of that question and the state as it is now.
         """
-        if node not in self._pending:
+        row = node if self.ids is None else self.ids.row(node)
+        if row not in self._pending:
             raise InputError(f"no open question about node {node}; commit a decision that asks first")
         allowed = self._allowed(answer)
-        return self._answered(node, self._close(node, newest=False), allowed)
+        return self._answered(row, self._close(row, newest=False), allowed)
 
     def _close(self, node: int, newest: bool) -> OpenQuestion:
         """Take a question about `node` off the list of open ones."""
@@ -246,11 +268,12 @@ class Learner:
 
     # -- many rounds -------------------------------------------------------------
 
-    def run(self, order: Iterable[int], labels: Any, uniforms: Iterable[float] | None = None) -> Trace:
+    def run(self, order: Iterable[Any], labels: Any, uniforms: Iterable[float] | None = None) -> Trace:
         """Play the rounds of `order`.
 
-        `labels` is indexed by node, and read only where the learner asks and to
-        count mistakes; or it is an oracle, called with a node when it is asked.
+        `labels` holds a class code a row, or is a dict from node to code; it is
+        read only where the learner asks and to count mistakes. Or it is an oracle,
+        called with a node when it is asked.
         `uniforms` replace the learner's own draws, one a round.
         """
         nodes = self._checked(order)
@@ -261,7 +284,7 @@ class Learner:
             u = checks.checked_uniforms(uniforms, nodes.size)
         if callable(labels):
             return self._run_oracle(nodes, labels, u)
-        codes = checks.checked_labels(labels, nodes, self.n_nodes, self.n_classes)
+        codes = checks.checked_labels(labels, nodes, self.n_nodes, self.n_classes, self.ids)
         record = loop.record(nodes.size, self._work)
         self._play(nodes, codes, u, -1 if self.budget is None else self.budget, record)
         return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
@@ -281,18 +304,18 @@ class Learner:
             record,
         )
 
-    def _run_oracle(self, nodes: Codes, oracle: Callable[[int], Reply], uniforms: Floats) -> Trace:
+    def _run_oracle(self, nodes: Codes, oracle: Callable[[Any], Reply], uniforms: Floats) -> Trace:
         record = loop.record(nodes.size, self._work)
         judged = np.zeros(nodes.size, dtype=np.bool_)
         for i, node in enumerate(nodes.tolist()):
-            decision = self.decide(node, uniforms[i])
+            decision = self._decide(node, uniforms[i])
             record.predicted[i] = decision.prediction
             record.margin[i], record.variance[i] = decision.margin, decision.variance
             if not decision.ask:
                 self.commit(decision)
                 continue
             # The oracle may fail or be interrupted: nothing is committed before it has answered well.
-            allowed = self._allowed(oracle(node))
+            allowed = self._allowed(oracle(decision.node))
             self.commit(decision)
             record.asked[i] = True
             record.problem_asked[i] = decision.asks
@@ -314,7 +337,7 @@ class Learner:
         if self.scheme is Scheme.ONE_VS_REST:
             problems = Problems(record.problem_asked, record.problem_mistaken, record.problem_updated)
         return Trace(
-            node=nodes,
+            row=nodes,
             predicted=record.predicted,
             asked=record.asked,
             mistaken=record.mistaken,
@@ -323,6 +346,7 @@ class Learner:
             variance=record.variance,
             judged=judged,
             problems=problems,
+            ids=self.ids,
         )
 
     # -- saved state -----------------------------------------------------------
@@ -342,8 +366,19 @@ class Learner:
 
     # -- the door --------------------------------------------------------------
 
-    def _checked(self, nodes: Iterable[int]) -> Codes:
-        return checks.checked_nodes(nodes, self.n_nodes)
+    def row_of(self, node: Any) -> int:
+        """The row number of a node."""
+        return checks.checked_node(node, self.n_nodes) if self.ids is None else self.ids.row(node)
+
+    def _name(self, row: int) -> Any:
+        return row if self.ids is None else self.ids.names[row]
+
+    def _checked(self, nodes: Iterable[Any]) -> Codes:
+        return checks.checked_nodes(nodes, self.n_nodes) if self.ids is None else self.ids.rows(nodes)
+
+    def _rows(self, nodes: Iterable[Any] | None) -> Any:
+        """Row numbers of these nodes, or of all: a slice, which copies nothing."""
+        return slice(None) if nodes is None else self._checked(nodes)
 
     def _allowed(self, answer: Reply) -> Bools | None:
         allowed = checks.allowed_classes(answer, self.n_classes)

@@ -74,6 +74,7 @@ def nearest(
         seed=seed,
         budget=budget,
         notes=notes,
+        ids=checks.ids_of(embedding),
     )
 
 

@@ -41,6 +41,7 @@ class CoverLearner(Learner):
     """
 
     _maths: ClassVar[Any] = cover
+    _parts: ClassVar[Any] = (cover.CoverRules, cover.CoverNodes, cover.CoverState)
 
     def __init__(
         self,
@@ -52,8 +53,9 @@ class CoverLearner(Learner):
         seed: int = 0,
         budget: int | None = None,
         notes: tuple[str, ...] = (),
+        ids: checks.Ids | None = None,
     ) -> None:
-        self._begin(n_classes, scheme, seed, budget, notes)
+        self._begin(n_classes, scheme, seed, budget, notes, ids)
         n, d = place.rows.shape
         problems = 1 if rules.binary and n_classes == 2 else self.n_classes
         self._rules: Any = rules
@@ -70,13 +72,13 @@ class CoverLearner(Learner):
         self._work: Any = cover.scratch(rules, self._state)
         self._safe = False
 
-    def remembered(self, problem: int = 0) -> Codes:
+    def remembered(self, problem: int = 0) -> Any:
         """The nodes in the cover of a problem, earliest first."""
-        return np.asarray(self._state.known[problem, : self._state.sizes[problem]].copy())
+        rows = np.asarray(self._state.known[problem, : self._state.sizes[problem]].copy())
+        return rows if self.ids is None else self.ids.of(rows)
 
-    def scores(self, nodes: Iterable[int] | None = None) -> Floats:
-        """(n, K) scores under the state as it is; one column for two classes one-vs-rest."""
-        rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
+    def _scores(self, rows: Codes | slice) -> Floats:
+        rows = np.arange(self.n_nodes)[rows]
         out = np.empty((rows.size, self._work.f.size))
         for part, view in self._blocks(rows):
             cover.score_all(
@@ -84,10 +86,9 @@ class CoverLearner(Learner):
             )  # fmt: skip
         return out
 
-    def reached(self, nodes: Iterable[int] | None = None) -> Bools:
-        """Whether any learned label could reach the node: the graph is connected, so one reaches all."""
-        rows = np.arange(self.n_nodes) if nodes is None else self._checked(nodes)
-        return np.full(rows.size, bool(self._state.sizes.any()))
+    def _reached(self, rows: Codes | slice) -> Bools:
+        # The graph is connected: one label reaches all.
+        return np.full(np.arange(self.n_nodes)[rows].size, bool(self._state.sizes.any()))
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         for part, view in self._blocks(nodes):
@@ -146,7 +147,14 @@ def pounce(
     place, notes = resistance_place(embedding, n_classes, tie_order)
     rules = cover.CoverRules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
     return CoverLearner(
-        place, n_classes, rules=rules, scheme=Scheme.ONE_VS_REST, seed=seed, budget=budget, notes=notes
+        place,
+        n_classes,
+        rules=rules,
+        scheme=Scheme.ONE_VS_REST,
+        seed=seed,
+        budget=budget,
+        notes=notes,
+        ids=checks.ids_of(embedding),
     )
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from querist import saved
+from querist.errors import InputError
 from querist.online import learner as protocol
+from querist.online.checks import Ids
 from querist.online.pounce import CoverLearner
 from querist.online.rules import Scheme
 
@@ -31,6 +33,7 @@ def save(learner: "protocol.Learner", path: str | PathLike[str]) -> None:
         "seed": learner.seed,
         "scheme": int(learner.scheme),
         "notes": list(learner.notes),
+        "nodes": None if learner.ids is None else _plain_ids(learner.ids),
         "safe": learner._safe,
         "rules": rules,
         "pending": {
@@ -49,24 +52,46 @@ def load(path: str | PathLike[str]) -> "protocol.Learner":
 
 def _rebuild(about: dict[str, Any], arrays: dict[str, Any]) -> "protocol.Learner":
     kind = KINDS[about["kind"]]
-    maths = kind._maths
+    Rules, Place, State = kind._parts
     learner = kind.__new__(kind)
     learner.n_classes = about["n_classes"]
     learner.budget = about["budget"]
     learner.seed = about["seed"]
     learner.scheme = Scheme(about["scheme"])
     learner.notes = tuple(about["notes"])
+    # Files of 0.1.0 have no ids.
+    names = about.get("nodes")
+    learner.ids = None if names is None else Ids(tuple(_as_tuple(name) for name in names))
     rules = {
         name: np.array(value, dtype=np.float64) if isinstance(value, list) else value
         for name, value in about["rules"].items()
     }
-    learner._rules = maths.Rules(**rules)
-    learner._place = maths.Place(**{name: arrays[name] for name in maths.Place._fields})
-    learner._state = maths.State(**{name: arrays[name] for name in maths.State._fields})
+    learner._rules = Rules(**rules)
+    learner._place = Place(**{name: arrays[name] for name in Place._fields})
+    learner._state = State(**{name: arrays[name] for name in State._fields})
     learner._pending = {
         int(node): deque(protocol.OpenQuestion(t, certain, tuple(asks)) for t, certain, asks in queue)
         for node, queue in about["pending"].items()
     }
-    learner._work = maths.scratch(learner._rules, learner._state)
+    learner._work = kind._maths.scratch(learner._rules, learner._state)
     learner._safe = about["safe"]
     return learner
+
+
+def _plain_ids(ids: Ids) -> list[Any]:
+    """Ids that JSON gives back as they were: text, numbers, and tuples of them."""
+    strange = next((name for name in ids.names if not _is_plain(name)), None)
+    if strange is not None:
+        raise InputError(
+            f"node id {strange!r} is neither text nor a number, and cannot be saved; save learner.by_row(), "
+            "which goes by row numbers"
+        )
+    return list(ids.names)
+
+
+def _is_plain(name: Any) -> bool:
+    return isinstance(name, str | int | float) or (isinstance(name, tuple) and all(map(_is_plain, name)))
+
+
+def _as_tuple(name: Any) -> Any:
+    return tuple(map(_as_tuple, name)) if isinstance(name, list) else name

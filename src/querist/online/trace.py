@@ -1,9 +1,11 @@
 """What happened in every round: the decision a learner returns, the trace of a run."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from querist.online.checks import Ids
 from querist.types import Bools, Codes, Floats
 
 
@@ -15,7 +17,9 @@ class Decision:
     that it asks without a draw. `asks` and `variances` have one entry a problem.
     """
 
-    node: int
+    node: Any
+    """In the terms of the user: the graph's own id, where it has ids."""
+    row: int
     round: int
     prediction: int
     scores: Floats
@@ -55,15 +59,16 @@ class Problems:
 class Trace:
     """Every round of a run, in order.
 
-    `node, predicted, asked, mistaken, updated, margin, variance` have one entry
-    a round. `judged` is False where the true label was never seen (an oracle
-    that was not asked): `mistaken` is False there and means nothing.
+    `node, row, predicted, asked, mistaken, updated, margin, variance` have one
+    entry a round; `row` is the row number of the node. `judged` is False where
+    the true label was never seen (an oracle that was not asked): `mistaken` is
+    False there and means nothing.
 
     In the one-vs-rest scheme `problems` holds the binary problems, and
     `error_rate`, `queries` and `updates` are averages over them (sslgc13).
     """
 
-    node: Codes
+    row: Codes
     predicted: Codes
     asked: Bools
     mistaken: Bools
@@ -72,9 +77,15 @@ class Trace:
     variance: Floats
     judged: Bools
     problems: Problems | None = None
+    ids: Ids | None = None
 
     def __len__(self) -> int:
-        return self.node.size
+        return self.row.size
+
+    @property
+    def node(self) -> Any:
+        """In the terms of the user: the graph's own ids, where it has ids; otherwise the row numbers."""
+        return self.row if self.ids is None else self.ids.of(self.row)
 
     @property
     def error_rate(self) -> float:

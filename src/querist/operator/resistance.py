@@ -98,7 +98,7 @@ def pair_resistances(M: Sparse, pairs: Codes, *, name: str = "the graph") -> Flo
     One node of every component is grounded, where the Laplacian is singular.
     """
     S = weights_of(M)
-    _, component = csgraph.connected_components(S, directed=False)
+    component = np.asarray(csgraph.connected_components(S, directed=False)[1], dtype=np.int64)
     signed = _signed(S)
     if signed and null_signs(S, component).any():
         raise InputError(
@@ -135,7 +135,7 @@ def check_irreducible(M: Sparse, name: str = "the graph") -> None:
                 "add edges"
             )
         return
-    signs = null_signs(S, component)
+    signs = null_signs(S, component.astype(np.int64))
     if signs.any():
         balanced = np.unique(component[signs != 0]).size
         raise InputError(

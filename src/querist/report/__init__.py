@@ -1,34 +1,12 @@
-"""Reports in one house style: a self-contained HTML page, and figures that follow its colours."""
+"""Pages and figures in one style: one template engine, one layout, one way to draw a chart; plain values in.
 
-from querist.report.figures import Curve, curves, standalone, thumbnail
-from querist.report.page import (
-    Figure,
-    Html,
-    Tile,
-    code,
-    columns,
-    gallery,
-    headline,
-    page,
-    prose,
-    section,
-    table,
-)
+A page is a template of `templates/` and the values that its own room gathers. A figure is a value that draws
+itself with matplotlib: as a file, or on a page with the page's colours. `charts` has what is drawn on axes,
+`drawing` draws a graph.
+"""
 
-__all__ = [
-    "Curve",
-    "Figure",
-    "Html",
-    "Tile",
-    "code",
-    "columns",
-    "curves",
-    "gallery",
-    "headline",
-    "page",
-    "prose",
-    "section",
-    "standalone",
-    "table",
-    "thumbnail",
-]
+from querist.report import charts
+from querist.report.figures import PAGE_SIZE, Figure, on_page, standalone, thumbnail
+from querist.report.page import page, part, write
+
+__all__ = ["PAGE_SIZE", "Figure", "charts", "on_page", "page", "part", "standalone", "thumbnail", "write"]

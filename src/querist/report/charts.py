@@ -1,92 +1,177 @@
-"""Small charts as SVG written by hand: they follow the page's colours and need no library."""
+"""Charts on axes of a figure: curves with bands, bars, and how far a probability can be trusted.
 
-from collections.abc import Iterable, Sequence
-from html import escape
-
-import numpy as np
-
-from querist.report import Html
-from querist.types import Bools, Codes, Floats
-
-WIDTH, HEIGHT = 440, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 20, 12, 42
-
-PALETTE = (
-    ("#1f5fa8", "#7db4f2"),
-    ("#d9730d", "#f5a95c"),
-    ("#2a8c4a", "#6fce8d"),
-    ("#b8348f", "#f08fd0"),
-    ("#7a52c7", "#bda2f7"),
-    ("#0f8b8d", "#5fd0d1"),
-    ("#c23b3b", "#ff9a94"),
-    ("#8a6d1a", "#d9bd62"),
-    ("#5f8a00", "#b5d84a"),
-)
-"""Colours of classes on light and on dark paper; further classes share the grey of `--muted`."""
-
-
-_RULES = """
-.other { fill: var(--muted); } .none { fill: none; stroke: var(--muted); } .drawing { max-width: 46rem; }
-.legend { list-style: none; padding: 0; margin: .75rem 0; display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; }
-.legend svg { width: .8rem; height: .8rem; margin-right: .4rem; vertical-align: -.05rem; }
+Series differ by marker and dash, and bars by hatching, as well as by colour, so that a print in grey can be
+read. Names are drawn as they are: a dollar in one begins no formula.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-def colours() -> Html:
-    """The rules that give the page the colours of classes."""
-    light, dark = (" ".join(f"--class-{k}: {pair[i]};" for k, pair in enumerate(PALETTE)) for i in range(2))
-    fills = "".join(f".c{k} {{ fill: var(--class-{k}); }} " for k in range(len(PALETTE)))
-    night = f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
-    return Html(f"<style>:root {{ {light} }} {night} {fills}{_RULES}</style>")
+import numpy as np
+from numpy.typing import ArrayLike
+
+from querist.report.figures import CLASS_COLOURS, COLOURS, INK, LINE, MUTED, PAPER, entitle
+from querist.stats import wilson
+from querist.types import Bools, Codes, Floats
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: tuple[Any, ...] = (
+    "solid", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)), (0, (8, 3)),
+    (0, (2, 2)), (0, (1, 3)),
+)  # fmt: skip
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "++", "oo", "--")
 
 
-def colour_class(rank: int) -> str:
-    """The CSS class of a class by its rank in size."""
-    return f"c{rank}" if rank < len(PALETTE) else "other"
+# -- series -----------------------------------------------------------------------------------------------
 
 
-def histogram(confidence: Floats, bins: int = 10) -> Html:
-    """How many nodes have which probability."""
-    counts, _ = np.histogram(confidence, bins=bins, range=(0.0, 1.0))
-    top = nice_top(float(counts.max(initial=1)))
-    bars = []
-    for k, count in enumerate(counts.tolist()):
-        x0, x1 = _x(k / bins), _x((k + 1) / bins)
-        y = _y(count / top)
-        said = f"{count:,} nodes between {k / bins:.0%} and {(k + 1) / bins:.0%}"
-        bars.append(
-            f'<rect x="{x0 + 1.5:.1f}" y="{y:.1f}" width="{x1 - x0 - 3:.1f}" height="{_y(0) - y:.1f}" '
-            f'fill="var(--series-1)"><title>{said}</title></rect>'
+def curves(
+    axes: Any,
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    x_label: str = "",
+    y_label: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    markers: int = 8,
+    looks: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Named curves with a legend; `looks` replaces the look of some. The first is drawn last, on top."""
+    for i, (name, (x, y)) in reversed(list(enumerate(series.items()))):
+        curve(axes, name, x, y, (looks or {}).get(name, look_of(i)), markers)
+    finish(axes, x_label, y_label, log_x, log_y)
+    handles, names = axes.get_legend_handles_labels()
+    for text in axes.legend(handles[::-1], names[::-1]).get_texts():
+        text.set_parse_math(False)
+
+
+def curve(
+    axes: Any, name: str, x: ArrayLike, y: ArrayLike, look: Mapping[str, Any], markers: int = 8
+) -> None:
+    """x (points,) and y (points,) or (repeats, points); a band is one standard deviation.
+
+    `markers` is about how many markers it gets.
+    """
+    where, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    middle = values if values.ndim == 1 else values.mean(axis=0)
+    if values.ndim == 2 and len(values) > 1:
+        spread = values.std(axis=0)
+        axes.fill_between(
+            where, middle - spread, middle + spread, color=look["color"], alpha=0.15, linewidth=0
         )
-    axes = _axes([(v / 5, _brief(v * top / 5)) for v in range(6)], "probability of the label", "nodes")
-    return _svg([*axes, *bars], "How many nodes have which probability.")
+    axes.plot(where, middle, label=name, markevery=max(1, where.size // markers), **look)
 
 
-def reliability(confidence: Floats, correct: Bools, bins: int = 10) -> Html:
+def bars(
+    axes: Any,
+    groups: Sequence[str],
+    series: Mapping[str, tuple[ArrayLike, ArrayLike | None]],
+    *,
+    y_label: str = "",
+) -> None:
+    """Bars side by side in groups: a series has a height a group, and perhaps a deviation."""
+    width = 0.8 / max(len(series), 1)
+    for i, (name, (heights, spread)) in enumerate(series.items()):
+        at = np.arange(len(groups)) + (i - (len(series) - 1) / 2) * width
+        axes.bar(
+            at,
+            np.asarray(heights, dtype=np.float64),
+            width * 0.92,
+            yerr=None if spread is None else np.asarray(spread, dtype=np.float64),
+            label=name,
+            color=COLOURS[i % len(COLOURS)],
+            hatch=HATCHES[i % len(HATCHES)],
+            edgecolor=PAPER,
+            linewidth=0.5,
+            error_kw={"elinewidth": 1, "capsize": 2, "ecolor": INK},
+        )
+    axes.set_xticks(np.arange(len(groups)), groups)
+    axes.grid(axis="x", visible=False)
+    finish(axes, "", y_label)
+    axes.legend()
+
+
+def look_of(i: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the i-th series."""
+    return {
+        "color": COLOURS[i % len(COLOURS)],
+        "marker": MARKERS[i % len(MARKERS)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "linewidth": 1.6,
+        "markersize": 4.5,
+    }
+
+
+def fainter(look: Mapping[str, Any]) -> dict[str, Any]:
+    """The same colour and marker, dotted and hollow: for what stands beside a series."""
+    return {**look, "linestyle": DASHES[2], "markerfacecolor": PAPER, "linewidth": 1.2}
+
+
+# -- axes -------------------------------------------------------------------------------------------------
+
+
+def finish(axes: Any, x_label: str, y_label: str, log_x: bool = False, log_y: bool = False) -> None:
+    """Labels and scales."""
+    axes.set(xlabel=x_label, ylabel=y_label)
+    if log_x:
+        axes.set_xscale("log")
+    if log_y:
+        axes.set_yscale("log")
+
+
+def few_ticks(axis: Any, most: int = 6, percent: bool = False) -> None:
+    """At most so many ticks, at round numbers, written out."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:g} %" if percent else written(x)))
+
+
+def written(x: float) -> str:
+    """A number on an axis.
+
+    >>> written(0.5), written(2500), written(15000), written(3_600_000)
+    ('0.5', '2,500', '15k', '3.6M')
+    """
+    for unit, name in ((1e6, "M"), (1e3, "k")):
+        if abs(x) >= max(unit, 10_000):
+            return f"{x / unit:g}{name}"
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:g}"
+
+
+# -- probabilities and classes ----------------------------------------------------------------------------
+
+
+def histogram(axes: Any, confidence: Floats, what: str, bins: int = 10) -> None:
+    """How many of `what` have which probability."""
+    counts, edges = np.histogram(confidence, bins=bins, range=(0.0, 1.0))
+    drawn = axes.bar(edges[:-1] + 0.5 / bins, counts, 0.93 / bins, color=COLOURS[0])
+    for bar, count, low in zip(drawn, counts.tolist(), edges.tolist(), strict=False):
+        entitle(bar, f"{count:,} {what} between {low:.0%} and {low + 1 / bins:.0%}")
+    finish(axes, "probability of the label", what)
+    axes.grid(axis="x", visible=False)
+    axes.set(xlim=(0, 1), ylim=(0, max(5, counts.max(initial=0))))
+    few_ticks(axes.xaxis, percent=True)
+    few_ticks(axes.yaxis)
+    axes.set_ylim(0, axes.yaxis.get_major_locator().tick_values(*axes.get_ylim())[-1])
+
+
+def reliability(axes: Any, confidence: Floats, correct: Bools, bins: int = 10) -> None:
     """The share that was right among held-out labels of about the same probability, with 95 % intervals."""
-    from querist.stats import wilson
-
-    marks = [
-        f'<line x1="{_x(0):.1f}" y1="{_y(0):.1f}" x2="{_x(1):.1f}" y2="{_y(1):.1f}" stroke="var(--muted)" '
-        'stroke-dasharray="4 4"/>'
-    ]
     points = []
+    axes.plot([0, 1], [0, 1], color=MUTED, linestyle=DASHES[1], linewidth=1)
     for group in _groups(confidence, bins):
         mean, right = float(confidence[group].mean()), float(correct[group].mean())
-        low, high = wilson(float(correct[group].sum()), group.size)
-        x = _x(mean)
-        points.append((x, _y(right)))
+        points.append((mean, right))
+        axes.vlines(mean, *wilson(float(correct[group].sum()), group.size), color=COLOURS[0], alpha=0.55)
+        (point,) = axes.plot(mean, right, MARKERS[0], color=COLOURS[0], clip_on=False)
         said = f"{group.size:,} held-out labels, probability {mean:.0%} on average, {right:.0%} right"
-        marks.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(low):.1f}" y2="{_y(high):.1f}" '
-            'stroke="var(--series-1)" stroke-width="1.5" opacity=".55"/>'
-            f'<circle cx="{x:.1f}" cy="{_y(right):.1f}" r="4.5" '
-            f'fill="var(--series-1)"><title>{said}</title></circle>'
-        )
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    marks.insert(1, f'<polyline points="{line}" fill="none" stroke="var(--series-1)" stroke-width="1.5"/>')
-    axes = _axes([(v / 5, f"{20 * v} %") for v in range(6)], "probability said", "share right")
-    return _svg([*axes, *marks], "Share of held-out labels that were right against the probability said.")
+        entitle(point, said)
+    axes.plot(*np.transpose(points), color=COLOURS[0])
+    finish(axes, "probability said", "share right")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    for axis in (axes.xaxis, axes.yaxis):
+        few_ticks(axis, percent=True)
 
 
 def _groups(confidence: Floats, bins: int) -> list[Codes]:
@@ -95,83 +180,27 @@ def _groups(confidence: Floats, bins: int) -> list[Codes]:
     return [group for group in np.array_split(order, max(1, min(bins, order.size // 5))) if group.size]
 
 
-def balance(rows: Sequence[tuple[str, int, float, float]]) -> Html:
+def balance(axes: Any, rows: Sequence[tuple[str, int, float, float]]) -> None:
     """A pair of bars a class: (name, rank, share among the labels, share among the predictions)."""
-    top = max((max(given, said) for _, _, given, said in rows), default=1.0) or 1.0
-    step, left = 34, 150
-    parts = []
-    for k, (name, rank, given, said) in enumerate(rows):
-        y = 8 + step * k
-        shown = name if len(name) <= 20 else f"{name[:19]}…"
-        parts.append(
-            f'<text x="{left - 8}" y="{y + 17}" text-anchor="end" fill="var(--ink)">{escape(shown)}</text>'
-        )
-        for offset, share, fill, what in (
-            (2, said, f'class="{colour_class(rank)}"', "of all labels"),
-            (15, given, 'fill="var(--line)"', "of those given"),
-        ):
-            width = (WIDTH - left - 122) * share / top
-            parts.append(
-                f'<rect x="{left}" y="{y + offset}" width="{max(width, 0.5):.1f}" height="11" {fill}/>'
-                f'<text x="{left + width + 5:.1f}" y="{y + offset + 9.5}" fill="var(--muted)" font-size="10">'
-                f"{share:.1%} {what}</text>"
-                if share > 0 or offset == 2
-                else ""
-            )
-    return _svg(parts, "Share of each class among all labels and among those given.", 16 + step * len(rows))
+    names = [name if len(name) <= 20 else f"{name[:19]}…" for name, *_ in rows]
+    given, said = (np.array([row[k] for row in rows]) for k in (2, 3))
+    places = np.arange(len(rows))
+    for up, shares, colours, what in (
+        (-0.19, said, [class_colour(rank) for _, rank, *_ in rows], "of all labels"),
+        (0.19, given, LINE, "of those given"),
+    ):
+        drawn = axes.barh(places + up, shares, 0.34, color=colours)
+        texts = [f"{share:.1%} {what}" if share > 0 or shares is said else "" for share in shares]
+        axes.bar_label(drawn, texts, padding=3, color=MUTED, fontsize=7.5)
+    axes.set_yticks(places, names, parse_math=False)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.6 * max(given.max(initial=0), said.max(initial=0)) or 1)
+    axes.set_xticks([])
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
 
 
-def nice_top(value: float) -> float:
-    """A round number as the top of an axis in five steps.
-
-    >>> [nice_top(v) for v in (3, 87, 589, 1430)]
-    [5.0, 100.0, 600.0, 1500.0]
-    """
-    power = 10 ** np.floor(np.log10(max(value, 5.0)))
-    return max(5.0, float(next(power * s for s in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if power * s >= value)))
-
-
-def _brief(count: float) -> str:
-    """A count that fits beside an axis.
-
-    >>> _brief(480), _brief(24_000), _brief(3_600_000)
-    ('480', '24k', '3.6M')
-    """
-    for unit, name in ((1e6, "M"), (1e3, "k")):
-        if count >= 10 * unit or (unit == 1e6 and count >= unit):
-            return f"{count / unit:g}{name}"
-    return f"{count:,.0f}"
-
-
-def _x(share: float) -> float:
-    return _LEFT + share * (WIDTH - _LEFT - _RIGHT)
-
-
-def _y(share: float) -> float:
-    return _TOP + (1 - share) * (HEIGHT - _TOP - _BOTTOM)
-
-
-def _axes(ticks: Iterable[tuple[float, str]], x_label: str, y_label: str) -> list[str]:
-    lines = []
-    for share, text in ticks:
-        y = _y(share)
-        lines.append(
-            f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--line)" '
-            f'stroke-width=".7"/><text x="{_LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{text}</text>'
-        )
-    lines += [
-        f'<text x="{_x(k / 5):.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{20 * k} %</text>'
-        for k in range(6)
-    ]
-    middle = (_TOP + HEIGHT - _BOTTOM) / 2
-    lines.append(f'<text x="{_x(0.5):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(x_label)}</text>')
-    turned = f'text-anchor="middle" transform="rotate(-90 11 {middle})"'
-    lines.append(f'<text x="11" y="{middle}" {turned}>{escape(y_label)}</text>')
-    return lines
-
-
-def _svg(parts: Iterable[str], description: str, height: int = HEIGHT) -> Html:
-    return Html(
-        f'<svg role="img" aria-label="{escape(description)}" viewBox="0 0 {WIDTH} {height}" font-size="11" '
-        f'fill="var(--muted)" font-family="system-ui, sans-serif">{"".join(parts)}</svg>'
-    )
+def class_colour(rank: int) -> str:
+    """The colour of a class by its rank in size."""
+    return CLASS_COLOURS[rank] if rank < len(CLASS_COLOURS) else MUTED

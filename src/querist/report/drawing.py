@@ -9,18 +9,21 @@ Nodes start at their places in the Laplacian embedding (the order along each axi
 crowd), which puts what belongs together side by side, and forces then part them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from markupsafe import Markup
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
 
-from querist.graph import Graph
-from querist.report import Html
-from querist.report.charts import colour_class
-from querist.report.forces import settle
-from querist.types import Codes, Floats, Sparse
+from querist.compiled import compiled
+from querist.report.figures import CLASS_COLOURS
+from querist.report.page import part
+from querist.types import Bools, Codes, Floats, Sparse
 
 SHOWN = 1000
 FEW = 4
@@ -33,35 +36,73 @@ SIZE = 1000
 class Drawing:
     """The drawing, and in words what it shows."""
 
-    svg: Html
+    svg: Markup
     caption: str
 
 
-def draw(labelling: Any, ranks: Codes, seed: int = 0) -> Drawing:
-    """Draw a `Labelling`; `ranks` (K,) says which colour a class has."""
-    graph: Graph = labelling.graph
-    rows = piece(graph, labelling.is_labelled, labelling.probabilities.argmax(axis=1), SHOWN)
-    part = graph.subgraph(rows)
-    bones = backbone(part.adjacency)
-    svg = _svg(labelling, rows, bones, layout(Graph(bones), seed), ranks)
-    whole, drawn = rows.size == graph.n_nodes, bones.nnz // 2
+def draw(
+    S: Sparse,
+    codes: Codes,
+    ranks: Codes,
+    *,
+    labelled: Bools,
+    reached: Bools,
+    sure: Floats,
+    said: Callable[[int], str],
+    seed: int = 0,
+) -> Drawing:
+    """Draw a graph with weights S (n, n) whose nodes have the classes `codes` (n,).
+
+    ranks : (K,) which colour a class has
+    labelled, reached : (n,) whether the class was given, and whether there is one at all
+    sure : (n,) its probability
+    said : what a row is and what was found, in words
+    """
+    n = S.shape[0]
+    rows = piece(S, labelled, codes, SHOWN)
+    whole = S[rows][:, rows]
+    bones = backbone(whole)
+    half, margin = SIZE / 2, 18
+    P = half + (half - margin) * layout(bones, seed)
+    heads = np.repeat(np.arange(rows.size), np.diff(bones.indptr))
+    ends = np.column_stack([heads, bones.indices])[heads < bones.indices]
+    path = "".join(f"M{P[i, 0]:.0f} {P[i, 1]:.0f}L{P[j, 0]:.0f} {P[j, 1]:.0f}" for i, j in ends)
+    size = float(np.clip(90 / np.sqrt(rows.size), 3.2, 9.0))
+    dots = [
+        {
+            "look": class_look(int(ranks[codes[row]])) if reached[row] else "none",
+            "place": P[k],
+            "radius": 1.35 * size if labelled[row] else size,
+            "given": bool(labelled[row]),
+            "opacity": 0.35 + 0.65 * float(sure[row]) if reached[row] else 1.0,
+            "said": said(row),
+        }
+        # Labelled nodes last, so that they lie on top.
+        for k in np.argsort(labelled[rows], kind="stable")
+        for row in [int(rows[k])]
+    ]
     of = (
         "All nodes"
-        if whole
-        else f"{rows.size:,} of {graph.n_nodes:,} nodes, around labelled ones of every class"
+        if rows.size == n
+        else f"{rows.size:,} of {n:,} nodes, around labelled ones of every class"
     )
-    all_edges = part.n_edges
-    edges = f"; of the {all_edges:,} edges between them the {drawn:,} between nodes most alike"
+    drawn, edges = bones.nnz // 2, whole.nnz // 2
+    fewer = f"; of the {edges:,} edges between them the {drawn:,} between nodes most alike"
     return Drawing(
-        svg,
-        f"{of}{edges if drawn < all_edges else ''}. A ring marks a label that was given, a fainter colour "
+        part("drawing", SIZE, path, dots),
+        f"{of}{fewer if drawn < edges else ''}. A ring marks a label that was given, a fainter colour "
         "a less certain one. Hover over a node for its name.",
     )
 
 
-def piece(graph: Graph, labelled: Any, codes: Codes, most: int) -> Codes:
+def class_look(rank: int) -> str:
+    """What the style sheet calls a class by its rank in size."""
+    return f"c{rank}" if rank < len(CLASS_COLOURS) else "other"
+
+
+def piece(S: Sparse, labelled: Bools, codes: Codes, most: int) -> Codes:
     """Rows to draw: all, or a piece with a share for every class; `codes` (n,) are the classes."""
-    S, n = graph.adjacency, graph.n_nodes
+    n = S.shape[0]
     if n <= most:
         return np.arange(n)
     neighbours = np.diff(S.indptr)
@@ -126,14 +167,14 @@ def _starts(seeds: Codes, codes: Codes, neighbours: Codes, count: int) -> Codes:
     return order[np.argsort(turn, kind="stable")][:count]
 
 
-def layout(graph: Graph, seed: int = 0) -> Floats:
+def layout(S: Sparse, seed: int = 0) -> Floats:
     """(n, 2) places in the square from -1 to 1."""
-    n = graph.n_nodes
+    n = S.shape[0]
     X = np.random.default_rng(seed).uniform(-1, 1, (n, 2))
-    main = np.flatnonzero(graph.components == 0)
+    _, component = connected_components(S, directed=False)
+    main = np.flatnonzero(component == np.bincount(component).argmax())
     if main.size > 5:
-        X[main] = 0.05 * X[main] + _spectral_places(graph.subgraph(main))
-    S = graph.adjacency
+        X[main] = 0.05 * X[main] + _spectral_places(S[main][:, main])
     heads = np.repeat(np.arange(n), np.diff(S.indptr))
     once = heads < S.indices
     mass = 1.0 + np.diff(S.indptr).astype(np.float64) ** 0.5
@@ -144,45 +185,50 @@ def layout(graph: Graph, seed: int = 0) -> Floats:
     return np.asarray(X / max(np.abs(X).max(), 1e-9))
 
 
-def _spectral_places(graph: Graph) -> Floats:
+def _spectral_places(S: Sparse) -> Floats:
     """Ranks along the first two eigenvectors of the normalised Laplacian, from -1 to 1."""
-    from querist.embedding import embed
-
-    rows = embed(graph, 3, cache=False, tol=1e-2).rows[:, :2] / np.sqrt(graph.degrees)[:, None]
-    ranks = np.argsort(np.argsort(rows, axis=0, kind="stable"), axis=0)
-    return np.asarray(2 * ranks / max(1, graph.n_nodes - 1) - 1)
-
-
-def _svg(labelling: Any, rows: Codes, S: Sparse, X: Floats, ranks: Codes) -> Html:
-    half, margin = SIZE / 2, 18
-    P = half + (half - margin) * X
-    heads = np.repeat(np.arange(rows.size), np.diff(S.indptr))
-    ends = np.column_stack([heads, S.indices])[heads < S.indices]
-    path = "".join(f"M{P[i, 0]:.0f} {P[i, 1]:.0f}L{P[j, 0]:.0f} {P[j, 1]:.0f}" for i, j in ends)
-    size = float(np.clip(90 / np.sqrt(rows.size), 3.2, 9.0))
-    # Labelled nodes last, so that they lie on top.
-    order = np.argsort(labelling.is_labelled[rows], kind="stable").tolist()
-    dots = "".join(_dot(labelling, int(rows[k]), P[k], size, ranks) for k in order)
-    return Html(
-        f'<svg role="img" aria-label="The graph, coloured by label." viewBox="0 0 {SIZE} {SIZE}">'
-        f'<path d="{path}" stroke="var(--muted)" stroke-width="1" opacity=".28" fill="none"/>{dots}</svg>'
-    )
+    A = S.toarray()
+    root = np.sqrt(np.abs(A).sum(axis=1))
+    # A drawing has few nodes, so that a dense solver will do. The first eigenvector tells nothing.
+    _, vectors = eigh(np.eye(len(A)) - A / np.outer(root, root), subset_by_index=[1, 2])
+    ranks = np.argsort(np.argsort(vectors / root[:, None], axis=0, kind="stable"), axis=0)
+    return np.asarray(2 * ranks / max(1, len(A) - 1) - 1)
 
 
-def _dot(labelling: Any, row: int, place: Floats, size: float, ranks: Codes) -> str:
-    """A node: its colour says the label, a ring that it was given, faintness how unsure it is."""
-    known, reached = bool(labelling.is_labelled[row]), bool(labelling.reached[row])
-    label, sure = labelling.labels[row], float(labelling.probability[row])
-    name = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-    said = "not reached" if not reached else f"{name}, given" if known else f"{name}, {sure:.0%}"
-    rank = int(ranks[labelling.probabilities[row].argmax()])
-    look = colour_class(rank) if reached else "none"
-    if known:
-        extra = ' stroke="var(--ink)" stroke-width="2.2"'
-    else:
-        extra = f' opacity="{0.35 + 0.65 * sure:.2f}"' if reached else ""
-    r = 1.35 * size if known else size
-    return (
-        f'<circle class="{look}" cx="{place[0]:.0f}" cy="{place[1]:.0f}" r="{r:.1f}"'
-        f"{extra}><title>{escape(f'{labelling.graph.nodes[row]}: {said}')}</title></circle>"
-    )
+@compiled
+def settle(X: Any, F: Any, mass: Any, heads: Any, tails: Any, push: float, pull: float, rounds: int) -> None:
+    """Move the points X (n, 2) in place; F (n, 2) is room.
+
+    ForceAtlas2 (Jacomy, Venturini, Heymann and Bastian 2014): the push of j on i is
+    `push mass_i mass_j / distance`, an edge pulls by `distance`, and all fall to the middle by
+    `pull mass`. A step is at most a temperature that falls to 0.
+    """
+    n = X.shape[0]
+    for t in range(rounds):
+        for i in range(n):
+            F[i, 0] = -pull * mass[i] * X[i, 0]
+            F[i, 1] = -pull * mass[i] * X[i, 1]
+        for i in range(n):
+            for j in range(i):
+                dx, dy = X[i, 0] - X[j, 0], X[i, 1] - X[j, 1]
+                force = push * mass[i] * mass[j] / (dx * dx + dy * dy + 1e-6)
+                F[i, 0] += force * dx
+                F[i, 1] += force * dy
+                F[j, 0] -= force * dx
+                F[j, 1] -= force * dy
+        for e in range(heads.size):
+            i, j = heads[e], tails[e]
+            dx, dy = X[i, 0] - X[j, 0], X[i, 1] - X[j, 1]
+            F[i, 0] -= dx
+            F[i, 1] -= dy
+            F[j, 0] += dx
+            F[j, 1] += dy
+        most = 0.15 * (1 - t / rounds) ** 2 + 1e-4
+        for i in range(n):
+            # Heavy nodes move less: they would swing.
+            x, y = F[i, 0] / mass[i], F[i, 1] / mass[i]
+            length = sqrt(x * x + y * y)
+            if length > most:
+                x, y = x * most / length, y * most / length
+            X[i, 0] += x
+            X[i, 1] += y

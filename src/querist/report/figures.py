@@ -1,104 +1,147 @@
-"""Figures as inline SVG that take their colours from the page.
+"""A figure: a value that draws itself, as a file of its own or as a part of a page.
 
-matplotlib draws with stand-in colours; each is then replaced by one of the
-page's CSS variables, so that a figure follows light and dark. Curves differ by
-dashes as well as by colour: they can be told apart in grey.
+matplotlib draws it with the light colours of the style sheet. On a page each of these becomes the sheet's
+variable, so that a figure follows light and dark; letters stay letters.
 """
 
 import base64
 import io
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
+from functools import cached_property
+from importlib.resources import files
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
+from markupsafe import Markup
 
-from querist.report.page import Html, style
 from querist.types import Floats
 
-# Stand-ins are colours that nobody would choose.
-_INK, _MUTED, _LINE = "#000101", "#000102", "#000103"
-_SERIES = ("#000104", "#000105", "#000106")
-_PAGE = dict(
-    zip(
-        (_INK, _MUTED, _LINE, *_SERIES),
-        ("--ink", "--muted", "--line", "--series-1", "--series-2", "--series-3"),
-        strict=True,
-    )
+_SHEET = files("querist.report").joinpath("templates/style.css").read_text(encoding="utf-8")
+LIGHT: dict[str, str]
+DARK: dict[str, str]
+LIGHT, DARK = (
+    dict(re.findall(r"--([\w-]+): (#\w{6});", block))
+    for block in re.findall(r":root {(.*?)}", _SHEET, re.DOTALL)
 )
-_DASHES: tuple[Any, ...] = ("solid", (0, (4, 1.5)), (0, (1, 1.2)))
-_WIDTH, _HEIGHT = 4.4, 3.0
-"""In inches of 72 units: small, so that the writing can be read on a telephone."""
+"""The colours of the style sheet by name, on light and on dark paper."""
 
-_STYLE: dict[Any, Any] = {
+INK, MUTED, LINE, PAPER = LIGHT["ink"], LIGHT["muted"], LIGHT["line"], "#ffffff"
+COLOURS = tuple(colour for name, colour in LIGHT.items() if name.startswith("series-"))
+CLASS_COLOURS = tuple(colour for name, colour in LIGHT.items() if name.startswith("class-"))
+"""Colours of classes, the largest first; further classes share the grey of `MUTED`."""
+
+# What matplotlib draws in black or white is meant as ink and paper.
+_VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items() if name != "alarm"} | {
+    PAPER: "var(--paper)",
+    "#000000": "var(--ink)",
+}
+_TITLE = "title: "
+
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9.0,
-    "axes.edgecolor": _LINE,
-    "axes.labelcolor": _MUTED,
+    "axes.titlesize": 10.0,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": _LINE,
+    "grid.color": LINE,
     "grid.linewidth": 0.6,
-    "text.color": _INK,
-    "xtick.color": _LINE,
-    "ytick.color": _LINE,
-    "xtick.labelcolor": _MUTED,
-    "ytick.labelcolor": _MUTED,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
     "legend.frameon": False,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "hatch.linewidth": 0.6,
 }
+
+PAGE_SIZE = (4.4, 3.0)
+"""Inches of a figure that shares a row of a page: small, so that it can be read on a telephone."""
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A named line, perhaps with a band around it. `y` may be NaN where nothing is known."""
+class Figure:
+    """A drawing: `draw` gets an empty matplotlib Figure of this size, in the house style."""
 
     name: str
-    x: ArrayLike
-    y: ArrayLike
-    low: ArrayLike | None = None
-    high: ArrayLike | None = None
+    """A word of its own among the figures of a page or of an item."""
+    draw: Callable[[Any], None]
+    caption: str = ""
+    size: tuple[float, float] = (6.4, 4.0)
+    """Width and height in inches."""
+    heading: str = ""
+    description: str = ""
+    """What a listener hears instead of the figure; the caption unless given."""
+
+    @cached_property
+    def svg(self) -> bytes:
+        """As a file; the same bytes each time."""
+        with warnings.catch_warnings():
+            # A letter that the font of the measurements has not got: whoever shows the file has others.
+            warnings.filterwarnings("ignore", "Glyph .* missing from")
+            return self._saved(format="svg", metadata={"Date": None})
+
+    @cached_property
+    def png(self) -> bytes:
+        """As a picture."""
+        return self._saved(format="png", dpi=160)
+
+    def _saved(self, **options: Any) -> bytes:
+        from matplotlib.figure import Figure as Canvas
+
+        with house_style(self.name):
+            canvas, target = Canvas(figsize=self.size, layout="constrained"), io.BytesIO()
+            self.draw(canvas)
+            canvas.savefig(target, **options)
+        return target.getvalue()
 
 
-def curves(
-    drawn: Sequence[Curve],
-    x_label: str,
-    y_label: str,
-    *,
-    name: str,
-    description: str,
-    y_top: float | None = None,
-    percent: bool = False,
-) -> Html:
-    """Up to three curves over one axis, as SVG.
-
-    `name` is a word of its own on the page, `description` what a listener hears instead of the figure.
-    """
+@contextmanager
+def house_style(salt: str = "querist") -> Iterator[None]:
+    """Whatever is drawn inside is drawn our way; `salt` makes the ids of an SVG the same each time."""
     import matplotlib
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import PercentFormatter
 
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
-        axes = figure.add_subplot()
-        # The first curve is the one to look at: it is drawn last, on top.
-        for i in reversed(range(len(drawn))):
-            _draw(axes, drawn[i], i)
-        axes.set(xlabel=x_label, ylabel=y_label)
-        axes.set_ylim(0, y_top)
-        axes.margins(x=0)
-        if percent:
-            axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        handles, names = axes.get_legend_handles_labels()
-        axes.legend(handles[::-1], names[::-1], loc="best")
-        return _svg(figure, name, description)
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}):
+        yield
+
+
+def entitle(artist: Any, text: str) -> None:
+    """Let a bar or a point say something when the pointer rests on it, on a page."""
+    artist.set_gid(_TITLE + text)
+
+
+def on_page(figure: Figure, prefix: str = "") -> Markup:
+    """A figure as a part of a page: no addresses, the page's colours and letters, ids after `prefix`."""
+    svg, name = figure.svg.decode(), f"{prefix}{figure.name}"
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    # matplotlib escapes text and attributes: what stands between < and > is a tag and never a name.
+    svg = re.sub(r"<[^>]*>", lambda tag: _adapted(tag.group(), name), svg)
+    said = Markup('role="img" aria-label="{}" fill="var(--ink)"').format(
+        figure.description or figure.caption or figure.heading or figure.name
+    )
+    return Markup(
+        re.sub(r'<svg(?: width="[^"]*")?(?: height="[^"]*")?', lambda _: f"<svg {said}", svg, count=1)
+    )
+
+
+def standalone(figure: Figure) -> str:
+    """A figure as a file with the page's colours, light and dark."""
+    light, dark = (
+        "".join(f"--{name}: {colour}; " for name, colour in each.items()) for each in (LIGHT, DARK)
+    )
+    rules = f"svg {{ {light}background: var(--paper) }}"
+    rules += f" @media (prefers-color-scheme: dark) {{ svg {{ {dark}}} }}"
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    opening, rest = str(on_page(figure)).split(">", 1)  # a `Markup` would escape what is put in
+    return f"{opening.replace('<svg', f'<svg {names}')}><style>{rules}</style>{rest}\n"
 
 
 def thumbnail(pixels: Floats, top: float) -> str:
@@ -111,43 +154,11 @@ def thumbnail(pixels: Floats, top: float) -> str:
     return f"data:image/png;base64,{base64.b64encode(target.getvalue()).decode()}"
 
 
-def standalone(figure: Html) -> str:
-    """A figure of a page as a file of its own: the page's colours, light and dark, go with it."""
-    colours = re.findall(r"--(?:paper|ink|muted|line|series-\d): [^;]+;", style())
-    light, dark = colours[: len(colours) // 2], colours[len(colours) // 2 :]
-    rules = f"svg {{ {' '.join(light)} background: var(--paper) }}"
-    rules += f" @media (prefers-color-scheme: dark) {{ svg {{ {' '.join(dark)} }} }}"
-    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    opening, rest = figure.split(">", 1)
-    return f"{opening.replace('<svg', f'<svg {names}')}><style>{rules}</style>{rest}\n"
-
-
-def _draw(axes: Any, curve: Curve, i: int) -> None:
-    x, y = np.asarray(curve.x), np.asarray(curve.y)
-    if curve.low is not None and curve.high is not None:
-        axes.fill_between(
-            x, np.asarray(curve.low), np.asarray(curve.high), color=_SERIES[i], alpha=0.18, linewidth=0
-        )
-    axes.plot(
-        x, y, color=_SERIES[i], linestyle=_DASHES[i], linewidth=2.2 if i == 0 else 1.6, label=curve.name
-    )
-
-
-def _svg(figure: Any, name: str, description: str) -> Html:
-    target = io.StringIO()
-    figure.savefig(target, format="svg", transparent=True, metadata={"Date": None})
-    return Html(inline(target.getvalue(), name, description))
-
-
-def inline(svg: str, name: str, description: str) -> str:
-    """An SVG file as a part of a page: no addresses, ids of its own, the page's colours and letters."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\s(?:xmlns(?::\w+)?|version)="[^"]*"', "", svg)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", svg)
-    svg = svg.replace("'DejaVu Sans', sans-serif", "system-ui, sans-serif")
-    for stand_in, variable in _PAGE.items():
-        svg = svg.replace(stand_in, f"var({variable})")
-    opening = f'<svg role="img" aria-label="{escape(description)}"'
-    return re.sub(r'<svg(?: width="[^"]*")?(?: height="[^"]*")?', lambda _: opening, svg, count=1)
+def _adapted(tag: str, name: str) -> str:
+    """A tag of matplotlib's SVG as the page wants it."""
+    if said := re.fullmatch(rf"""<g id=(["']){_TITLE}(.*)\1>""", tag, flags=re.DOTALL):
+        return f"<g><title>{said[2]}</title>"
+    tag = re.sub(r'\s(?:xmlns(?::\w+)?|version)="[^"]*"', "", tag)
+    tag = re.sub(r'\bid="|href="#|url\(#', rf"\g<0>{name}-", tag)
+    tag = tag.replace("'DejaVu Sans', sans-serif", "system-ui, sans-serif")
+    return re.sub(r"#[0-9a-f]{6}\b", lambda colour: _VARIABLES.get(colour.group(), colour.group()), tag)

@@ -133,11 +133,11 @@ def standardised(part: Numbers) -> Made:
     return _made(part, scaled, [part.column], "numbers, standardised (mean 0, spread 1)")
 
 
-def said(made: Sequence[Made], shown: int = 6) -> list[str]:
-    """A sentence a column; columns that were treated alike share one."""
+def said(columns: Sequence[tuple[str, str]], shown: int = 6) -> list[str]:
+    """A sentence for every (column, what was done with it); columns that were treated alike share one."""
     alike: dict[str, list[str]] = {}
-    for part in made:
-        alike.setdefault(part.note, []).append(part.column)
+    for column, note in columns:
+        alike.setdefault(note, []).append(column)
     sentences = []
     for note, names in alike.items():
         more = f" and {len(names) - shown:,} more" if len(names) > shown else ""

@@ -51,7 +51,7 @@ def comparators(
     rows: Floats, trace: Trace, labels: Codes, gamma: float, n_classes: int, summed: Bools
 ) -> list[Comparator]:
     """Ridge solutions on the learned rounds and on all rounds, as directions to compare with."""
-    m, truth, learned = rows[trace.node], labels[trace.node], trace.updated
+    m, truth, learned = rows[trace.row], labels[trace.row], trace.updated
     d = rows.shape[1]
     A = gamma * np.eye(d) + m[learned].T @ m[learned]
     everywhere = np.ones(truth.size, dtype=np.bool_)

@@ -49,7 +49,7 @@ def problems(trace: Trace, labels: Codes, n_classes: int) -> list[tuple[Codes, B
     """(signs, mistaken, learned, asked) of every binary problem, one entry a round."""
     if trace.problems is None:
         raise InputError("the run has no binary problems; use scheme='one-vs-rest'")
-    truth = labels[trace.node]
+    truth = labels[trace.row]
     flags = trace.problems
     positive = [1] if flags.asked.shape[1] == 1 else range(n_classes)
     return [
@@ -64,7 +64,7 @@ def _pounce(
     if not isinstance(graph, Graph):
         raise InputError("the bound of POUNCE is about a graph; run it on the Graph, not on an embedding")
     return [
-        pounce08.theorem_2(graph, trace.node, signs, mistaken)
+        pounce08.theorem_2(graph, trace.row, signs, mistaken)
         for signs, mistaken, _, _ in problems(trace, labels, n_classes)
     ]
 
@@ -79,7 +79,7 @@ def _nearest(
         raise InputError("the bound of nearest neighbour is computed for distances on a Graph")
     by_path = parameters.get("distance") == "geodesic"
     distance = geodesics(graph) if by_path else resistances(graph).all()
-    seen = np.unique(trace.node)
+    seen = np.unique(trace.row)
     count = float(trace.mistaken.sum())
     return [pounce08.nearest_neighbour(distance[np.ix_(seen, seen)], labels[seen], count)]
 
@@ -89,7 +89,7 @@ def _ollgc(
 ) -> list[Bound]:
     rows, mu = checked_rows(place), float(parameters["mu"])
     return [
-        sslgc13.corollary_5(rows, trace.node, *problem, mu) for problem in problems(trace, labels, n_classes)
+        sslgc13.corollary_5(rows, trace.row, *problem, mu) for problem in problems(trace, labels, n_classes)
     ]
 
 
@@ -99,7 +99,7 @@ def _asked_by_variance(
     rows, kappa = checked_rows(place), float(parameters["kappa"])
     mu = float(parameters["mu"] if "mu" in parameters else parameters["gamma"])
     return [
-        sslgc13.query_bound(rows, trace.node, signs, learned, asked, mu, kappa)
+        sslgc13.query_bound(rows, trace.row, signs, learned, asked, mu, kappa)
         for signs, _, learned, asked in problems(trace, labels, n_classes)
     ]
 

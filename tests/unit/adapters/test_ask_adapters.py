@@ -5,12 +5,13 @@ import pytest
 
 from querist import ALGORITHMS, datasets, embed
 from querist.errors import InputError, UnknownNameError
+from querist.graph import Graph
 
 pytest.importorskip("skactiveml")
 pytest.importorskip("river")
 
 from querist.adapters.activeml import COMPOSITIONS, SelectiveSampling
-from querist.adapters.river_graph import GraphAsker, GraphClassifier
+from querist.adapters.river import GraphAsker, GraphClassifier
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +114,43 @@ def test_rivers_metrics_and_unasked_labels(digits):
         model.learn_one({"node": 0}, "zebra")
     with pytest.raises(InputError, match="no feature 'node'"):
         model.predict_one({"x": 1})
+
+
+# -- the user's own node ids ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def club():
+    karate = datasets.load_graph("karate")
+    names = [f"n{i}" for i in range(34)]
+    graph = Graph(karate.adjacency, nodes=names, codes=karate.codes, classes=karate.classes)
+    return names, embed(graph, rank=8, cache=False), embed(karate, rank=8, cache=False), karate.codes
+
+
+def test_river_takes_the_ids_of_the_graph(club):
+    names, named, plain, codes = club
+    ours, theirs = GraphAsker(GraphClassifier(named, [0, 1])), GraphAsker(GraphClassifier(plain, [0, 1]))
+    for row, name in enumerate(names):
+        guess = ours.predict_one({"node": name})
+        assert guess == theirs.predict_one({"node": row})
+        if guess[1]:
+            ours.learn_one({"node": name}, int(codes[row]))
+            theirs.learn_one({"node": row}, int(codes[row]))
+    with pytest.raises(InputError, match="none of the graph's ids"):
+        ours.predict_one({"node": "zoe"})
+
+
+def test_scikit_activeml_takes_the_ids_of_the_graph(club):
+    names, named, plain, codes = club
+    known = {"y": codes[:5]}
+    ours = SelectiveSampling("bbq", classes=[0, 1], embedding=named)
+    theirs = SelectiveSampling("bbq", classes=[0, 1])
+    rows = SelectiveSampling("bbq", classes=[0, 1], embedding=plain.rows)
+    wanted = theirs.query(plain.rows[5:], X=plain.rows[:5], **known).tolist()
+    assert 0 < len(wanted) < 29
+    assert ours.query(names[5:], X=names[:5], **known).tolist() == wanted
+    assert ours.query(np.array(names[5:])[:, None], X=names[:5], **known).tolist() == wanted
+    assert rows.query(range(5, 34), X=range(5), **known).tolist() == wanted
+    assert ours.update(np.array(names[5:])[:, None], wanted) is ours
+    with pytest.raises(InputError, match="none of the graph's ids"):
+        ours.query(["zoe"])

@@ -88,6 +88,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     put("known.csv", "node,label", *known)
     put("newer.csv", "source,target", "n0,late")
     put("newer_abstracts.csv", "node,text", "late,theory of late networks")
+    paid = [f"{k},{edge},{k % 5 + 1}" for k, edge in enumerate(edges)]
+    put("payments.csv", "day,payer,payee,amount", *paid)
+    put(
+        "checked.csv",
+        "verdict,account",
+        *(f"{topic},{node}" for node, topic in zip(ids, topics, strict=True)),
+    )
     put("judge.py", "print('spam')")
     put("rows.csv", "x,y,class", *(f"{k % 7},{k % 3},{'ab'[k % 7 > 3]}" for k in range(300)))
     put("mine.toml", blocks("toml")[0][1])

@@ -1,5 +1,6 @@
 """What a comparison shows, whatever its task."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,6 @@ import scipy.sparse as sp
 
 from querist.experiment import Comparison, Specification, Store, run
 from querist.experiment.compared import NO_CHOICE, show
-from querist.experiment.plots import rendered
 
 
 def shown(folder: Path, *specs: Specification, measures=()):
@@ -38,7 +38,7 @@ def test_learners_stand_beside_their_controls(tmp_path):
     assert table.rows[2][1].value == table.rows[3][1].value, "who asks everything is its own control"
     assert table.rows[3][-1] == 1.0
     (figure,) = found.figures
-    assert b"random, as often" in rendered(figure)["svg"]
+    assert b"random, as often" in figure.svg
     assert not found.remarks
 
 
@@ -58,7 +58,7 @@ def test_streams_and_transduction(tmp_path, rows):
     assert found.tables[1].columns[-1] == "tuned"
     assert found.tables[1].rows[0][-1] in ("lambda1 0.1", "lambda1 1")
     assert [figure.name for figure in found.figures] == ["stream_rows_npz"]
-    assert rendered(found.figures[0])
+    assert found.figures[0].svg
     assert found.remarks == [NO_CHOICE]
 
 
@@ -73,3 +73,34 @@ def test_several_labels_a_node_show_their_measures(tmp_path):
     assert list(table.columns[1:3]) == ["hamming loss", "one error"]
     (table,) = shown(tmp_path, spec, measures=["coverage"]).tables
     assert list(table.columns) == ["", "coverage"]
+
+
+# -- the examples of the page ----------------------------------------------------------
+
+PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
+BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+EXAMPLES = {task: next(b for b in BLOCKS if f'task = "{task}"' in b) for task in ("label", "ask")}
+
+
+@pytest.mark.parametrize(
+    ("task", "titles", "rows"),
+    [
+        ("label", ["label on karate", "label on karate: accuracy by share labelled"], 3),
+        ("ask", ["ask on karate", "ask on karate: accuracy of the final labels by answers"], 6),
+    ],
+)
+def test_the_examples_of_the_page_run_as_printed(task, titles, rows, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(EXAMPLES[task])
+    comparison = Comparison.read(file)
+    found = show(comparison, run(comparison.specifications, Store(tmp_path / "results")))
+    assert [table.title for table in found.tables] == titles
+    assert all(len(table.rows) == rows for table in found.tables)
+    points = comparison.specifications[0].protocol["labelled" if task == "label" else "marks"]
+    assert len(found.tables[1].columns) == 1 + len(points)
+    (figure,) = found.figures
+    assert b"<svg" in figure.svg
+    assert all(0.5 < entry.value <= 1 for row in found.tables[1].rows for entry in row[1:])
+    (note,) = [table.note for table in found.tables][:1]
+    assert ("paired t of the accuracy" in note) == (task == "ask")
+    assert bool(found.remarks) == (task == "label")

@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from querist import papers
 from querist.errors import DownloadError, InputError
-from querist.experiment import Cell, Figure, Item, Number, Shown, Specification, Table, papers, plots
+from querist.experiment import Cell, Figure, Item, Number, Shown, Specification, Table
 from querist.experiment.reproduce import reproduce
+from querist.report import charts
 
 KEYS = {
     "paper", "item", "dataset", "method", "measure", "published", "reached", "std", "difference", "verdict",
@@ -29,7 +31,7 @@ def plan(quick):
 def show(results):
     rows = [(r.specification.method, Cell(r.mean("error_rate"), r.std("error_rate"))) for r in results]
     lines = {r.specification.method: (r.curve("round")[0], r.curve("error_rate")) for r in results}
-    figure = Figure("curves", lambda f: plots.curves(f.add_subplot(), lines), "Error <so far>")
+    figure = Figure("curves", lambda f: charts.curves(f.add_subplot(), lines), "Error <so far>")
     numbers = [
         Number(
             "tiny",

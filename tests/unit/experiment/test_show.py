@@ -1,14 +1,12 @@
-"""Verdicts, tables in every form, figures in the house style."""
+"""Verdicts, and tables in every form."""
 
 import csv
 import io
-import re
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
-from querist.experiment import Cell, Figure, Number, Outcome, Result, Specification, Table, plots, tables
+from querist.experiment import Cell, Number, Outcome, Result, Specification, Table, tables
 
 TABLE = Table(
     "A | B at 5 %",
@@ -108,25 +106,3 @@ def test_html_is_escaped():
     ElementTree.fromstring(text)
     assert "&lt;GPA&gt;" in text
     assert "<strong>0.0832 ± 0.0028</strong>" in text
-
-
-def draw(figure):
-    left, right = figure.subplots(1, 2)
-    x = np.arange(5)
-    plots.curves(left, {"a": (x, x), "b": (x, np.vstack([x, x + 1]))}, x_label="x", y_label="y", log_y=True)
-    plots.bars(right, ["g", "h"], {"a": ([1, 2], [0.1, 0.2]), "b": ([2, 3], None)}, y_label="z")
-
-
-def test_figures_are_the_same_each_time_in_both_forms():
-    one, other = (plots.rendered(Figure("f", draw)) for _ in range(2))
-    assert one == other
-    ElementTree.fromstring(one["svg"])
-    assert one["png"].startswith(b"\x89PNG")
-    assert re.search(rb"<text", one["svg"]), "letters stay letters"
-
-
-def test_series_differ_in_grey_too():
-    looks = [plots.look_of(i) for i in range(8)]
-    for part in ("marker", "linestyle", "color"):
-        assert len({str(look[part]) for look in looks}) == 8
-    assert len(set(plots.HATCHES)) == 8

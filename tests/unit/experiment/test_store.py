@@ -72,7 +72,7 @@ def test_what_another_process_left_half_written_costs_no_run_of_this_one(tmp_pat
 WRITER = """
 import sys
 from querist.experiment import Store
-from tests.unit.lab.test_store import SPEC, record
+from tests.unit.experiment.test_store import SPEC, record
 store = Store(sys.argv[1])
 for repeat in range(int(sys.argv[2]), int(sys.argv[2]) + 200):
     store.append(SPEC, record(repeat))

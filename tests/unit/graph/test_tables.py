@@ -42,7 +42,11 @@ def test_a_node_table_gives_order_isolated_nodes_and_labels(tables):
     assert graph.labels == ["x", None, "y", "x"]
     assert graph.classes == ("x", "y")
     assert graph.adjacency.toarray().tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 1, 1, 0]]
-    assert graph.attributes is None
+    # town is different everywhere; age is standardised, as a table of numbers only.
+    expected = (np.arange(4, 0, -1) - 2.5) / np.std([1, 2, 3, 4])
+    np.testing.assert_allclose(graph.attributes.toarray()[:, 0], expected, atol=1e-15)
+    assert "town: left out, nearly every value is different" in graph.notes
+    assert as_graph(edges, nodes=nodes, attributes=False).attributes is None
 
 
 def test_columns_by_option(tables):

@@ -71,7 +71,7 @@ def test_further_files_join_and_the_labels_of_the_nodes_are_taken() -> None:
     Path("more.csv").write_text("source,target\nnew,0\nnew,1\n")
     found = from_files(GraphFiles("edges.csv", nodes="nodes.csv", extend=["more.csv"]))
     assert found.labelling.graph.n_nodes == 35
-    assert found.labelling.labelled.sum() == 8
+    assert found.labelling.is_labelled.sum() == 8
     assert "8 labels of the nodes themselves" in found.notes
     with pytest.raises(InputError, match="no labels"):
         from_files("edges.csv")

@@ -13,8 +13,7 @@ from querist.labelling import choose as choosing
 from querist.labelling import label
 from querist.labelling.calibrate import calibration_error, estimated
 from querist.labelling.folds import stratified
-from querist.labelling.members import MEMBERS
-from querist.labelling.plan import plan
+from querist.labelling.members import MEMBERS, plan
 from querist.labelling.workspace import Workspace
 from querist.labels import one_hot
 from querist.stats import wilson
@@ -202,7 +201,7 @@ def test_a_plan_leaves_out_what_takes_too_long(blocks, monkeypatch):
     Y = one_hot(codes[:30], 3)
     taken, _, skipped = plan(Workspace(graph), "auto", Y, "softmax")
     assert not skipped and "near_links" not in taken
-    monkeypatch.setattr("querist.labelling.plan.SECONDS", 2e-3)
+    monkeypatch.setattr("querist.labelling.members.SECONDS", 2e-3)
     workspace = Workspace(graph)
     fewer, _, left = plan(workspace, "auto", Y, "softmax")
     assert left and set(fewer) < set(taken) | {"near_links"}
@@ -211,7 +210,7 @@ def test_a_plan_leaves_out_what_takes_too_long(blocks, monkeypatch):
 
 def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
     graph, codes = blocks
-    monkeypatch.setattr("querist.labelling.plan.SECONDS", 1e-7)
+    monkeypatch.setattr("querist.labelling.members.SECONDS", 1e-7)
     alone = label(graph, some(codes, 1)).choice
     assert len(alone.scores) == 1 and alone.method == alone.scores[0].name
     assert "the one method that fits" in alone.why[0] and "too long" in alone.why[-1]

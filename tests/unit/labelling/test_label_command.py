@@ -134,7 +134,7 @@ def test_new_nodes_come_with_attributes_of_their_own(capsys: pytest.CaptureFixtu
     words = ("edges.csv", "--nodes", "nodes.csv", "--labels", "labels.csv", "-o", "o.csv", "--method", "own")
     code, out, _ = run(capsys, *words, "--extend", "new.csv", "--extend-nodes", "nodes2.csv")
     assert code == 0
-    assert "0 edges and 1 node joined; 2 edges and 1 node joined" in out
+    assert "0 edges and 1 node joined\n  2 edges and 1 node joined" in out
     found = {row["node"]: row for row in rows("o.csv")}
     assert found["40"]["label"] == found["7"]["label"], "by their attributes alone they are the same"
     assert found["40"]["probability"] == found["7"]["probability"]

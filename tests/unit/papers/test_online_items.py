@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from querist.experiment import Item, Number, Outcome, Result, Specification, tables
-from querist.experiment.plots import rendered
 from querist.experiment.results import CONTROL
 from querist.experiment.tasks.online import Online
 from querist.experiment.tuning import combinations
@@ -63,7 +62,7 @@ def test_it_can_be_shown(item: Item, quick: bool) -> None:
     assert bool(found.figures) == item.name.startswith("figure")
     if quick:
         for figure in found.figures:
-            assert rendered(figure)["png"].startswith(b"\x89PNG")
+            assert figure.png.startswith(b"\x89PNG")
 
 
 def numbers_of(paper: str, name: str, value: float = 0.25) -> list[Number]:

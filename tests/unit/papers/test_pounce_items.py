@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from querist import ALGORITHMS, datasets
 from querist.errors import InputError
 from querist.experiment import Item, Specification, Store, run, tables
-from querist.experiment.plots import rendered
 from querist.experiment.runner import check
 from querist.experiment.tasks.online import shuffled_run
 from querist.graph.neighbours import all_distances
@@ -209,7 +208,7 @@ def test_an_item_can_be_run_and_shown(item: Item, tmp_path: Path) -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert "nan" not in tables.markdown(table)
     for figure in found.figures:
-        assert rendered(figure)["png"].startswith(b"\x89PNG")
+        assert figure.png.startswith(b"\x89PNG")
     for number in found.numbers:
         if number.measure in ("violations", "components", "bound", "mistakes"):
             assert number.verdict in ("reached", "better"), number

@@ -6,6 +6,7 @@ A task is registered by name. Those of a paper are called `PAPER.NAME` and are f
 
 import importlib
 import importlib.util
+import pkgutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +17,10 @@ from querist.errors import UnknownNameError
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame, digest
 
-OPEN = ("online", "collective", "stream", "transduce", "bound")
-"""Those that are for everybody, and not a part of a paper."""
+OPEN = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "common"))
+"""Those that are for everybody, and not a part of a paper: a module of this room each."""
 
-_HOME = {name: f"querist.experiment.tasks.{name}" for name in OPEN}
+_HOME = {name: f"{__name__}.{name}" for name in OPEN}
 TASKS: dict[str, "Task"] = {}
 """Those that are loaded; `task_of` finds the others."""
 
@@ -35,8 +36,9 @@ class Task(Protocol):
 
     A task may also have `on_disk = True`: what it prepares is kept on the disk, so that it is worth preparing
     once before workers start, and takes long, so that `prepare` also takes a progress (or None);
-    `measures_of(spec)`: the measures that fit this specification's data; and `in_tuning`: protocol settings
-    that hold while a grid is tuned, where less will do.
+    `measures_of(spec)`: the measures that fit this specification's data; `shown`: those that a table has
+    where nobody names others; and `in_tuning`: protocol settings that hold while a grid is tuned, where less
+    will do.
     """
 
     @property

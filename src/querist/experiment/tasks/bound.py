@@ -29,6 +29,7 @@ class BoundTask(Online):
 
     name = "bound"
     measures = ("mistakes", "questions", "rounds", "violations")
+    shown = measures
     tuned_by = "mistakes"
     in_tuning: Mapping[str, Any] = {}
 
@@ -59,7 +60,7 @@ class BoundTask(Online):
         """One shuffle."""
         graph, factory, where = prepared.graph, ALGORITHMS[spec.method], prepared.of(spec.method)
         own = checked(parameters, factory, "parameters", APART)
-        learner = factory(where, graph.n_classes, seed=learner_seed(seed, repeat), **own)
+        learner = factory(where, graph.n_classes, seed=learner_seed(seed, repeat), **own).by_row()
         trace = learner.run(shuffled(graph.codes, seed, repeat), graph.codes)
         full = effective(factory, own, APART)
         bounds = bounds_of(spec.method, where, trace, graph.codes, graph.n_classes, full)

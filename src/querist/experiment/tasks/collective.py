@@ -38,7 +38,6 @@ from querist.experiment.tasks.common import (
     settings,
     share,
     try_out,
-    without_labels,
 )
 from querist.graph import Graph
 from querist.labels import one_hot
@@ -69,6 +68,7 @@ class Collective:
 
     name = "collective"
     measures = (*NAMES, "reached", "iterations", "labelled", "seconds")
+    shown: tuple[str, ...] = ("accuracy", "macro_f1", "reached", "seconds")
     tuned_by = "accuracy"
 
     def measures_of(self, spec: Specification) -> tuple[str, ...]:
@@ -79,20 +79,16 @@ class Collective:
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the data have labels."""
         factory = checked_method(spec, CLASSIFIERS, APART)
-        try_out(spec, factory, partial(_fit_small, factory, _small()), APART)
+        try_out(spec, factory, partial(_fit_small, factory, small_graph()), APART)
         how = complete(spec, "protocol", protocol)
         share(spec, how["labelled"], most=1 - 1e-12)
         graph = self.prepare(spec)
         with blame("dataset"):
-            if graph.label_matrix is None and (graph.codes is None or graph.n_classes < 2):
-                raise InputError(
-                    f"{graph.name} has no labels of at least 2 classes; nothing can be tested. Labels of a "
-                    "graph in a file may stand in a table: representation.nodes"
-                )
+            check_labelled(graph)
         with blame("method"):
             for choice in tuning.combinations(spec):
                 own = checked({**spec.parameters, **choice}, factory, "parameters", APART)
-                _fit_small(factory, _small(graph), **own)
+                _fit_small(factory, small_graph(graph), **own)
 
     def prepare(self, spec: Specification) -> Any:
         """The graph."""
@@ -107,13 +103,13 @@ class Collective:
         how = complete(spec, "protocol", protocol)
         if spec.method not in _warm:
             with suppress(QueristError):  # it is only to be compiled: seconds are those of the fit
-                _fit_small(factory, _small(prepared), **own)
+                _fit_small(factory, small_graph(prepared), **own)
             _warm.add(spec.method)
         truth, several = truth_of(prepared)
         seeds = draw(truth, how["labelled"], seed, repeat, several)
         test = tested(truth, seeds, how["labelled"])
         given = seeds_of(prepared, truth, seeds, several)
-        model, bare = factory(**own, classes=prepared.classes), without_labels(prepared)
+        model, bare = factory(**own, classes=prepared.classes), prepared.without_labels()
         started = time.perf_counter()
         model.fit(bare, given)
         seconds = time.perf_counter() - started
@@ -181,7 +177,16 @@ def seeds_of(graph: Graph, truth: Floats, seeds: Bools, several: bool) -> Any:
     return names
 
 
-def _small(like: Graph | None = None) -> Graph:
+def check_labelled(graph: Graph) -> None:
+    """Refuse a graph on which nothing can be tested."""
+    if graph.label_matrix is None and (graph.codes is None or graph.n_classes < 2):
+        raise InputError(
+            f"{graph.name} has no labels of at least 2 classes; nothing can be tested. Labels of a graph in "
+            "a file may stand in a table: representation.nodes"
+        )
+
+
+def small_graph(like: Graph | None = None) -> Graph:
     """Two cliques of four with words, or what another graph has of them: no words, or negative entries."""
     cliques, words = (np.kron(np.eye(2), block) for block in (1 - np.eye(4), np.ones((4, 3))))
     if like is None:

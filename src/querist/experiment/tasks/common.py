@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -172,11 +171,6 @@ def _rows(X: Any, codes: Codes, classes: Sequence[Any], name: str) -> tuple[Any,
             "out, or pipe them to querist stream -"
         )
     return X, codes, len(classes)
-
-
-def without_labels(graph: Graph) -> Graph:
-    """What a learner may see: true labels reach it as answers and seeds only."""
-    return replace(graph, codes=None, label_matrix=None, classes=())
 
 
 def scaled_to_unit(X: Any) -> Any:

@@ -37,7 +37,6 @@ from querist.experiment.tasks.common import (
     running_mean,
     settings,
     try_out,
-    without_labels,
 )
 from querist.graph import Graph
 from querist.labels import UNLABELLED
@@ -105,6 +104,7 @@ class Online:
         *("error_rate", "queries", "updates", "rounds", "seconds"),
         *(CONTROL + name for name in ("error_rate", "queries", "updates", "seconds")),
     )
+    shown: tuple[str, ...] = ("error_rate", "queries", "updates", "seconds")
     tuned_by = "error_rate"
     on_disk = True
     in_tuning: Mapping[str, Any] = {"control": False, "curve": 0}
@@ -123,7 +123,7 @@ class Online:
             raise SpecificationError(f"curve = {how['curve']}; give 0 or more points", ("protocol", "curve"))
         graph = graph_for(spec, given)
         with blame("dataset"):
-            _check_labels(graph)
+            check_answers(graph)
         with blame("representation", "rank"):
             if given.get("rank") is not None and not 1 <= given["rank"] <= graph.n_nodes:
                 raise InputError(
@@ -154,7 +154,7 @@ class Online:
         full = complete(spec, "representation", with_options(representation))
         graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
-        bare = without_labels(graph)
+        bare = graph.without_labels()
         return EmbeddedGraph(
             graph, bare, lambda: embed(bare, rank, seed=seed, progress=progress, **full), rank is not None
         )
@@ -223,7 +223,7 @@ def shuffled_run(
     """
     order = shuffled(codes, seed, shuffle)[:rounds]
     draws = None if questions is None else random_rounds(order.size, questions, (seed, shuffle, 2))
-    learner = factory(embedding, n_classes, seed=learner_seed(seed, shuffle), **parameters)
+    learner = factory(embedding, n_classes, seed=learner_seed(seed, shuffle), **parameters).by_row()
     return learner.run(order, codes, uniforms=draws)
 
 
@@ -283,7 +283,8 @@ def _curves(trace: Trace, points: int) -> dict[str, list[float]]:
     }
 
 
-def _check_labels(graph: Any) -> None:
+def check_answers(graph: Graph) -> None:
+    """Refuse a graph whose labels cannot answer questions."""
     if graph.label_matrix is not None:
         raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
     if graph.labelled.size == 0 or graph.n_classes < 2:

@@ -74,6 +74,7 @@ class StreamTask:
 
     name = "stream"
     measures = ("accuracy", "updates", "kept_labelled", "kept_unlabelled", "seconds")
+    shown: tuple[str, ...] = ("accuracy", "updates", "seconds")
     tuned_by = "accuracy"
     in_tuning: Mapping[str, Any] = {"curve": 0}
 

@@ -9,11 +9,12 @@ import numpy as np
 from querist.budgeted.closed_form import transduce
 from querist.budgeted.similarity import gram_of, mean_distance
 from querist.experiment.item import Cell, Entry, Figure, Item, Number, Shown, Table
-from querist.experiment.plots import COLOURS, INK, MARKERS
 from querist.experiment.results import Outcome, Result
 from querist.experiment.specification import Specification
 from querist.papers.bls19.published import DATA, SCALED, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
 from querist.papers.cases import Cases
+from querist.report.charts import MARKERS
+from querist.report.figures import COLOURS, INK
 from querist.types import Codes, Floats
 
 PAPER = "bls19"

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from querist.experiment.item import Entry, Figure, Item, Number, Shown, Table
-from querist.experiment.plots import look_of
 from querist.experiment.results import Result
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
 from querist.papers.pounce08.play import PAPER, case, counted
+from querist.report.charts import look_of
 
 GRAPHS: dict[str, dict[str, Any]] = {
     "small graphs": {"world": "random_graph", "repeats": 1000},

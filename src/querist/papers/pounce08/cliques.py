@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from querist.experiment.item import Entry, Figure, Item, Number, Shown, Table
-from querist.experiment.plots import look_of
 from querist.experiment.results import Result
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
 from querist.papers.pounce08.play import LOOKS, PAPER, case, counted, largest
+from querist.report.charts import look_of
 
 SIZES, QUICK_SIZES = (6, 12, 24, 48, 96, 192), (6, 12, 24, 48)
 BOUNDS = {"POUNCE": "theorem 2", "perceptron": "equation 4"}

@@ -8,13 +8,13 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from querist.experiment.item import Entry, Figure, Item, Number, Shown, Table
-from querist.experiment.plots import COLOURS, INK, MUTED
 from querist.experiment.results import Result
 from querist.graph.neighbours import all_distances
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
 from querist.papers.pounce08.play import LOOKS, PAPER, case, counted, largest
 from querist.papers.pounce08.worlds import crescent_outline, crescent_space
+from querist.report.figures import COLOURS, INK, MUTED
 from querist.theory import component_cover_number, separation
 from querist.types import Codes, Floats
 

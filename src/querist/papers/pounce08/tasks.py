@@ -88,7 +88,7 @@ def _played(world: World, method: str, parameters: Mapping[str, Any]) -> Trace:
     else:
         where = _points(world) if parameters.get("distance") == "points" else world.graph
         learner = ALGORITHMS[method](where, 2, **parameters)
-    return learner.run(world.order, world.labels)
+    return learner.by_row().run(world.order, world.labels)
 
 
 def _points(world: World) -> Floats:
@@ -110,7 +110,7 @@ def _picture(world: World) -> dict[str, list[float]]:
 
 
 def _theorem_2(world: World, trace: Trace) -> dict[str, float]:
-    found = pounce08.theorem_2(world.graph, trace.node, 2 * world.labels[trace.node] - 1, trace.mistaken)
+    found = pounce08.theorem_2(world.graph, trace.row, 2 * world.labels[trace.row] - 1, trace.mistaken)
     return {"bound": found.value}
 
 

@@ -75,7 +75,7 @@ class Clock(Online):
             prepared.warm.add(spec.method)
         order = shuffled(graph.codes, seed, repeat)
         at = few_points(order.size, int(spec.protocol.get("curve", 1)))
-        learner = factory(where, graph.n_classes, seed=learner_seed(seed, repeat), **own)
+        learner = factory(where, graph.n_classes, seed=learner_seed(seed, repeat), **own).by_row()
         mistaken, asked, seconds = [], [], []
         for stretch in np.split(order, at[:-1] + 1):
             started = time.thread_time()

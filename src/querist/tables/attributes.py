@@ -1,0 +1,351 @@
+"""A table of nodes becomes attributes: every column as counts, or every column as standardised numbers.
+
+What a column holds is read off its values:
+
+- *words*: texts are lower-cased and split; each word that occurs in 2 nodes or more, and not in more than
+  half of them, is a column of counts. A list of strings is taken as words that are split already;
+- *categories*: few different values; each that occurs twice or more is a 0/1 column;
+- *numbers*: whole numbers that are mostly 0 stay, as counts. Others are standardised to mean 0 and spread 1
+  when the table has nothing but numbers; beside words and categories each becomes `RANGES` columns, the
+  weights of a linear interpolation between its quantiles, which are not negative and add up to 1;
+- a column that is the same everywhere, or different nearly everywhere without being text, says nothing and is
+  left out.
+
+An empty field is no word, no category, and the mean of its numbers. `Attributes.notes` says in words what was
+done with every column; `Attributes.of` makes the same of nodes that come later.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from querist.errors import InputError
+from querist.tables.columns import (
+    FEW,
+    Made,
+    Numbers,
+    as_counts,
+    categories,
+    counted_words,
+    said,
+    standardised,
+)
+from querist.tables.formats import Columns
+from querist.tables.words import items_of, words_of
+from querist.types import Floats, Sparse
+
+MOSTLY = 0.9
+"""With this share of numbers a column of text is a column of numbers, with gaps."""
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """(n, m) attributes of the rows of a table, the name of every column, and what was done, in sentences."""
+
+    matrix: Sparse
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+    made: tuple[Made, ...] = ()
+
+    def of(self, table: Any) -> Sparse:
+        """(rows, m) the same attributes of another table; a column that it lacks is empty."""
+        n, there = table.num_rows, table.column_names
+        parts: list[Any] = [
+            part.again(_whole(table[part.source]))
+            if part.source in there
+            else sp.csr_array((n, len(part.names)))
+            for part in self.made
+        ]
+        return sp.csr_array(sp.hstack(parts, format="csr"))
+
+
+Part = Numbers | Made
+
+
+def attributes_of(file: Columns, aside: Sequence[str] = ()) -> Attributes | None:
+    """The attributes in a table's columns, but for those set aside; None where nothing is left."""
+    return taken_and_left(file, aside)[0]
+
+
+def taken_and_left(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes | None, tuple[str, ...]]:
+    """`attributes_of`, and what was done with every column in sentences, also where nothing came of it."""
+    parts, left, notes = list[Part](), list[tuple[str, str]](), list[str]()
+    for column in file.table.column_names:
+        if column not in aside:
+            found = _read(column, _whole(file.table[column]), file)
+            if isinstance(found, str):
+                left.append((column, f"left out, {found}"))
+            else:
+                parts += found
+    numbers = [part for part in parts if isinstance(part, Numbers)]
+    notes += [*said(left), *(f"{part.column}: {part.note}" for part in numbers if part.note)]
+    scaled = len(numbers) == len(parts) and not all(part.counts for part in numbers)
+    made = [
+        part if isinstance(part, Made) else (standardised(part) if scaled else as_counts(part))
+        for part in parts
+    ]
+    if not made:
+        return None, tuple(notes)
+    matrix = sp.csr_array(sp.hstack([part.matrix for part in made], format="csr"))
+    names = tuple(name for part in made for name in part.names)
+    spoken = (*said([(part.column, part.note) for part in made]), *notes)
+    return Attributes(matrix, names, spoken, tuple(made)), spoken
+
+
+# -- what a column holds ----------------------------------------------------------------------------------
+
+
+def _whole(column: Any) -> Any:
+    """A column in one piece, dictionaries undone."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type):  # more than 2 GB of text needs the larger kind
+        column = column.cast(pa.large_string())
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
+    """The parts that a column gives, or why it gives none."""
+    import pyarrow.types as kinds
+
+    kind = values.type
+    if len(values) == values.null_count:
+        return "it is empty"
+    if kinds.is_large_string(kind):
+        return _text(column, values, file)
+    if _is_list(kind):
+        inner = kind.value_type
+        if kinds.is_string(inner) or kinds.is_large_string(inner):
+            return [counted_words(column, values, items_of)]
+        if kinds.is_integer(inner) or kinds.is_floating(inner):
+            return _vectors(column, values, file)
+    read, numbers = _read_numbers, _as_numbers(values)
+    if (per_day := _per_day(kind)) is not None:
+        read = partial(_times, unit=_coarsest(values, per_day), of_day=bool(kinds.is_time(kind)))
+        numbers = read(values)
+    if numbers is None:
+        return f"{kind} is neither numbers nor text"
+    return _numbers(column, numbers, column, read)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
+
+
+def _as_numbers(values: Any) -> Floats | None:
+    """Numbers, truth values and times as floats."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    kind = values.type
+    if kinds.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif kinds.is_temporal(kind):
+        values = values.cast(pa.int32() if kinds.is_date32(kind) or kinds.is_time32(kind) else pa.int64())
+    elif not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind)):
+        return None
+    return np.asarray(values.cast(pa.float64(), safe=False).fill_null(np.nan), dtype=np.float64)
+
+
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def _per_day(kind: Any) -> int | None:
+    """How many units of a type of dates or times of day make a day; None for other types."""
+    import pyarrow.types as kinds
+
+    if kinds.is_date32(kind):
+        return 1
+    if kinds.is_date(kind) or kinds.is_time(kind) or kinds.is_timestamp(kind):
+        return 86_400 * PER_SECOND["ms" if kinds.is_date64(kind) else kind.unit]
+    return None
+
+
+def _coarsest(values: Any, per_day: int) -> int:
+    """Units a day, the fewest that lose nothing: libraries keep the same dates in different units."""
+    counts = _counted(values.drop_null())
+    coarser = (unit for unit in (1, 86_400, 86_400_000, 86_400_000_000) if unit < per_day)
+    return next((unit for unit in coarser if not (counts % (per_day // unit)).any()), per_day)
+
+
+def _counted(values: Any) -> Any:
+    """Dates and times as whole numbers of their own unit, 0 for null."""
+    import pyarrow as pa
+
+    whole = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
+    return np.asarray(whole.fill_null(0)).astype(np.int64)
+
+
+def _times(values: Any, unit: int, of_day: bool) -> Floats:
+    """Dates, or times `of_day`, as numbers, so many units a day; NaN for what is none."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if kinds.is_large_string(values.type):
+        values = _each_as(pa.time64("ns") if of_day else pa.timestamp("ns"), values)
+    per_day = _per_day(values.type)
+    if per_day is None:
+        return np.full(len(values), np.nan)
+    counts = _counted(values)
+    if per_day <= unit:
+        found = (counts * (unit // per_day)).astype(np.float64)
+    else:
+        whole, rest = np.divmod(counts, per_day // unit)
+        found = whole + rest / (per_day // unit)
+    found[np.asarray(values.is_null())] = np.nan
+    return found
+
+
+def _read_numbers(values: Any) -> Floats:
+    """The numbers in a column of any kind, NaN where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = _as_numbers(values)
+    if found is None:
+        texts = _trimmed(values)
+        truth = pc.replace_substring_regex(texts, r"(?i)^true$", "1")
+        texts = pc.replace_substring_regex(truth, r"(?i)^false$", "0")
+        plain = pc.match_substring_regex(texts, NUMBER).fill_null(False)
+        found = np.asarray(pc.if_else(plain, texts, None).cast(pa.float64()).fill_null(np.nan))
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _trimmed(values: Any) -> Any:
+    """Texts without spaces around them, null where nothing is left."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+    return pc.if_else(pc.equal(texts, ""), None, texts)
+
+
+def _numbers(
+    column: str, values: Floats, source: str, read: Callable[[Any], Floats], note: str = ""
+) -> Sequence[Numbers] | str:
+    values = np.where(np.isfinite(values), values, np.nan)
+    filled = values[~np.isnan(values)]
+    if not filled.size or (filled == filled[0]).all():
+        return "it is the same everywhere"
+    empty = values.size - filled.size
+    gaps = f"no number in {empty:,} of {values.size:,} rows, there taken as the mean" if empty else ""
+    return [Numbers(column, values, source, read, "; ".join(filter(None, [note, gaps])))]
+
+
+def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
+    """Lists of numbers, all of one length: a column each."""
+    import pyarrow.compute as pc
+
+    lengths = np.asarray(pc.list_value_length(lists).fill_null(-1))
+    width = int(np.bincount(lengths[lengths >= 0]).argmax())
+    odd = np.flatnonzero((lengths != width) & (lengths >= 0))
+    if odd.size:
+        raise InputError(
+            f"{file.origin.at(int(odd[0]))}: {column} holds {lengths[odd[0]]} numbers where most rows hold "
+            f"{width}; give every node as many"
+        )
+    values = np.full((len(lists), width), np.nan)
+    values[lengths == width] = np.asarray(pc.list_flatten(lists), dtype=np.float64).reshape(-1, width)
+
+    def entry(k: int) -> Callable[[Any], Floats]:
+        def read(new: Any) -> Floats:
+            long = np.asarray(pc.list_value_length(new).fill_null(-1)) > k
+            found = np.full(len(new), np.nan)
+            found[long] = _read_numbers(pc.list_element(new.filter(long), k))
+            return found
+
+        return read
+
+    parts = [_numbers(f"{column}[{k}]", values[:, k], column, entry(k)) for k in range(width)]
+    return [part for found in parts if not isinstance(found, str) for part in found]
+
+
+def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
+    """Numbers in disguise, words or categories."""
+    import pyarrow.compute as pc
+
+    texts = _trimmed(values)
+    filled = len(texts) - texts.null_count
+    if not filled:
+        return "it is empty"
+    distinct = pc.count_distinct(texts).as_py()
+    if distinct == 1 and filled == len(texts):
+        return "it is the same everywhere"
+    if (typed := _typed(texts)) is not None:
+        return _read(column, typed, file)
+    if distinct > FEW and (numbers := _disguised(texts, filled, file)) is not None:
+        return _numbers(column, numbers[0], column, _read_numbers, numbers[1])
+    # Commas and bars part words too, so words are counted, not spaces.
+    words = pc.mean(pc.count_substring_regex(texts.drop_null().slice(0, 10_000), r"[\p{L}\p{N}]{2,}")).as_py()
+    few = distinct <= max(FEW, 0.1 * filled)
+    if words >= 6 or (words >= 1.5 and not few):
+        return [counted_words(column, texts, lambda new: words_of(_trimmed(new)))]
+    return categories(column, texts, filled, _trimmed)
+
+
+def _disguised(texts: Any, filled: int, file: Columns) -> tuple[Floats, str] | None:
+    """The numbers in a column of text that holds hardly anything else, and where it does."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = pc.match_substring_regex(texts, NUMBER).fill_null(False)
+    odd = filled - pc.sum(plain).as_py()
+    if odd > (1 - MOSTLY) * filled:
+        return None
+    values = pc.if_else(plain, texts, None).cast(pa.float64()).fill_null(np.nan)
+    first = pc.index(pc.and_(pc.invert(plain), pc.is_valid(texts)), True).as_py()
+    shown = (
+        f"{odd:,} of {filled:,} values are no numbers, the first in {file.origin.rows(first)}" if odd else ""
+    )
+    return np.asarray(values, dtype=np.float64), shown
+
+
+def _typed(texts: Any) -> Any:
+    """Dates, times and truth values in a column of text, as the reader of text tables knows them; else None.
+
+    So a frame whose dates were left as text gives what its file gives.
+    """
+    import pyarrow.types as kinds
+
+    few = _inferred(texts.drop_null().slice(0, 100))
+    if _per_day(few.type) is None and not kinds.is_boolean(few.type):
+        return None
+    whole = _inferred(texts)
+    return whole if _per_day(whole.type) is not None or kinds.is_boolean(whole.type) else None
+
+
+def _inferred(texts: Any) -> Any:
+    """A column of text with the type that Arrow's reader of text gives it."""
+    import io
+
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    file = io.BytesIO()
+    arrow_csv.write_csv(pa.table({"x": texts}), file)
+    file.seek(0)
+    options = arrow_csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+    parse = arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+    return _whole(arrow_csv.read_csv(file, parse_options=parse, convert_options=options)["x"])
+
+
+def _each_as(kind: Any, texts: Any) -> Any:
+    """Texts as values of this kind; null where they are none."""
+    import pyarrow as pa
+
+    def one(text: Any) -> Any:
+        try:
+            return pa.scalar(text, pa.string()).cast(kind)
+        except pa.ArrowInvalid:
+            return None
+
+    return pa.array([one(text) for text in _trimmed(texts).to_pylist()], kind)

@@ -1,0 +1,134 @@
+"""Files by the ending of their names; `-` is the standard input, known by how it begins.
+
+A format is one module in `readers/`. Whoever needs a table, a whole graph or vectors asks here, and is told
+by file and line what is wrong.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from querist.errors import InputError
+from querist.tables.formats import (
+    BROKEN,
+    Columns,
+    Elements,
+    Format,
+    ReadVectors,
+    VectorTable,
+    Wanted,
+    damaged,
+)
+from querist.tables.names import ENDS, edge_columns, label_column, node_column
+from querist.tables.readers import formats
+
+STANDARD_INPUT = "-"
+Role = Literal["table", "nodes", "elements", "vectors"]
+
+
+def endings(*roles: Role) -> tuple[str, ...]:
+    """How the names of files end that hold one of these; all files, where nothing is said."""
+    wanted = roles or ("table", "nodes", "elements", "vectors")
+    known = [format for role in wanted for format in formats() if getattr(format, role) is not None]
+    return tuple(dict.fromkeys(ending for format in known for ending in format.endings))
+
+
+def is_file_name(name: str, *roles: Role) -> bool:
+    """Whether a name ends as the name of such a file does."""
+    return name.lower().endswith(endings(*roles))
+
+
+def format_of(path: Path, *roles: Role) -> Format:
+    """The format of a file that is there, if it can hold one of these; else what the name must end in."""
+    if not path.is_file():
+        raise InputError(
+            f"{path}: no such file in {path.resolve().parent}; check the name, "
+            "or use querist.load() for a data set by its name"
+        )
+    for format in formats():
+        if path.name.lower().endswith(format.endings) and any(getattr(format, role) for role in roles):
+            return format
+    raise InputError(f"{path}: cannot tell its format; the name must end in {', '.join(endings(*roles))}")
+
+
+def read_table(path: Path, wanted: Wanted) -> Columns:
+    """A table of any format."""
+    read = format_of(path, "table").table
+    assert read is not None
+    return read(path, wanted)
+
+
+def read_edges(
+    path: Path, source: str | None, target: str | None, weights: str | None, labels: str | None
+) -> Columns | Elements:
+    """The edges in a file: a table of them, or a whole graph where the format holds one."""
+    format = format_of(path, "elements", "table")
+    if format.elements is None:
+        return read_table(
+            path,
+            Wanted(
+                lambda columns: edge_columns(columns, source, target, path.name),
+                headless=_first_is_an_edge,
+            ),
+        )
+    if source is not None or target is not None:
+        raise InputError(f"{path.name}: source= and target= name columns of a table; leave them out")
+    try:
+        return format.elements(path, weights, labels)
+    except InputError:
+        raise
+    except BROKEN as error:
+        raise damaged(path.name, error) from error
+
+
+def node_file(path: Path, id: str | None = None, label: str | None = None) -> Columns:
+    """A table with ids in `node` | `id` | the first column; the nodes of a whole graph also are one."""
+    format = format_of(path, "table", "nodes")
+    if format.nodes is not None:
+        return format.nodes(path)
+
+    def labels(columns: Sequence[str]) -> Sequence[str]:
+        own = label_column(columns, node_column(columns, path.name, id))
+        return [name for name in dict.fromkeys((own, label)) if name in columns and name is not None]
+
+    return read_table(path, Wanted(lambda columns: (node_column(columns, path.name, id),), labels))
+
+
+def read_vectors(path: Path, label: str | None = None) -> VectorTable:
+    """Rows of numbers with a label each. `label` names the column of the labels."""
+    read: ReadVectors | None = format_of(path, "vectors").vectors
+    assert read is not None
+    return read(path, label)
+
+
+def _first_is_an_edge(table: Any, ends: Sequence[str]) -> bool:
+    """Whether the header is an edge: neither end has a usual name, and both are nodes of other edges."""
+    import pyarrow.compute as pc
+
+    if tuple(end.lower() for end in ends) in ENDS:
+        return False
+    return all(any(pc.any(pc.equal(table[c], name)).as_py() for c in ends) for name in ends)
+
+
+@contextmanager
+def standard_input() -> Iterator[Path]:
+    """The standard input as a file, its format known by how it begins; anything unknown is a text table."""
+    source: Any = getattr(sys.stdin, "buffer", None)
+    if source is None:
+        raise InputError("there is no standard input to read edges from; give a file")
+    start = source.read(4)
+    if not start:
+        raise InputError("the standard input is empty; give edges, as CSV with the columns source and target")
+    begins = {magic: format.endings[0] for format in formats() for magic in format.begins}
+    begins[b"\x1f\x8b"] = ".csv.gz"
+    ending = next((end for magic, end in begins.items() if start.startswith(magic)), ".csv")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"standard input{ending}"
+        with path.open("wb") as file:
+            file.write(start)
+            while block := source.read(1 << 20):
+                file.write(block)
+        yield path

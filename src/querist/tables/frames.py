@@ -1,0 +1,153 @@
+"""Data frames of pandas, polars, Arrow, whatever narwhals knows: columns as ids, numbers and values.
+
+Nothing of these libraries is imported before somebody hands one over.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.tables.formats import Columns, Origin, some
+from querist.types import Floats
+
+_LIBRARIES = {"pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", "dask", "narwhals", "pyspark"}
+
+
+def is_tabular(source: Any) -> bool:
+    """Whether an object is a data frame or a series of a library that narwhals may know."""
+    return any(base.__module__.partition(".")[0] in _LIBRARIES for base in type(source).__mro__)
+
+
+def as_weights(values: Any, m: int, where: str) -> Floats:
+    """(m,) finite weights as floats."""
+    try:
+        weights = np.asarray(values)
+        if weights.dtype.kind not in "biuf":
+            weights = np.array([float(v) for v in weights.ravel()]).reshape(weights.shape)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: weights are not numbers; give one number an edge") from None
+    if weights.shape != (m,):
+        raise InputError(f"{where}: weights of shape {weights.shape} for {m} edges; give one number an edge")
+    bad = np.flatnonzero(~np.isfinite(weights))
+    if bad.size:
+        raise InputError(
+            f"{where}: {some(bad.size, 'weight')} of {m} NaN or infinite, the first {weights[bad[0]]} "
+            f"at edge {bad[0]}; remove those edges or give them finite weights"
+        )
+    return weights.astype(np.float64)
+
+
+def frame_of(native: Any, where: str) -> Any:
+    """The narwhals view of a data frame; lazy ones are collected."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(native)
+    except (TypeError, nw.exceptions.NarwhalsError) as error:
+        raise InputError(f"{where}: {error}") from None
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def values_of(series: Any) -> Any:
+    """A series of any library as a list with None for null; anything else as it is."""
+    import narwhals as nw
+
+    column = nw.from_native(series, allow_series=True, pass_through=True)
+    if isinstance(column, nw.Series):
+        return listed(column)
+    # An Arrow array has no narwhals view, and its items are not Python values.
+    return column.to_pylist() if hasattr(column, "to_pylist") else column
+
+
+def columns_of_frame(native: Any, where: str) -> Columns:
+    """A data frame as an Arrow table, its columns by name; values that Arrow has no type for as text."""
+    import pyarrow as pa
+
+    frame = frame_of(native, where)
+    return Columns(pa.table({str(c): _arrow(frame.get_column(c)) for c in frame.columns}), Origin(where))
+
+
+def _arrow(column: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return column.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return arrow_array(listed(column))
+
+
+def arrow_array(values: Any, nested: bool = True) -> Any:
+    """An Arrow array; mixed types, types that no column has, and lists if not `nested`, become text."""
+    import pyarrow as pa
+
+    try:
+        found = pa.array(values)
+        if nested or not pa.types.is_nested(found.type):
+            return found
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        pass
+    return pa.array([None if v is None else str(v) for v in values], pa.string())
+
+
+def ids_in(frame: Any, name: str, where: Origin) -> Any:
+    """A column of ids: an integer array; else an Arrow array of text, or a list of anything."""
+    import narwhals as nw
+
+    column = frame.get_column(name)
+    _refuse_nulls(column, name, where)
+    if column.dtype.is_integer():
+        return column.to_numpy()
+    return column.to_arrow() if column.dtype == nw.String else _Listed(column.to_list())
+
+
+class _Listed(list[Any]):
+    """A list that answers to Arrow's name for it."""
+
+    def to_pylist(self) -> list[Any]:
+        return list(self)
+
+
+def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Floats:
+    """A column of finite numbers; refused by row where it holds anything else. `noun` is what they are."""
+    import narwhals as nw
+
+    column = frame.get_column(name)
+    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        raise InputError(
+            f"{where}: column {name!r} is {column.dtype}, not numbers{_first_word(column, where)}; "
+            "convert it or leave it out"
+        )
+    _refuse_nulls(column, name, where)
+    values = column.cast(nw.Float64).to_numpy()
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InputError(
+            f"{where.at(int(bad[0]))}, column {name!r}: {some(bad.size, noun)} of {values.size} NaN or "
+            f"infinite, the first {values[bad[0]]}; give finite numbers, or leave those rows out"
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def _first_word(column: Any, where: Origin) -> str:
+    """Which row of a column of text is the first that is no number."""
+    for row, value in enumerate(column.to_list()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f" ({where.rows(row)} holds {value!r})"
+    return ""
+
+
+def _refuse_nulls(column: Any, name: str, where: Origin) -> None:
+    if column.null_count():
+        empty = np.flatnonzero(column.is_null().to_numpy())
+        raise InputError(
+            f"{where}: column {name!r} is empty in {empty.size} of {len(column)} rows, the first "
+            f"{where.rows(int(empty[0]))}; fill or drop those rows"
+        )
+
+
+def listed(column: Any) -> list[Any]:
+    """The values of a narwhals series, None for null."""
+    return [None if null else v for v, null in zip(column.to_list(), column.is_null().to_list(), strict=True)]

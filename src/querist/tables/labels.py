@@ -1,0 +1,221 @@
+"""What a label in a file is, everywhere; and files of known labels, where a row names a node and its label.
+
+**The rule.** Labels in text are text, or integers where every one of the column is the plain form of one: 1,
+-1 and +1 are numbers, 007, 1e3 and 3.0 stay what they are, and so does 1 beside x. Spaces around a label do
+not count; an empty one, or NaN, is no label. A stream is judged label by label, for it cannot look ahead.
+Formats that have types (parquet, JSON, data frames) are taken at their word.
+
+**Files of labels.** Columns are `node` (or `id`, else the first) and `label` (or `class`, else the other of
+two). Where a node may have several, a field may hold them with `;` between them, and parquet lists of them. A
+file without a header is told by its first line, which then names a node. Whatever is wrong is said by line.
+"""
+
+import re
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from querist.errors import InputError
+from querist.labels import UNLABELLED, class_order, implied_missing, is_missing
+from querist.tables.formats import Columns, Origin, Wanted, some
+from querist.tables.names import NODE, node_and_label
+
+BETWEEN = ";"
+EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")
+"""Classes that look like no label: they are taken at their word, which is said."""
+
+
+_PLAIN = re.compile(r"0|[+-]?[1-9]\d{0,17}")
+
+
+def as_label(text: str) -> Any:
+    """One label in text, judged alone.
+
+    >>> [as_label(text) for text in ("7", " x ", "007", "1e3", "-1", "+1", "", "NaN")]
+    [7, 'x', '007', '1e3', -1, 1, None, None]
+    """
+    text = text.strip()
+    if not text or text.lower() == "nan":
+        return None
+    return int(text) if _PLAIN.fullmatch(text) else text
+
+
+def as_labels(column: Any) -> Any:
+    """A column of text as labels: integers where every one is the plain form of one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    none = pc.or_(pc.equal(texts, ""), pc.equal(pc.utf8_lower(texts), "nan"))
+    texts = pc.if_else(none, None, texts)
+    unsigned = pc.replace_substring_regex(texts, r"^\+([1-9][0-9]*)$", r"\1")
+    found = plain_integers(pa.table({"label": unsigned}), ["label"])["label"]
+    return found if pa.types.is_integer(found.type) else texts
+
+
+def together(labels: Sequence[Any]) -> list[Any]:
+    """Labels that were judged one by one, as those of one column: all integers, or all text.
+
+    >>> together([7, None, "x"]), together([7, 8])
+    (['7', None, 'x'], [7, 8])
+    """
+    if all(own is None or isinstance(own, int) for own in labels):
+        return list(labels)
+    return [own if own is None else str(own) for own in labels]
+
+
+def plain_integers(table: Any, names: Sequence[str]) -> Any:
+    """The table with these columns trimmed, and as integers if all of them can be."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if any(table[name].type == pa.int64() for name in names):
+        return table
+    trimmed = [pc.utf8_trim_whitespace(table[name]) for name in names]
+    try:
+        whole = [column.cast(pa.int64()) for column in trimmed]
+        if not all(
+            number.cast(pa.string()).equals(column) for number, column in zip(whole, trimmed, strict=True)
+        ):
+            whole = trimmed
+    except pa.ArrowInvalid:
+        whole = trimmed
+    for name, column in zip(names, whole, strict=True):
+        table = table.set_column(table.schema.get_field_index(name), name, column)
+    return table
+
+
+# -- files of labels --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Labels by node id, each a value or, with several labels a node, a set; and what was found, in words."""
+
+    labels: Mapping[Hashable, Any]
+    classes: tuple[Hashable, ...]
+    notes: tuple[str, ...]
+
+
+def read_seeds(
+    path: str | Path,
+    nodes: Collection[Hashable],
+    *,
+    multi_label: bool = False,
+    label: str | None = None,
+    id: str | None = None,
+    least: int = 2,
+    strangers: bool = False,
+) -> Seeds:
+    """The labels in a file for these nodes.
+
+    Parameters
+    ----------
+    nodes : the ids that may be labelled
+    multi_label : whether a node may have several
+    label, id : the columns that hold the labels, and the nodes where the table has it
+    least : classes that there must be
+    strangers : whether labels of other nodes are left out; otherwise they are refused
+    """
+    from querist.tables.files import read_table
+
+    source = Path(path).expanduser()
+    known = {str(node) for node in nodes}
+    columns = read_table(
+        source,
+        Wanted(
+            lambda names: node_and_label(names, source.name, label, id)[:1],
+            lambda names: node_and_label(names, source.name, label, id)[1:],
+            lambda table, ids: (
+                label is None and id is None and ids[0].lower() not in NODE and ids[0] in known
+            ),
+        ),
+    )
+    node, value = node_and_label(columns.table.column_names, columns.origin.name, label, id)
+    ids = _known_ids(columns.table[node].to_pylist(), nodes, columns.origin, strangers)
+    labels: dict[Hashable, Any] = {}
+    first: dict[Hashable, int] = {}
+    empty = repeated = strange = 0
+    found = _members(columns, value, multi_label)
+    marked = implied_missing((own for members in found for own in members), parameter=None) == UNLABELLED
+    n_marked = sum(UNLABELLED in members for members in found) if marked else 0
+    if marked:
+        found = [[own for own in members if own != UNLABELLED] for members in found]
+    for row, (name, members) in enumerate(zip(ids, found, strict=True)):
+        strange += name is None
+        empty += not members
+        for own in members if name is not None else ():
+            if name not in labels:
+                labels[name], first[name] = ({own} if multi_label else own), row
+            elif multi_label:
+                repeated += own in labels[name]
+                labels[name].add(own)
+            elif labels[name] == own:
+                repeated += 1
+            else:
+                raise InputError(_twice(name, (first[name], labels[name]), (row, own), columns.origin))
+    sets = labels.values() if multi_label else ({own} for own in labels.values())
+    classes = class_order(own for members in sets for own in members)
+    if len(classes) < least:
+        only = f"only the class {classes[0]!r}" if classes else "no label"
+        raise InputError(f"{columns.origin}: {only}; label nodes of at least {some(least, 'class', 'es')}")
+    notes = [
+        f"{some(len(labels), 'labelled node')}, {some(len(classes), 'class', 'es')}",
+        *([f"{some(empty - n_marked, 'row')} without a label, not used"] if empty > n_marked else []),
+        *([f"{some(n_marked, 'row')} labelled -1, taken as unlabelled beside class numbers; write words if "
+           "it is a class"] if n_marked else []),
+        *([f"{some(repeated, 'label')} given more than once"] if repeated else []),
+        *([f"{some(strange, 'row')} for other nodes, not used"] if strange else []),
+        *(f"{own!r} is taken as a class; leave the field empty where there is no label" for own in classes
+          if str(own).lower() in EMPTY),
+    ]  # fmt: skip
+    return Seeds(labels, classes, tuple(notes))
+
+
+def _members(columns: Columns, column: str, multi_label: bool) -> list[Sequence[Any]]:
+    """The labels in every row: one or none; of several a list, or in text what stands between `;`."""
+    if multi_label and columns.text and _holds(columns.table[column], BETWEEN):
+        texts = ("" if own is None else str(own) for own in columns.table[column].to_pylist())
+        return [[name for part in own.split(BETWEEN) if (name := part.strip())] for own in texts]
+    values = columns.table[column].to_pylist()
+    if not multi_label and any(isinstance(own, list) for own in values):
+        raise InputError(
+            f"{columns.origin}: column {column!r} holds lists; give one label a node, or allow several "
+            "(--multi-label)"
+        )
+    return [own or () if isinstance(own, list) else () if is_missing(own) else (own,) for own in values]
+
+
+def _holds(column: Any, mark: str) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring(column.cast(pa.string()), mark)).as_py())
+
+
+def _known_ids(
+    given: Sequence[Any], nodes: Collection[Hashable], place: Origin, strangers: bool
+) -> Sequence[Hashable | None]:
+    """The ids as the graph has them: 7 in one file is "7" in another. None for a stranger."""
+    rows = nodes if isinstance(nodes, Mapping | set | frozenset) else dict.fromkeys(nodes)
+    if all(name in rows for name in given):
+        return given
+    by_text = {str(node): node for node in rows}
+    found = [name if name in rows else by_text.get(str(name)) for name in given]
+    unknown = [row for row, name in enumerate(found) if name is None]
+    if unknown and (not strangers or len(unknown) == len(found)):
+        name, like = given[unknown[0]], next(iter(rows))
+        what = (
+            "no node" if name is None else f"node {name!r} is not in the graph (its nodes are like {like!r})"
+        )
+        more = f", and {some(len(unknown) - 1, 'more row')} like it" if len(unknown) > 1 else ""
+        raise InputError(f"{place.at(unknown[0])}: {what}{more}; mend the id, or add the node to the edges")
+    return found
+
+
+def _twice(name: Hashable, one: tuple[int, Any], other: tuple[int, Any], place: Origin) -> str:
+    return (
+        f"{place}: node {name!r} is {one[1]!r} in {place.rows(one[0])} and {other[1]!r} in "
+        f"{place.rows(other[0])}; keep one, or allow several labels a node (--multi-label)"
+    )

@@ -1,0 +1,121 @@
+"""A table of nodes: their ids in order, perhaps labels, and the attributes that its other columns give.
+
+The same for a file, a data frame of any library, and the nodes of another library's graph: columns become
+words, categories, counts or ranges as `attributes.py` says, and the notes tell of every column.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from querist.errors import InputError
+from querist.tables.attributes import Attributes, taken_and_left
+from querist.tables.files import node_file
+from querist.tables.formats import Columns, Origin
+from querist.tables.frames import columns_of_frame, frame_of, ids_in, is_tabular, listed, numbers_in
+from querist.tables.names import label_column, listing, node_column
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """What a table says of nodes.
+
+    ids : in the order of the rows
+    labels : a value a row, None where there is none; or None where the table has no labels
+    matrix : (n, m) attributes, or None
+    notes : what was taken, and what was left out and why, in sentences
+    text : whether ids were read from text, where 7 and "7" look alike
+    table : the Arrow table
+    made : how the columns became attributes; None where they were asked for as they are
+    """
+
+    ids: tuple[Hashable, ...]
+    labels: list[Any] | None
+    matrix: Any
+    notes: tuple[str, ...]
+    text: bool
+    table: Any
+    made: Attributes | None = None
+
+
+def is_node_table(nodes: Any) -> bool:
+    """Whether nodes are given as a table: a path, a data frame, or what was read already."""
+    if isinstance(nodes, str | os.PathLike | Columns | NodeTable):
+        return True
+    return is_tabular(nodes) and hasattr(nodes, "columns")
+
+
+def read_nodes(
+    nodes: Any,
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    attributes: Sequence[str] | bool = True,
+) -> NodeTable:
+    """The nodes in a file or a data frame.
+
+    Parameters
+    ----------
+    nodes : a path, a data frame of pandas, polars or Arrow, or `Columns`
+    id, label : the columns that hold the ids and the labels; found by their names otherwise
+    attributes : True to make what can be made of every other column; the names of columns that are numbers,
+        to be taken as they are; False for none
+
+    >>> import pyarrow as pa
+    >>> table = read_nodes(pa.table({"id": [7, 8, 9], "kind": ["a", "b", "a"], "label": ["x", None, "y"]}))
+    >>> table.ids, table.labels, table.matrix.toarray().tolist()
+    ((7, 8, 9), ['x', None, 'y'], [[1.0], [0.0], [1.0]])
+    >>> table.notes
+    ('kind: 1 categories, 0 or 1 each', 'label: holds labels, so it is no attribute')
+    """
+    if isinstance(nodes, NodeTable):
+        return nodes
+    if isinstance(nodes, str | os.PathLike):
+        columns = node_file(Path(nodes).expanduser(), id, label)
+    else:
+        columns = nodes if isinstance(nodes, Columns) else columns_of_frame(nodes, "node table")
+    table, where = columns.table, columns.origin
+    names = table.column_names
+    node = node_column(names, where.name, id)
+    wanted = [] if isinstance(attributes, bool) else list(attributes)
+    for name in [*wanted, *([] if label is None else [label])]:
+        if name not in names:
+            raise InputError(f"{where}: no column {name!r}; there are {listing(names)}")
+    frame = frame_of(table, where.name)
+    usual = label_column(names, node)
+    chosen = label if label is not None else usual
+    ids = distinct_ids(frame, node, where)
+    labels = None if chosen is None else listed(frame.get_column(chosen))
+    if attributes is not True:
+        matrix = np.column_stack([numbers_in(frame, c, where) for c in wanted]) if wanted else None
+        return NodeTable(ids, labels, matrix, (), columns.text, table)
+    # What is named like labels is none of the attributes even where another column holds the labels.
+    aside = [name for name in dict.fromkeys((chosen, usual)) if name is not None]
+    made, notes = taken_and_left(columns, [node, *aside])
+    others = len(names) > 1 + len(aside)
+    spoken = (
+        *notes,
+        *(f"{name}: holds labels, so it is no attribute" for name in aside),
+        *(("the table of nodes gives no attributes",) if made is None and others else ()),
+    )
+    return NodeTable(ids, labels, None if made is None else made.matrix, spoken, columns.text, table, made)
+
+
+def distinct_ids(frame: Any, node: str, where: Origin) -> tuple[Hashable, ...]:
+    """The ids in a column, each once."""
+    column = ids_in(frame, node, where)
+    ids = tuple(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist())
+    if len(set(ids)) != len(ids):
+        twice = Counter(ids).most_common(1)[0][0]
+        first = ids.index(twice)
+        second = ids.index(twice, first + 1)
+        raise InputError(
+            f"{where}: node {twice!r} has more than one row, {where.rows(first)} and {where.rows(second)}; "
+            "keep one"
+        )
+    return ids

@@ -1,0 +1,80 @@
+"""Tables go out again, as CSV or parquet, whole or not at all."""
+
+import gzip
+import os
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+from querist.atomic import replacing
+from querist.errors import InputError
+
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+BETWEEN = (";", "|", " ; ", " | ", "\x1f")
+
+
+def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Path:
+    """The path of an output file, refused before the work if nothing could be written there.
+
+    `inputs` are files that are read, or None: a result must not take the place of one.
+    """
+    place = Path(path).expanduser()
+    if not place.name.lower().endswith(ENDINGS):
+        raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(ENDINGS)}")
+    for given in inputs:
+        if given is not None and Path(given).expanduser().resolve() == place.resolve():
+            raise InputError(f"{path} is read, and would be lost; write to another file")
+    return check_folder(place)
+
+
+def check_folder(place: Path) -> Path:
+    """The same path, if its folder is there and it is no folder itself."""
+    if not place.parent.is_dir():
+        raise InputError(f"{place}: there is no folder {place.parent}; make it first")
+    if place.is_dir():
+        raise InputError(f"{place} is a folder; name a file")
+    return place
+
+
+def mark_between(names: Any) -> str:
+    """What stands between several names in one field: `;`, or the first other mark that no name holds.
+
+    >>> import pyarrow as pa
+    >>> mark_between(pa.array(["ann", "bob"])), mark_between(pa.array(["a;b", "c"]))
+    (';', '|')
+    """
+    import pyarrow.compute as pc
+
+    return next(
+        (mark for mark in BETWEEN if not pc.any(pc.match_substring(names, mark)).as_py()), BETWEEN[-1]
+    )
+
+
+def save(table: Any, place: Path) -> None:
+    """Write a table in the format that the path names."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name = place.name.lower()
+    with replacing(place) as file:
+        if name.endswith(".parquet"):
+            pq.write_table(table, file)
+            return
+        try:
+            _save_text(table, file, name, "none")
+        except pa.ArrowInvalid:  # a field holds the delimiter, a quotation mark or a line break
+            file.seek(0)
+            file.truncate()
+            _save_text(table, file, name, "needed")
+
+
+def _save_text(table: Any, file: IO[bytes], name: str, quoting: str) -> None:
+    import pyarrow.csv as arrow_csv
+
+    delimiter = "\t" if ".tsv" in name else ","
+    options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    head = (delimiter.join(table.column_names) + "\n").encode()
+    with gzip.GzipFile(fileobj=file, mode="wb") if name.endswith(".gz") else nullcontext(file) as text:
+        text.write(head)
+        arrow_csv.write_csv(table, text, options)

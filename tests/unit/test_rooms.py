@@ -1,0 +1,86 @@
+"""Every room gives its public names, and tells a type checker of them; documented code is exactly typed."""
+
+import ast
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import querist
+
+ROOT = Path(__file__).parents[2]
+ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "querist").glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("room", ["", *(f".{room}" for room in ROOMS)])
+def test_a_room_gives_every_name_it_names(room):
+    """What is loaded late is there, and a type checker is told where each name lives."""
+    module = importlib.import_module(f"querist{room}")
+    source = Path(module.__file__).read_text(encoding="utf-8")
+    names = getattr(module, "__all__", [])
+    for name in names:
+        assert getattr(module, name) is not None
+        assert name in dir(module)
+    if "names_of(" in source:
+        told = {
+            alias.asname
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.If)
+            for line in node.body
+            if isinstance(line, ast.ImportFrom)
+            for alias in line.names
+        }
+        assert told == set(names)
+
+
+def test_public_things_are_found_in_their_rooms():
+    from querist.budgeted import StreamLearner
+    from querist.collective import GMNR
+    from querist.embedding import embed
+    from querist.online import msg
+
+    assert querist.CLASSIFIERS["gmnr"] is GMNR
+    assert querist.ALGORITHMS["msg"].__wrapped__ is msg
+    assert querist.STREAMS["bls"](2).__class__ is StreamLearner
+    assert querist.embed is embed
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys, querist.cli, querist.online, querist.collective, querist.budgeted; print(*sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"numba", "sklearn", "river", "pyarrow", "matplotlib"} & set(found)
+
+
+def test_vectors_and_graphs_come_as_what_they_are(tmp_path):
+    path = tmp_path / "flowers.csv"
+    path.write_text("length,label\n1.0,rose\n2.0,\n3.0,tulip\n")
+    found = querist.load_vectors(path, label="label")
+    assert found.y.tolist() == ["rose", None, "tulip"] and found.classes == ("rose", "tulip")
+    with pytest.raises(querist.InputError, match="holds a graph"):
+        querist.load_vectors("karate")
+    assert querist.load_graph("karate").n_nodes == 34
+
+
+def test_documented_python_passes_mypy(tmp_path):
+    pytest.importorskip("mypy")
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    fence = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    for page in pages:
+        for number, code in enumerate(fence.findall(page.read_text(encoding="utf-8"))):
+            (tmp_path / f"{page.stem.lower()}_{number}.py").write_text(code)
+    assert any(tmp_path.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file",
+         str(ROOT / "pyproject.toml"), *map(str, sorted(tmp_path.glob("*.py")))],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "MYPYPATH": str(ROOT / "src")}, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
