@@ -96,8 +96,12 @@ def embed(
     for message, residual in found.doubts:
         warnings.warn(ResidualWarning(message, residual), stacklevel=2)
     show(1.0, "embedded")
-    seconds = time.perf_counter() - started
-    return replace(found, seconds=seconds, notes=(*notes, *found.notes), nodes=graph.own_ids)
+    return replace(
+        found,
+        seconds=time.perf_counter() - started,
+        notes=(*notes, *found.notes),
+        nodes=graph.own_ids,
+    )
 
 
 def _whole(name: str, value: Any) -> int:

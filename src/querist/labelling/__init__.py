@@ -28,8 +28,8 @@ __getattr__, __dir__, __all__ = names_of(
 
 if TYPE_CHECKING:
     from querist.labelling.calibrate import Estimate as Estimate
-    from querist.labelling.choice import Choice as Choice
-    from querist.labelling.choice import Score as Score
+    from querist.labelling.choose import Choice as Choice
+    from querist.labelling.choose import Score as Score
     from querist.labelling.example import write_example as write_example
     from querist.labelling.files import FilesLabelled as FilesLabelled
     from querist.labelling.files import GraphFiles as GraphFiles

@@ -202,7 +202,7 @@ def _times(values: Any, unit: int, of_day: bool) -> Floats:
         whole, rest = np.divmod(counts, per_day // unit)
         found = whole + rest / (per_day // unit)
     found[np.asarray(values.is_null())] = np.nan
-    return found
+    return np.asarray(found, dtype=np.float64)
 
 
 def _read_numbers(values: Any) -> Floats:
