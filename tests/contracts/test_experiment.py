@@ -232,12 +232,13 @@ def test_a_wrong_name_says_what_was_meant(task, vectors):
         task, "bls" if task in ("stream", "transduce") else "msg"
     )
     dataset = vectors if task in ("stream", "transduce") else "karate"
+    setting = "lable" if task in ("stream", "transduce") else "componnent"
     for wrong, meant in (
         (Specification(task[:-1] + "x", dataset, method), "unknown task"),
         (Specification(task, dataset, f"{method}x"), f"did you mean '{method}'"),
         (Specification(task, "karatee", method), "did you mean 'karate'"),
         (Specification(task, dataset, method, {"gammma": 1.0}), "unknown parameter 'gammma'"),
-        (Specification(task, dataset, method, representation={"lable": "x", "nodess": "x"}), "did you mean"),
+        (Specification(task, dataset, method, representation={setting: "x"}), "did you mean"),
     ):
         with pytest.raises(InputError, match=meant):
             run([wrong], Store())
@@ -316,8 +317,9 @@ VERBS = [
     "bound karate --algorithm pounce",
     "bound karate --algorithm msg",
     "classify karate --method wvrn --trials 1",
-    "label edges.csv --nodes nodes.csv --method wvrn",
-    "label edges.csv --nodes nodes.csv --method walks",
+    "label edges.csv --nodes nodes.csv --method wvrn --out labels.csv",
+    "label edges.csv --nodes nodes.csv --method walks --out labels.csv",
+    "ask karate --oracle karate --choose msg --budget 3 --method wvrn --out labels.csv",
 ]
 
 

@@ -104,7 +104,7 @@ def test_cora_one_vs_rest(data: Callable[[str], Graph]) -> None:
     runs, _ = run_here(Specification("online", "cora", "pounce", repeats=10), cora)
     assert runs.mean("error_rate") == pytest.approx(0.0740, abs=0.006)
     argmax = [
-        pounce(cora, 7).run(np.random.default_rng(s).permutation(2485), cora.codes).mistaken.mean()
+        pounce(cora, 7).by_row().run(np.random.default_rng(s).permutation(2485), cora.codes).mistaken.mean()
         for s in range(3)
     ]
     assert np.mean(argmax) == pytest.approx(0.2354, abs=0.02)

@@ -84,3 +84,25 @@ def test_documented_python_passes_mypy(tmp_path):
         env={**os.environ, "MYPYPATH": str(ROOT / "src")}, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_changelog_says_where_modules_went():
+    """Every path of 0.1.0 in the table is gone, and every path it leads to is there."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| `(.*?) \| `(.*?) \|$", text, re.MULTILINE)
+    assert len(lines) > 40
+
+    def there(path):
+        place = ROOT / "src" / "querist" / path.replace(".", "/")
+        return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+
+    for old, new in lines:
+        room = old.partition("`")[0].rpartition(".")[0]
+        gone = [f"{room}{name}" if name.startswith(".") else name for name in re.findall(r"[\w.]+", old)]
+        now = re.findall(r"`?([\w.*]+)`", new.partition(" (")[0])
+        assert not any(map(there, gone)), old
+        for path in now:
+            expected = (
+                [path.replace("*", name.rpartition(".")[2]) for name in gone] if "*" in path else [path]
+            )
+            assert all(map(there, expected)), (old, new)

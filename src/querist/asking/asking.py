@@ -13,7 +13,7 @@ A question is written to the journal before it is shown, an answer before it is 
 killed at any moment continues, from the same journal, with the very question that was open.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -25,6 +25,7 @@ from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.reading import check_weights
 from querist.labels import tabulate
+from querist.progress import Progress
 
 __all__ = ["Asking", "Question", "ask"]
 
@@ -44,7 +45,7 @@ def ask(
     seed: int = 0,
     journal: str | PathLike[str] | Journal | None = None,
     prefetch: bool | None = None,
-    progress: Callable[[float, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Asking:
     """Ask about the nodes of a graph that are worth most, and label the rest from the answers.
 

@@ -27,6 +27,7 @@ from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
+from querist.progress import Progress
 
 BUDGET = 100
 FORESEEN = 8
@@ -64,7 +65,7 @@ class Asking:
         stop: float | None = None,
         method: str = "auto",
         prefetch: bool = False,
-        progress: Callable[[float, str], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
         self.method = method

@@ -9,7 +9,7 @@ What is not said is as the journal has it: its classes, its way to choose, its a
 and known labels that the files bring since join the campaign, and are kept in the journal.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -25,6 +25,7 @@ from querist.labelling.files import FileName, GraphFiles, classes_in
 from querist.labelling.growth import join
 from querist.labelling.reading import Source
 from querist.labels import class_order
+from querist.progress import Progress
 from querist.tables.labels import as_label
 
 
@@ -51,7 +52,7 @@ def from_files(
     stop: float | None = None,
     method: str = "auto",
     prefetch: bool | None = None,
-    progress: Callable[[float, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> FileCampaign:
     """Begin a campaign of questions about a graph in files, or go on with the one in the journal.
 

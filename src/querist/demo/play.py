@@ -18,6 +18,7 @@ from querist.experiment.tasks.online import learner_seed, random_rounds, shuffle
 from querist.graph import Graph
 from querist.online.catalogue import ALGORITHMS
 from querist.online.learner import Learner
+from querist.progress import Progress
 from querist.types import Bools, Codes, Floats
 
 RANK, GAMMA, H = 25, 0.1, 0.001
@@ -123,7 +124,7 @@ def _pass(
     order: Codes,
     codes: Codes,
     uniforms: Floats | None = None,
-    show: Callable[[float, str], None] | None = None,
+    show: Progress | None = None,
 ) -> DemoRun:
     """Run a learner over the order, looking every few rounds at what it would say of the rest."""
     unasked = np.ones(codes.size, dtype=np.bool_)

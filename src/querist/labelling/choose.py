@@ -18,10 +18,9 @@
 The constants were fixed on other data than the reported ones (docs/assist.md).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +33,8 @@ from querist.labelling.heads import accuracy
 from querist.labelling.members import SmoothedRidge, plan
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, Member, Workspace
+from querist.progress import Progress, part, silent
 from querist.types import Bools, Codes, Floats
-
-Progress: TypeAlias = Callable[[float, str], None]
 
 ETA = 0.03
 """How fast a member's weight falls with its held-out loss."""
@@ -109,7 +107,7 @@ def choose(
     `picked` says that the labelled nodes were not drawn at random; `workspace` carries what earlier calls
     computed of the same graph.
     """
-    show = progress or (lambda fraction, text: None)
+    show = progress or silent
     workspace = Workspace(problem.graph) if workspace is None else workspace
     link: Link = "sigmoid" if problem.multilabel else "softmax"
     labelled = np.flatnonzero(problem.seeds)
@@ -165,22 +163,17 @@ def fit_members(
         text = f"trying {method.what}"
         show(0.85 * begun / total, text)
         # The rows are computed in the first fit, which takes long on a large graph: it tells how far it is.
-        workspace.progress = partial(_within, show, text, 0.85 * begun / total, 0.85 * once / total)
+        workspace.progress = part(show, 0.85 * begun / total, 0.85 * once / total, text)
         fitted[name] = method.fit(workspace, folds.labelled, folds.Y, folds.link)
         begun += once + fit
         tables[name] = []
         for fold in range(folds.n_folds):
             show(0.85 * begun / total, text)
             kept = folds.kept(fold)
-            part = method.fit(workspace, folds.labelled[kept], folds.Y[kept], folds.link)
-            tables[name].append(part.logits(folds.sample))
+            fewer = method.fit(workspace, folds.labelled[kept], folds.Y[kept], folds.link)
+            tables[name].append(fewer.logits(folds.sample))
             begun += fit
     return fitted, tables
-
-
-def _within(show: Progress, text: str, start: float, span: float, fraction: float, _: str) -> None:
-    """Progress of a part as progress of the whole."""
-    show(start + span * fraction, text)
 
 
 def _scale_of(folds: LabelFolds, fitted: Fitted, tables: Sequence[Floats]) -> Scale:

@@ -16,16 +16,15 @@ and stops when hardly any node's three change any more.
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from querist.compiled import compiled
 from querist.operator.threads import available, cuts
 from querist.operator.value import empty_block
+from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
-
-Progress: TypeAlias = Callable[[float, str], None]
 
 SHOWN = 3
 DAMPING = 0.85
@@ -57,7 +56,7 @@ class Influences:
 
 def influences(labelling: Any, progress: Progress | None = None) -> Influences:
     """The three labelled nodes that weighed most, for every node of a `Labelling`."""
-    show = progress or (lambda fraction, text: None)
+    show = progress or silent
     graph, labelled = labelling.graph, np.flatnonzero(labelling.is_labelled)
     weights_of = getattr(labelling.model, "weights", None)
     first = None if weights_of is None else weights_of(np.zeros(1, dtype=np.int64))
@@ -99,7 +98,7 @@ def by_pagerank(
     kept: int | None = None,
     steps: int | None = None,
     settled: float = SETTLED,
-    progress: Progress = lambda fraction, text: None,
+    progress: Progress = silent,
 ) -> tuple[Codes, Floats]:
     """(n, 3) the labelled nodes at which random walks from each node spend most time, and the shares.
 

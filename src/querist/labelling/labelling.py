@@ -18,9 +18,10 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.calibrate import Estimate
-from querist.labelling.choose import Choice, Progress, choose
+from querist.labelling.choose import Choice, choose
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
+from querist.progress import Progress
 from querist.types import Bools, Codes, Floats
 
 Label = Hashable | tuple[Hashable, ...] | None

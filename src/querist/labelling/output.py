@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from querist.labelling.influence import Influences, Progress, influences
+from querist.labelling.influence import Influences, influences
+from querist.progress import Progress
 from querist.tables.frames import arrow_array
 from querist.tables.output import check_place, mark_between, save
 from querist.types import Codes

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
-from querist.labelling.influence import Influences, Progress
+from querist.labelling.influence import Influences
 from querist.labelling.suggest import worth_labelling
+from querist.progress import Progress, silent
 from querist.report import PAGE_SIZE, Figure, charts, page, write
 from querist.report.drawing import Drawing, class_look, draw
 from querist.tables.formats import some
@@ -49,7 +50,7 @@ def report(
     progress: Progress | None = None,
 ) -> str:
     """The page: all that `templates/labelling.html` shows."""
-    show = progress or (lambda fraction, text: None)
+    show = progress or silent
     graph, choice, estimate = labelling.graph, labelling.choice, labelling.estimate
     sizes = class_sizes(labelling)
     ranks = np.empty(sizes.size, dtype=np.int64)

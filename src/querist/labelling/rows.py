@@ -22,6 +22,7 @@ from querist.embedding import Embedding, embed
 from querist.embedding.kinds.diffusion import singular_triples, smoothing, weighted
 from querist.graph import Graph
 from querist.operator import Operator
+from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
 
 Source: TypeAlias = Literal["attributes", "links"]
@@ -88,7 +89,7 @@ def smoothed_rows(
     rank: int,
     *,
     seed: int = 0,
-    progress: Callable[[float, str], None] = lambda fraction, text: None,
+    progress: Progress = silent,
 ) -> SingularRows:
     """The leading `rank` directions of the smoothed features.
 

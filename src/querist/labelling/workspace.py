@@ -1,6 +1,6 @@
 """What `label` works on, and what its methods share: `Workspace`, `LabellingMethod`, `Member`, `Fitted`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +14,7 @@ from querist.labelling.combine import Link
 from querist.labelling.rows import RowSettings, SingularRows, features, smoothed_rows
 from querist.operator import Operator
 from querist.operator.threads import available
+from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
 RANKS = (16, 35, 70, 150)
@@ -29,7 +30,7 @@ class Workspace:
 
     graph: Graph
     rank: int = max(RANKS)
-    progress: Callable[[float, str], None] = lambda fraction, text: None
+    progress: Progress = silent
     _rows: dict[RowSettings, SingularRows] = field(default_factory=dict)
     _features: dict[str, Sparse] = field(default_factory=dict)
 

@@ -36,7 +36,7 @@ from querist.tables.columns import (
 )
 from querist.tables.formats import Columns
 from querist.tables.words import items_of, words_of
-from querist.types import Floats, Sparse
+from querist.types import Codes, Floats, Sparse
 
 MOSTLY = 0.9
 """With this share of numbers a column of text is a column of numbers, with gaps."""
@@ -177,7 +177,7 @@ def _coarsest(values: Any, per_day: int) -> int:
     return next((unit for unit in coarser if not (counts % (per_day // unit)).any()), per_day)
 
 
-def _counted(values: Any) -> Any:
+def _counted(values: Any) -> Codes:
     """Dates and times as whole numbers of their own unit, 0 for null."""
     import pyarrow as pa
 
@@ -200,7 +200,7 @@ def _times(values: Any, unit: int, of_day: bool) -> Floats:
         found = (counts * (unit // per_day)).astype(np.float64)
     else:
         whole, rest = np.divmod(counts, per_day // unit)
-        found = whole + rest / (per_day // unit)
+        found = np.asarray(whole + rest / (per_day // unit), dtype=np.float64)
     found[np.asarray(values.is_null())] = np.nan
     return np.asarray(found, dtype=np.float64)
 

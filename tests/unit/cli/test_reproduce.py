@@ -2,8 +2,8 @@
 
 import pytest
 
+from querist import papers
 from querist.cli.reproduce import PAPERS
-from querist.experiment import papers
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from querist import datasets
-from querist.datasets import ENTRIES, Entry, File, Source, Vectors
+from querist.datasets import ENTRIES, DownloadSource, Entry, File, Vectors
 from querist.datasets.convert import content_sha256, linqs
 from querist.graph import Graph
 
@@ -76,7 +76,9 @@ class Site:
             File(name, f"{self.url}/{name}", hashlib.sha256(self.files[name]).hexdigest())
             for name in ("toy.content", "toy.cites")
         )
-        return Entry("toy", 4, 2, 2, 3, "a toy", "none", **{"sources": (Source(files, linqs),), **changes})
+        return Entry(
+            "toy", 4, 2, 2, 3, "a toy", "none", **{"sources": (DownloadSource(files, linqs),), **changes}
+        )
 
     def content_checksum(self) -> str:
         with tempfile.TemporaryDirectory() as folder:

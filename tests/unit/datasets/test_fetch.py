@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from querist.datasets import Entry, File, Source, fetch
+from querist.datasets import DownloadSource, Entry, File, fetch
 from querist.datasets.convert import linqs
 from querist.errors import DownloadError, InputError
 from querist.graph import as_graph
@@ -81,7 +81,7 @@ def test_server_down(site: Site, cache: Path) -> None:
         entry = site.entry()
         down = [replace(file, url=file.url.replace(site.url, url)) for file in entry.sources[0].files]
         with pytest.raises(DownloadError, match=rf"no connection to {url}/toy.content.*QUERIST_DATA"):
-            fetch(replace(entry, sources=(Source(tuple(down), linqs),)), cache, retries=0)
+            fetch(replace(entry, sources=(DownloadSource(tuple(down), linqs),)), cache, retries=0)
     check_mends(site, entry, cache)
 
 
@@ -94,7 +94,7 @@ def test_a_passing_fault_is_tried_again(site: Site, cache: Path) -> None:
 
 def test_the_next_source_is_tried(site: Site, cache: Path) -> None:
     good = site.entry().sources[0]
-    gone = Source((File("toy.tgz", f"{site.url}/gone.tgz", "0" * 64),), linqs)
+    gone = DownloadSource((File("toy.tgz", f"{site.url}/gone.tgz", "0" * 64),), linqs)
     check_good(fetch(site.entry(sources=(gone, good)), cache, retries=0), cache)
     with pytest.raises(DownloadError, match=r"gone.tgz; .*404.*gone.tgz"):
         fetch(site.entry(sources=(gone, gone)), cache, retries=0)
@@ -111,7 +111,7 @@ def archive(site: Site, content: bytes) -> bytes:
 
 
 def test_content_is_checked_where_the_bytes_are_not_known(site: Site, cache: Path, tmp_path: Path) -> None:
-    source = Source((File("toy.tgz", f"{site.url}/toy.tgz"),), linqs)
+    source = DownloadSource((File("toy.tgz", f"{site.url}/toy.tgz"),), linqs)
     entry = site.entry(sources=(source,), content=site.content_checksum())
     site.files["toy.tgz"] = archive(site, site.content.replace(b"x-3\t0", b"x-3\t1"))
     with pytest.raises(DownloadError, match=r"toy.tgz hold another graph than 'toy'.*QUERIST_DATA"):
@@ -127,7 +127,7 @@ def test_content_is_checked_where_the_bytes_are_not_known(site: Site, cache: Pat
 
 
 def test_an_entry_without_any_checksum_is_refused(site: Site) -> None:
-    source = Source((File("toy.tgz", f"{site.url}/toy.tgz"),), linqs)
+    source = DownloadSource((File("toy.tgz", f"{site.url}/toy.tgz"),), linqs)
     with pytest.raises(InputError, match=r"toy.tgz has no checksum; give"):
         site.entry(sources=(source,))
 
