@@ -68,7 +68,7 @@ def _cached(function: F, options: dict[str, Any]) -> F:
 
 
 def _index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
-    """What is cached. Numba reads it before it looks at the stamp: one that names a class which has gone
+    """What is cached. Numba reads it before it looks at the stamp: an index that names a class which has gone
     since is out of date, not an error."""
     try:
         return load()
