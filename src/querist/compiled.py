@@ -59,9 +59,10 @@ def _cached(function: F, options: dict[str, Any]) -> F:
         options = {**options, _UNCOUNTED: False}
     dispatcher: Any = numba.njit(**options)(function)
     file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if not hasattr(file, "_source_stamp"):
+    if not hasattr(file, "_version"):
         return cast(F, numba.njit(**{**options, "cache": False})(function))
-    file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
+    # Read before anything else of the file, which may name classes that are no longer there.
+    file._version = f"{file._version} {_stamp(Path(inspect.getfile(function)).parent)}"
     return cast(F, dispatcher)
 
 
