@@ -59,21 +59,11 @@ def _cached(function: F, options: dict[str, Any]) -> F:
         options = {**options, _UNCOUNTED: False}
     dispatcher: Any = numba.njit(**options)(function)
     file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if not hasattr(file, "_source_stamp"):
+    if not hasattr(file, "_version"):
         return cast(F, numba.njit(**{**options, "cache": False})(function))
-    file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
-    if hasattr(file, "_load_index"):
-        file._load_index = functools.partial(_index, file._load_index)
+    # Read before anything else of the file, which may name classes that are no longer there.
+    file._version = f"{file._version} {_stamp(Path(inspect.getfile(function)).parent)}"
     return cast(F, dispatcher)
-
-
-def _index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
-    """What is cached. Numba reads it before it looks at the stamp: an index that names a class which has gone
-    since is out of date, not an error."""
-    try:
-        return load()
-    except (AttributeError, ImportError):
-        return {}
 
 
 @functools.cache

@@ -50,6 +50,28 @@ def test_an_edit_beside_a_kernel_is_seen(tmp_path: Path) -> None:
     assert played(tmp_path).startswith("30.0")
 
 
+NAMED = """
+from typing import NamedTuple
+from querist.compiled import compiled
+
+class {name}(NamedTuple):
+    x: float
+
+@compiled
+def outer(state: {name}) -> float:
+    return state.x
+
+print(outer({name}(2.0)))
+"""
+
+
+def test_cached_code_that_names_a_class_which_is_gone_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "outer_kernel.py").write_text("import outer\n")
+    for name in ("State", "CoverState"):
+        (tmp_path / "outer.py").write_text(NAMED.format(name=name))
+        assert played(tmp_path) == "2.0"
+
+
 ANOTHER = """
 import numba
 import numba.core.options

@@ -53,10 +53,10 @@ def test_every_form_of_labels_is_read_so_and_warned_of(labels):
         found = tabulate(labels, range(4))
     assert [w.filename for w in caught] == [__file__], "it points to the user's own line"
     assert found.classes == (0, 1)
-    assert found.labelled.tolist() == [True, True, False, True]
+    assert found.is_labelled.tolist() == [True, True, False, True]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert tabulate(labels, range(4), missing=-1).labelled.tolist() == [True, True, False, True]
+        assert tabulate(labels, range(4), missing=-1).is_labelled.tolist() == [True, True, False, True]
         assert tabulate(labels, range(4), missing=float("nan")).classes == (-1, 0, 1)
 
 
@@ -68,7 +68,7 @@ def halves():
 
 
 DOORS = {
-    "label": lambda graph, given: label(graph, given).labelled,
+    "label": lambda graph, given: label(graph, given).is_labelled,
     "classifier": lambda graph, given: CLASSIFIERS["wvrn"]().fit(graph, given).problem_.seeds,
     "own": lambda graph, given: (
         CLASSIFIERS["wvrn"]().fit(as_graph(graph.adjacency, labels=given)).problem_.seeds

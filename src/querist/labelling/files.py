@@ -140,7 +140,7 @@ class GraphFiles:
         return read_seeds(
             Path(labels),
             graph.row_of,
-            multi_label=multilabel,
+            multilabel=multilabel,
             label=self.label_column,
             id=self.id,
             least=least,

@@ -102,7 +102,7 @@ def read_seeds(
     path: str | Path,
     nodes: Collection[Hashable],
     *,
-    multi_label: bool = False,
+    multilabel: bool = False,
     label: str | None = None,
     id: str | None = None,
     least: int = 2,
@@ -113,7 +113,7 @@ def read_seeds(
     Parameters
     ----------
     nodes : the ids that may be labelled
-    multi_label : whether a node may have several
+    multilabel : whether a node may have several
     label, id : the columns that hold the labels, and the nodes where the table has it
     least : classes that there must be
     strangers : whether labels of other nodes are left out; otherwise they are refused
@@ -137,7 +137,7 @@ def read_seeds(
     labels: dict[Hashable, Any] = {}
     first: dict[Hashable, int] = {}
     empty = repeated = strange = 0
-    found = _members(columns, value, multi_label)
+    found = _members(columns, value, multilabel)
     marked = implied_missing((own for members in found for own in members), parameter=None) == UNLABELLED
     n_marked = sum(UNLABELLED in members for members in found) if marked else 0
     if marked:
@@ -147,15 +147,15 @@ def read_seeds(
         empty += not members
         for own in members if name is not None else ():
             if name not in labels:
-                labels[name], first[name] = ({own} if multi_label else own), row
-            elif multi_label:
+                labels[name], first[name] = ({own} if multilabel else own), row
+            elif multilabel:
                 repeated += own in labels[name]
                 labels[name].add(own)
             elif labels[name] == own:
                 repeated += 1
             else:
                 raise InputError(_twice(name, (first[name], labels[name]), (row, own), columns.origin))
-    sets = labels.values() if multi_label else ({own} for own in labels.values())
+    sets = labels.values() if multilabel else ({own} for own in labels.values())
     classes = class_order(own for members in sets for own in members)
     if len(classes) < least:
         only = f"only the class {classes[0]!r}" if classes else "no label"
@@ -173,13 +173,13 @@ def read_seeds(
     return Seeds(labels, classes, tuple(notes))
 
 
-def _members(columns: Columns, column: str, multi_label: bool) -> list[Sequence[Any]]:
+def _members(columns: Columns, column: str, multilabel: bool) -> list[Sequence[Any]]:
     """The labels in every row: one or none; of several a list, or in text what stands between `;`."""
-    if multi_label and columns.text and _holds(columns.table[column], BETWEEN):
+    if multilabel and columns.text and _holds(columns.table[column], BETWEEN):
         texts = ("" if own is None else str(own) for own in columns.table[column].to_pylist())
         return [[name for part in own.split(BETWEEN) if (name := part.strip())] for own in texts]
     values = columns.table[column].to_pylist()
-    if not multi_label and any(isinstance(own, list) for own in values):
+    if not multilabel and any(isinstance(own, list) for own in values):
         raise InputError(
             f"{columns.origin}: column {column!r} holds lists; give one label a node, or allow several "
             "(--multi-label)"

@@ -51,11 +51,11 @@ def test_what_is_set_aside_is_said(tmp_path: Path) -> None:
 def test_several_labels_in_a_field_or_a_list(tmp_path: Path) -> None:
     expected = {"ann": {"cat", "dog"}, "bob": {"cat"}, "cy": {"dog", "owl"}}
     text = write(tmp_path, "node,label\nann,cat;dog\nbob,cat\ncy,dog; owl;\n007,\n")
-    assert read_seeds(text, WORDS.nodes, multi_label=True).labels == expected
+    assert read_seeds(text, WORDS.nodes, multilabel=True).labels == expected
     lists = [["cat", "dog"], ["cat"], ["dog", "owl"], None]
     path = tmp_path / "l.parquet"
     pq.write_table(pa.table({"node": ["ann", "bob", "cy", "007"], "label": lists}), path)
-    seeds = read_seeds(path, WORDS.nodes, multi_label=True)
+    seeds = read_seeds(path, WORDS.nodes, multilabel=True)
     assert seeds.labels == expected and "1 row without a label, not used" in seeds.notes
     with pytest.raises(
         InputError, match="column 'label' holds lists; give one label a node, or allow several"
@@ -117,7 +117,7 @@ def test_refused_by_file_and_line(case: str, tmp_path: Path) -> None:
 
 def test_several_labels_a_node_only_when_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path, "node,label\nann,cat\ncy,dog\nann,dog\nann,cat\n")
-    seeds = read_seeds(path, WORDS.nodes, multi_label=True)
+    seeds = read_seeds(path, WORDS.nodes, multilabel=True)
     assert seeds.labels == {"ann": {"cat", "dog"}, "cy": {"dog"}}
     assert seeds.notes[-1] == "1 label given more than once"
 
