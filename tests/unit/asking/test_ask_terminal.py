@@ -32,6 +32,7 @@ LABELS = {name: "music" if name in ("ann", "bob", "cy") else "sport" for name in
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("QUERIST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("querist.cli.screen.QUIET_SECONDS", 600.0)  # what is said does not hang on the clock
     for name, head, rows in (
         ("edges.csv", ("source", "target"), EDGES),
         ("nodes.csv", ("node", "hobbies"), TEXT.items()),

@@ -30,6 +30,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("QUERIST_DATA", "QUERIST_TRACEBACK", "COLUMNS", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("QUERIST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("querist.cli.screen.QUIET_SECONDS", 600.0)  # what is said does not hang on the clock
 
 
 @pytest.fixture

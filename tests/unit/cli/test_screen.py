@@ -15,6 +15,7 @@ class Terminal(io.StringIO):
 
 def test_progress_is_silent_at_first_off_a_terminal(capsys, monkeypatch):
     clock = iter([0.0, 1.0, 3.0, 4.0, 14.0])
+    monkeypatch.setattr(screen, "QUIET_SECONDS", 2.0)
     monkeypatch.setattr(screen.time, "monotonic", lambda: next(clock))
     with screen.progress() as show:
         for k in range(4):

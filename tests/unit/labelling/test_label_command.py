@@ -17,6 +17,7 @@ from querist.cli import main
 @pytest.fixture(autouse=True)
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("querist.cli.screen.QUIET_SECONDS", 600.0)  # what is said does not hang on the clock
     karate = load("karate")
     heads, tails = karate.adjacency.nonzero()
     pairs = [(int(i), int(j)) for i, j in zip(heads, tails, strict=True) if i < j]
