@@ -124,4 +124,3 @@ def test_the_table_of_contributing_names_files_that_are_there():
     assert len(named) >= 8
     for place in named:
         assert (ROOT / "src" / "querist" / place).exists(), place
-
