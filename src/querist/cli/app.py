@@ -4,15 +4,14 @@ from typing import Annotated
 
 import typer
 
-from querist.cli.algorithms import algorithms
 from querist.cli.ask import ask
 from querist.cli.bound import bound
 from querist.cli.classify import classify
-from querist.cli.datasets import datasets
 from querist.cli.demo import demo
 from querist.cli.embed import embed
 from querist.cli.experiment import experiment
 from querist.cli.label import label
+from querist.cli.lists import algorithms, datasets
 from querist.cli.online import online
 from querist.cli.reproduce import reproduce
 from querist.cli.stream import stream

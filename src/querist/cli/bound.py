@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.algorithms import APART, ON_GRAPH
 from querist.cli.data import check_labels, read_graph
+from querist.cli.lists import APART, ON_GRAPH
 from querist.cli.runs import as_parameters, measured, represented
 from querist.cli.screen import print_json, print_line, print_table, progress
 

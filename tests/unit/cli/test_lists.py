@@ -6,7 +6,7 @@ import pytest
 
 from querist import ALGORITHMS
 from querist.asking import RULES, PoolRule
-from querist.cli.algorithms import NAMES
+from querist.cli.lists import NAMES
 
 REAL_DATA = os.environ.get("QUERIST_DATA", "")
 
