@@ -21,6 +21,8 @@ import scipy.sparse as sp
 
 import querist
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parent / "fixtures"
 MADE_BY = "0.1.0"
 ROOM = 1e-9
@@ -330,6 +332,9 @@ def test_an_experiment_that_was_cut_short_is_gone_on_with(name: str, experiments
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:-1]) + lines[-1][:40])
     rows, wanted = experiment(experiments, name), expected("experiments", name)
+    assert len(rows) == len(wanted)
+    # ICA reads attributes, and a table of nodes means more than its numbers since 0.2.0 (CHANGELOG.md).
+    rows, wanted = ([row for row in each if row["method"] != "ica"] for each in (rows, wanted))
     agree(without_seconds(rows), without_seconds(wanted))
 
 

@@ -18,6 +18,8 @@ import pytest
 
 from querist.asking.journal import Journal
 
+pytestmark = pytest.mark.slow
+
 KILLS = 50
 BUDGET = 80
 

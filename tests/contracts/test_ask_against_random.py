@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 from querist import as_graph, ask
 
+pytestmark = pytest.mark.slow
+
 STARTS = int(os.environ.get("QUERIST_STARTS", "2"))
 FULL = 30
 CLASSES = 4

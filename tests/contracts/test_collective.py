@@ -13,6 +13,8 @@ from querist.collective.catalogue import NEED_ATTRIBUTES
 from querist.collective.relational import WVRN
 from querist.datasets import sbm
 
+pytestmark = pytest.mark.slow
+
 NAMES = list(CLASSIFIERS)
 
 

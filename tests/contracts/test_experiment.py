@@ -26,6 +26,8 @@ from querist.experiment.tasks import OPEN, task_of
 from querist.labelling import MEMBERS
 from querist.theory.runs import BOUNDED
 
+pytestmark = pytest.mark.slow
+
 ROWS = {"rank": 8}
 PLAN = [
     Specification("online", "karate", "msg", grid={"h": (0.01, 0.1)}, representation=ROWS, repeats=6),

@@ -26,6 +26,8 @@ import querist
 from querist import ALGORITHMS, Answer, Embedding, InputError, Learner, QueristError
 from querist.online import algebra
 
+pytestmark = pytest.mark.slow
+
 # -- the catalogue ------------------------------------------------------------------
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {

@@ -15,6 +15,8 @@ import querist
 from querist import STREAMS, BudgetedLeastSquares, InputError, RiverBudgetedLeastSquares
 from querist.budgeted.learner import StreamLearner
 
+pytestmark = pytest.mark.slow
+
 STRATEGIES = ["remove", "projection", "projection-persistent"]
 NAMES = list(STREAMS)
 SLOW = {"sklearn_sgd", "sklearn_naive_bayes", "river_logistic", "river_hoeffding"}

@@ -12,6 +12,8 @@ import pytest
 from querist.experiment import Store, run
 from querist.papers.bls19 import static, streams
 
+pytestmark = pytest.mark.slow
+
 DATA = os.environ.get("QUERIST_DATA")
 
 TABLE_1 = [  # set, share, reached

@@ -17,6 +17,8 @@ from querist.collective.relational import WVRN, Harmonic
 from querist.collective.smoothing import Smoother
 from querist.collective.threshold import decide, drop_thresholds
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = json.loads((Path(__file__).parent / "collective.json").read_text())
 GIVEN = GOLDEN["inputs"]
 MODELS = [name for name in GOLDEN if name.startswith(("gmnr", "mrgm"))]

@@ -13,6 +13,8 @@ from querist.experiment.runner import run_here
 from querist.graph import Graph
 from querist.papers.mrgm15.single import FEW, METHODS, OTHERS
 
+pytestmark = pytest.mark.slow
+
 GMNR = {
     "cora": {0.01: 0.742, 0.02: 0.789, 0.05: 0.821, 0.1: 0.840, 0.2: 0.855},
     "citeseer": {0.01: 0.662, 0.02: 0.697, 0.05: 0.723, 0.1: 0.735, 0.2: 0.747},

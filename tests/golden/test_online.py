@@ -19,6 +19,8 @@ import pytest
 import querist
 from querist import ALGORITHMS, Learner
 
+pytestmark = pytest.mark.slow
+
 GRAPHS = json.loads(Path(__file__).with_name("online.json").read_text())["graphs"]
 ATOL = 1e-9
 TIE = 1e-12

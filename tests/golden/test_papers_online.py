@@ -20,6 +20,8 @@ from querist.papers.msg16.table import CONSERVATIVE
 from querist.papers.sslgc13.published import CHOSEN
 from querist.papers.sslgc13.tables import CASES as ONE_VS_REST
 
+pytestmark = pytest.mark.slow
+
 ERROR, QUERIES = 0.005, 0.06
 """How far from the reached columns: error rates absolutely, query counts relatively."""
 

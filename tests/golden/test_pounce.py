@@ -99,6 +99,7 @@ def test_one_vs_rest_is_the_three_binary_problems(name: str) -> None:
         assert learner.remembered(c).tolist() == [row["node"] for row in rounds if row["mistake"]]
 
 
+@pytest.mark.slow
 def test_cora_one_vs_rest(data: Callable[[str], Graph]) -> None:
     cora = data("cora").largest_component()
     runs, _ = run_here(Specification("online", "cora", "pounce", repeats=10), cora)

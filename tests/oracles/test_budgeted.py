@@ -19,6 +19,8 @@ from querist.budgeted.checks import as_rows
 from querist.budgeted.learner import StreamLearner
 from querist.budgeted.passive import PassiveAggressive
 
+pytestmark = pytest.mark.slow
+
 # -- the inverse ---------------------------------------------------------------
 
 

@@ -17,6 +17,8 @@ from querist.collective.relational import WVRN, Harmonic
 from querist.collective.smoothing import Smoother
 from querist.collective.sweeps import Sweeper
 
+pytestmark = pytest.mark.slow
+
 # -- a dense twin of mrgm15, written from the formulas ---------------------------------
 
 

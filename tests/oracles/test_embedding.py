@@ -23,6 +23,8 @@ from querist.online.catalogue import ALGORITHMS
 from querist.operator.eigen import pool, solve
 from querist.types import Floats
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "online.json").read_text())["graphs"]
 DATA = os.environ.get("QUERIST_DATA")
 CLEAR = 1e-4
@@ -365,7 +367,7 @@ def test_the_papers_tables_on_the_default_tolerance(name: str, algorithm: str) -
     rows = embed(graph, 100, normalised=False, constant=3.0)
     runs = []
     for seed in range(6):
-        learner = ALGORITHMS[algorithm](rows, graph.n_classes, seed=seed, **options)
+        learner = ALGORITHMS[algorithm](rows, graph.n_classes, seed=seed, **options).by_row()
         order = np.random.default_rng(seed).permutation(graph.n_nodes)
         runs.append(learner.run(order, graph.codes))
     assert np.mean([run.error_rate for run in runs]) == pytest.approx(error, abs=0.005)
@@ -383,7 +385,7 @@ def test_learners_do_not_notice_the_tolerance(name: str, normalised: bool) -> No
     def error(rows: Embedding, algorithm: str, **options: Any) -> float:
         runs = []
         for seed in range(4):
-            learner = ALGORITHMS[algorithm](rows, graph.n_classes, seed=seed, **options)
+            learner = ALGORITHMS[algorithm](rows, graph.n_classes, seed=seed, **options).by_row()
             order = np.random.default_rng(seed).permutation(graph.n_nodes)
             runs.append(float(learner.run(order, graph.codes).mistaken.mean()))
         return float(np.mean(runs))

@@ -30,6 +30,7 @@ def problems(draw, weights=(0.25, 1.0, 3.0)):
     return graph, labelled, np.array(targets)[: labelled.size]
 
 
+@pytest.mark.slow
 @given(problems(), st.sampled_from([0.0, 0.1, 10.0]), st.booleans())
 def test_it_solves_the_system_it_states(problem, ridge, dense):
     graph, labelled, targets = problem
@@ -44,6 +45,7 @@ def test_it_solves_the_system_it_states(problem, ridge, dense):
     np.testing.assert_array_equal(touched, np.isin(graph.components, graph.components[labelled]))
 
 
+@pytest.mark.slow
 @given(problems(weights=(-2.0, -0.5, 1.0)))
 def test_negative_weights_pull_apart(problem):
     graph, labelled, targets = problem

@@ -16,6 +16,8 @@ from querist.labelling import influence
 from querist.labelling.influence import by_pagerank, influences, insert, largest, of_rows, spread_rows
 from querist.types import Codes, Floats, Sparse
 
+pytestmark = pytest.mark.slow
+
 
 def dense_pagerank(S: Sparse, labelled: Codes, damping: float = 0.85) -> Floats:
     """(n, m) `W = (1 - damping) (I - damping D^-1 S)^-1 E`."""

@@ -25,6 +25,8 @@ from hypothesis.extra.numpy import arrays
 
 from querist import ALGORITHMS, Answer, Learner
 
+pytestmark = pytest.mark.slow
+
 ROUNDING, DOUBT = 1e-13, 1e-9
 """Scores closer than ROUNDING times their scale are equal; up to DOUBT nobody can tell."""
 

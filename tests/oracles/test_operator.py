@@ -25,6 +25,8 @@ from querist.graph.laplacian import laplacian
 from querist.operator import Operator, empty_block, fill, kernels, solve, threads
 from querist.types import Floats
 
+pytestmark = pytest.mark.slow
+
 
 @st.composite
 def adjacencies(draw: st.DrawFn, most: int = 14) -> Floats:

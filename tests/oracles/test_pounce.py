@@ -24,6 +24,8 @@ from querist.online.pounce import pounce
 from querist.operator.resistance import check_room, tree_coordinates
 from querist.theory import minimiser, pounce08, resistance_diameter, separating_cover_numbers
 
+pytestmark = pytest.mark.slow
+
 
 def random_graph(rng: np.random.Generator, n: int, signed: bool) -> Graph:
     """Connected, weighted over two orders of magnitude; a signed one with an odd triangle, so definite."""

@@ -31,6 +31,8 @@ from querist.theory import (
 )
 from querist.theory.covers import fewest_colours
 
+pytestmark = pytest.mark.slow
+
 # -- resistance, cut, energy -------------------------------------------------------
 
 

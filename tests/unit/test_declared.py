@@ -11,6 +11,8 @@ import pytest
 
 from querist import __version__
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EVERYBODY_HAS = {"querist", *sys.stdlib_module_names}

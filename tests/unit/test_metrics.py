@@ -19,6 +19,7 @@ def answers(draw, ties=False):
     return truth, rng.integers(0, 2, (n, K)), scores
 
 
+@pytest.mark.slow
 @given(answers(ties=True))
 def test_scikit_learn_agrees_where_it_has_the_measure(given_answers):
     truth, predicted, scores = given_answers

@@ -12,6 +12,8 @@ import pytest
 
 import querist
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "querist").glob("*/__init__.py"))
 

@@ -32,7 +32,7 @@ APART = ("seed",)
 def algorithms(
     as_json: Json = False,
 ) -> None:
-    """List the algorithms of `online` with their parameters, and the rules of `ask`."""
+    """List the algorithms, their parameters, and the rules of `ask`."""
     rows = _rows()
     if as_json:
         print_json(rows)

@@ -160,6 +160,8 @@ class Graph:
 
     def without_labels(self) -> "Graph":
         """The same graph as a learner may see it: true labels reach it as answers and seeds only."""
+        if self.codes is None and self.label_matrix is None and not self.classes:
+            return self
         bare = copy.copy(self)  # nothing else changes, so nothing is checked and copied again
         for name, nothing in (("codes", None), ("label_matrix", None), ("classes", ())):
             object.__setattr__(bare, name, nothing)

@@ -14,6 +14,8 @@ from querist.asking.state import due
 from querist.embedding import Embedding
 from querist.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 CHOICES = [
     {"choose": "pool"},
     {"choose": "variance"},

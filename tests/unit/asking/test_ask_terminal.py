@@ -12,6 +12,8 @@ from querist.asking.journal import Journal
 from querist.cli import main
 from querist.cli.keyboard import KEYS, RESERVED, keys_for, legend
 
+pytestmark = pytest.mark.slow
+
 EDGES = [
     ("ann", "bob"),
     ("bob", "cy"),

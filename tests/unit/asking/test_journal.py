@@ -64,6 +64,7 @@ def test_nothing_that_is_no_json_gets_in(tmp_path):
         assert journal.events() == []
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
     with Journal(tmp_path / "j") as journal:
         journal.append("answer", row=1)

@@ -9,6 +9,8 @@ import pytest
 from querist.cli import main
 from querist.demo.play import RANK, SETTINGS, H
 
+pytestmark = pytest.mark.slow
+
 
 class Page(HTMLParser):
     """Tags with their attributes; ids; what would be loaded; whether every tag is closed."""

@@ -13,6 +13,8 @@ from querist.cli import entry
 from querist.cli.app import app
 from querist.errors import ResidualWarning
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = typer.main.get_command(app).commands
 
 

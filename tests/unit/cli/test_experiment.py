@@ -6,6 +6,8 @@ import pytest
 
 from querist.experiment.runner import Job
 
+pytestmark = pytest.mark.slow
+
 FILE = """\
 title = "Who asks least?"
 task = "online"

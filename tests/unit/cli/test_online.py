@@ -7,6 +7,8 @@ import pytest
 
 from querist import ALGORITHMS
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     "algorithm", "dataset", "nodes", "classes", "rank", "embedding", "laplacian", "parameters", "scheme",
     "shuffles", "error_rate", "queries", "updates", "seconds",

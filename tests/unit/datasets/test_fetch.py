@@ -85,6 +85,7 @@ def test_server_down(site: Site, cache: Path) -> None:
     check_mends(site, entry, cache)
 
 
+@pytest.mark.slow
 def test_a_passing_fault_is_tried_again(site: Site, cache: Path) -> None:
     entry = site.entry()
     site.fail["toy.cites"] = 1
@@ -149,6 +150,7 @@ def test_a_cache_that_cannot_be_written(site: Site, tmp_path: Path) -> None:
         fetch(site.entry(), tmp_path / "file" / "cache", retries=0)
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(site: Site, cache: Path) -> None:
     site.delay = 0.3
     calls = [(site.entry(), cache)] * 2

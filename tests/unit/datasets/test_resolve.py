@@ -83,6 +83,7 @@ def test_known_but_nowhere(data: Path, cache: Path) -> None:
         assert word.lower() in message.lower()
 
 
+@pytest.mark.slow
 def test_download_that_fails_says_where_it_looked(site: Site, registered: Register, cache: Path) -> None:
     registered(site.entry())
     site.files.clear()
@@ -257,6 +258,7 @@ def test_headers_agree_with_the_manifest(
         assert row == stated[row.name]
 
 
+@pytest.mark.slow
 def test_all_of_the_data_directory_loads_with_the_counts_of_the_catalogue(real_data: Path) -> None:
     for row in catalogue():
         if row.source != "QUERIST_DATA" or (row.edges or 0) > 60_000 or (row.nodes or 0) > 30_000:

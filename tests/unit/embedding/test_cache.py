@@ -189,6 +189,7 @@ embed(make_graph(), 10)
 """
 
 
+@pytest.mark.slow
 def test_killed_while_it_writes_it_leaves_no_entry(place: Path) -> None:
     code = KILLED.format(here=str(Path(__file__).parent))
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
@@ -215,6 +216,7 @@ for turn in range(30):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_race_safely(place: Path) -> None:
     code = RACE.format(here=str(Path(__file__).parent))
     run = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in "ab"]

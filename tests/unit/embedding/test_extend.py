@@ -14,6 +14,8 @@ from querist.graph.graph import Graph
 from querist.operator.eigen import solve
 from querist.types import Codes, Floats
 
+pytestmark = pytest.mark.slow
+
 
 def graph_of(made: nx.Graph) -> Graph:
     return Graph(sp.csr_array(nx.to_scipy_sparse_array(made, dtype=float)))

@@ -80,6 +80,7 @@ def test_a_float32_filter_is_named_where_it_fits(monkeypatch: pytest.MonkeyPatch
         embed(graph, 20, cache=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads the resident memory of Linux")
 @pytest.mark.parametrize("tol", [2e-3, 1e-8])
 def test_the_estimate_is_not_far_from_what_is_taken(tol: float) -> None:

@@ -82,6 +82,7 @@ BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), fl
 EXAMPLES = {task: next(b for b in BLOCKS if f'task = "{task}"' in b) for task in ("label", "ask")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "titles", "rows"),
     [

@@ -78,6 +78,7 @@ def test_the_page_stands_alone(tmp_path):
     assert "<script" not in page
 
 
+@pytest.mark.slow
 def test_more_repeats_build_on_the_quick_ones_and_rows_are_replaced(tmp_path):
     quick = reproduce([TINY], tmp_path, quick=True)
     seen = []
@@ -187,6 +188,7 @@ def adding(name):
         Number("tiny", name, "karate", "x", "error_rate", 0.1, None)]))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_items_written_at_the_same_time_all_stay(tmp_path):
     reproduce([TINY], tmp_path, quick=True)
     names = [f"table{i}" for i in range(2, 8)]

@@ -10,6 +10,8 @@ from querist.errors import InputError
 from querist.graph import as_graph
 from querist.graph.entries import Found, merge
 
+pytestmark = pytest.mark.slow
+
 WEIGHTS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 3.0])
 EDGES = st.integers(1, 7).flatmap(
     lambda n: st.tuples(

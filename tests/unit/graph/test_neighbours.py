@@ -11,6 +11,8 @@ from querist import InputError, from_points
 from querist.errors import UnknownNameError
 from querist.graph.neighbours import nearest
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 D = cdist(X, X)

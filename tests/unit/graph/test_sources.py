@@ -155,6 +155,7 @@ def test_the_archive_of_scipy(tmp_path):
     assert_expected(as_graph(tmp_path / "s.npz", nodes=NAMES))
 
 
+@pytest.mark.slow
 def test_pyg_data():
     torch = pytest.importorskip("torch", reason="needs the extra pyg: pip install querist[pyg]")
     data = pytest.importorskip("torch_geometric.data", reason="needs the extra pyg: pip install querist[pyg]")

@@ -18,6 +18,7 @@ EDGE = st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([-1.0, 0.
 )
 
 
+@pytest.mark.slow
 @given(st.lists(EDGE, min_size=1, max_size=20), st.lists(st.lists(EDGE, min_size=1), max_size=3))
 def test_joining_equals_reading_all_at_once(first: list[tuple], more: list[list[tuple]]) -> None:  # type: ignore[type-arg]
     graph = as_graph(first)

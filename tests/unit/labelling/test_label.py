@@ -18,6 +18,8 @@ from querist.labelling.workspace import Member, Workspace
 from querist.labels import one_hot
 from querist.stats import wilson
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def blocks():

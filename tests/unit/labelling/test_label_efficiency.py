@@ -27,6 +27,7 @@ def small():
     return sp.csr_array(upper + upper.T), generator.random((30, 12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gcn", "appnp"])
 def test_side_by_side_networks_answer_as_separate_ones_of_pyg(networks, small, kind):
     import torch

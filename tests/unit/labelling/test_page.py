@@ -47,6 +47,7 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_it_needs_nothing_else(text: str) -> None:
     assert not re.search(r"<script|https?://|<link|@import|url\((?!#)", text)
     checker = Balanced()

@@ -23,6 +23,7 @@ def learner_of(algorithm, graph, **parameters):
     return ALGORITHMS[algorithm](where, 2, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["msg", "sslgc", "pounce", "nearest"])
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_run_by_ids_is_the_run_by_row_numbers(algorithm, kind, tmp_path):

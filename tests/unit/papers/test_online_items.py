@@ -51,6 +51,7 @@ def test_large_ranks_are_left_to_the_full_plan(paper: str, name: str) -> None:
     assert largest == [250, 1000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
 @pytest.mark.parametrize("item", ITEMS, ids=NAMES)
 def test_it_can_be_shown(item: Item, quick: bool) -> None:

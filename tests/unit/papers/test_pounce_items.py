@@ -86,6 +86,7 @@ def test_crescents_lie_within_their_outline() -> None:
 # -- covers ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(2, 30), st.floats(0.05, 1.5))
 def test_a_cover_covers(seed: int, n: int, rho: float) -> None:
     points = np.random.default_rng(seed).random((n, 2))
@@ -95,6 +96,7 @@ def test_a_cover_covers(seed: int, n: int, rho: float) -> None:
     assert len(sets) == cover_number(all_distances(points, "euclidean"), rho, exact=False).number
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(2, 20))
 def test_a_circle_encloses_and_is_nearly_the_smallest(seed: int, n: int) -> None:
     """Against every circle through two or three of the points."""

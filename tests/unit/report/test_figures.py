@@ -18,6 +18,7 @@ def draw(figure):
     charts.bars(right, ["g", "h"], {"a": ([1, 2], [0.1, 0.2]), "b": ([2, 3], None)}, y_label="z")
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_each_time_in_both_forms():
     one, other = Figure("f", draw), Figure("f", draw)
     assert one.svg == other.svg
@@ -27,6 +28,7 @@ def test_figures_are_the_same_each_time_in_both_forms():
     assert re.search(rb"<text", one.svg), "letters stay letters"
 
 
+@pytest.mark.slow
 def test_two_figures_share_no_ids_and_are_the_same_every_time():
     drawn = [on_page(Figure("a", draw)), on_page(Figure("b", draw)), on_page(Figure("a", draw), "p-")]
     found = [set(re.findall(r'id="([^"]*)"', svg)) for svg in drawn]

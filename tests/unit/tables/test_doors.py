@@ -95,6 +95,7 @@ def test_what_was_taken_and_what_was_left_out_is_said(files: tuple[Path, Path]) 
     )
 
 
+@pytest.mark.slow
 def test_a_notebook_is_as_right_as_the_command_line(files: tuple[Path, Path], tmp_path: Path) -> None:
     truth = dict(zip(NODES["paper"], (f"{c:03}" for c in CLASS), strict=True))
     out = tmp_path / "out.csv"

@@ -78,6 +78,7 @@ def test_what_is_broken_is_refused_by_file_and_line(case: str, packed: bool, tmp
     assert name in str(caught.value)
 
 
+@pytest.mark.slow
 def test_ten_million_rows_with_one_broken_line(tmp_path: Path) -> None:
     half = b"17,23\n" * 5_000_000
     path = tmp_path / "e.csv"

@@ -80,6 +80,7 @@ def test_a_rank_above_the_attributes_is_noted() -> None:
     assert "rank 4 exceeds the 2 attributes" in found.report()
 
 
+@pytest.mark.slow
 def test_attributes_are_never_made_dense() -> None:
     # Dense, the smoothed attributes would take 160 GB.
     n, m = 20_000, 1_000_000

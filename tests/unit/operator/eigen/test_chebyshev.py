@@ -74,6 +74,7 @@ def test_ritz_takes_the_span_apart_and_leaves_the_null_vector_out(dtype: Any) ->
     np.testing.assert_allclose(found.residuals, exact, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_density_counts_eigenvalues() -> None:
     S = nx.to_scipy_sparse_array(nx.random_regular_graph(6, 3000, seed=1), dtype=float)
     L = Operator.laplacian(sp.csr_array(S), normalised=True, dtype=np.float32)
@@ -121,6 +122,7 @@ def graphs(draw: st.DrawFn) -> Floats:
     return np.asarray(S[np.ix_(keep, keep)])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.sampled_from([2e-3, 1e-7]), st.integers(3, 12), st.booleans())
 def test_principal_angles_to_the_dense_solution(S: Floats, tol: float, count: int, unit: bool) -> None:

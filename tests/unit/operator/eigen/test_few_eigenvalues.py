@@ -15,6 +15,8 @@ from querist.operator.eigen import lanczos, solve
 from querist.operator.eigen.ritz import ritz
 from querist.types import Floats
 
+pytestmark = pytest.mark.slow
+
 
 def graph_of(made: nx.Graph) -> Graph:
     return Graph(sp.csr_array(nx.to_scipy_sparse_array(made, dtype=float)))

@@ -12,6 +12,8 @@ from querist.operator.eigen import chebyshev, krylov, solve
 from querist.operator.eigen.filter import growth, origins
 from querist.types import Floats
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def for_few_pairs_too(monkeypatch: pytest.MonkeyPatch) -> None:
