@@ -4,6 +4,7 @@ from querist.experiment.tasks import register
 from querist.papers.bls19 import static, streams
 
 register(static.Curves())
+register(static.Draws())
 
 ITEMS = (
     static.TABLE_I,
