@@ -89,7 +89,7 @@ class SPASC:
         self.weights = np.empty(0)
         k = min(self.clusters, self.chunk)
         self.centres = np.empty((0, k, 0))
-        self.sizes, self.labels = np.empty((0, k)), np.empty((0, k, n_classes))
+        self.items, self.labels = np.empty((0, k)), np.empty((0, k, n_classes))
         self.rows, self.codes = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
@@ -98,7 +98,7 @@ class SPASC:
         checks.checked_squares(M)
         codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
         if self.rows.shape[1] == 0:
-            self.rows, self.centres = np.empty((0, M.shape[1])), np.empty((*self.sizes.shape, M.shape[1]))
+            self.rows, self.centres = np.empty((0, M.shape[1])), np.empty((*self.items.shape, M.shape[1]))
         predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
         at = 0
         while at < codes.size:
@@ -149,19 +149,19 @@ class SPASC:
         first = np.concatenate([self.rng.permutation(seen), self.rng.permutation(np.flatnonzero(codes < 0))])
         centres, member = k_means(rows, rows[first[: self.centres.shape[1]]])
         self.centres = np.concatenate([self.centres, centres[None]])
-        self.sizes = np.concatenate([self.sizes, np.zeros((1, self.sizes.shape[1]))])
+        self.items = np.concatenate([self.items, np.zeros((1, self.items.shape[1]))])
         self.labels = np.concatenate([self.labels, np.zeros((1, *self.labels.shape[1:]))])
         self.weights = np.append(self.weights, self.weights.mean() if m else 1.0)
         self._take(m, rows, Y, member)
 
     def _take(self, c: int, rows: Floats, Y: Floats, member: Codes) -> None:
         """Classifier c takes in a batch: centres move to running means, labels are counted."""
-        k = self.sizes.shape[1]
+        k = self.items.shape[1]
         more = np.bincount(member, minlength=k)
         self.labels[c] += sums_of(member, k, Y)
-        self.sizes[c] += more
+        self.items[c] += more
         moved = sums_of(member, k, rows) - more[:, None] * self.centres[c]
-        self.centres[c] += moved / np.maximum(self.sizes[c], 1.0)[:, None]
+        self.centres[c] += moved / np.maximum(self.items[c], 1.0)[:, None]
 
     def _fits(self, chances: Floats, codes: Codes) -> Floats:
         """(m,) the accuracy on labelled items, or the logarithm of their likelihood."""

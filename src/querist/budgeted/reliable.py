@@ -18,8 +18,8 @@ Where that code departs from its own intent (class centres that are sums, an ind
 the intent is taken. The most micro-clusters, the first clusters and the fading are those of the authors'
 later stream version (Din et al., "Online reliable semi-supervised learning on evolving data streams", 2020,
 its public Matlab code). What is a guess: 5 neighbours, tau = 1, a first batch of 200 (theirs is 1,000, and
-not judged), the commonest class as the answer where there are no clusters or no votes, and that an item that was
-set aside is not used again. Nothing was chosen by looking at the published column.
+not judged), the commonest class as the answer where there are no clusters or no votes, and that an item that
+was set aside is not used again. Nothing was chosen by looking at the published column.
 """
 
 import math

@@ -1,10 +1,11 @@
 """Huang, Li, Gao, Yang and Shao, Online Budgeted Least Squares with Unlabeled Data (2019)."""
 
 from querist.experiment.tasks import register
-from querist.papers.bls19 import static, streams
+from querist.papers.bls19 import regret, static, streams
 
-register(static.Curves())
 register(static.Draws())
+register(static.Curves())
+register(regret.Rounds())
 
 ITEMS = (
     static.TABLE_I,
@@ -14,4 +15,5 @@ ITEMS = (
     streams.FIGURE_3,
     streams.FIGURE_4,
     streams.ABLATION,
+    regret.THEOREM_1,
 )
