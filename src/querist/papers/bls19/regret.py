@@ -9,7 +9,7 @@ Round t has the loss `f_t(w) = lambda1 |w|^2 + c_t/2 (w.phi(x_t) - y_t)^2`: c = 
 The proof bounds `|grad_t + E_t|` by `(2 lambda1 + 1) U + 2` and so has + 2 where the theorem prints - 2. As
 printed it is false: for U = 2/(2 lambda1 + 1) and E = 0 it is 0, whatever the regret. BLS solves its system
 anew and takes no gradient steps; the paper reads eta_t off a run as the step that comes nearest to
-`w_t - w_(t+1)`, which is `grad.(w_t - w_(t+1))/|grad|^2` (the square is missing in print). The proof also needs
+`w_t - w_(t+1)`, which is `grad.(w_t - w_(t+1))/|grad|^2` (the square is missing in print). The proof needs
 eta_t > 0, |E_t| <= 1, `1/eta_1 <= lambda1` and `1/eta_t - 1/eta_(t-1) <= lambda1`. The bound does not fall
 with T.
 """
@@ -95,7 +95,7 @@ def measured(K: Floats, A: Floats, y: Floats, c: Floats, lambda1: float) -> Regr
 def descent(lambda1: float) -> Regret:
     """Gradient descent on one item, phi = y = 1, from the far end of [-U, U], where it is held by projection.
 
-    U = 2/(2 lambda1 + 1), so that the printed bound is 0; the steps `eta_t = 1/(lambda1 t)` are those that the
+    U = 2/(2 lambda1 + 1), so that the printed bound is 0; the steps `eta_t = 1/(lambda1 t)` are what the
     proof asks for, and nothing is lost to a budget.
     """
     U, eta = 2 / (2 * lambda1 + 1), 1 / (lambda1 * np.arange(1, ROUNDS + 1))

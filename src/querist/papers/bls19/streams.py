@@ -231,8 +231,8 @@ def _numbers(
 _PROTOCOL = (
     f"{RUNS} shuffled streams, 20 and 10 % labelled, budgets 150 and 300. lambda1 and lambda2 from {{10, 1, "
     "0.1, 0.01}, chunks of 50, 100, 500 and 1,000 and 5, 10, ..., 50 clusters of SPASC: chosen on 20,000 "
-    "items of the first reported stream, which stands for the paper's choice on its test data, for BLS also on "
-    "a held-out one."
+    "items of the first reported stream, which stands for the paper's choice on its test data, for BLS also "
+    "on a held-out one."
 )
 TABLE_II = Item(PAPER, "table2", "Accuracy on streams", _PROTOCOL, _table.plan, _show_table)
 
