@@ -10,6 +10,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph.arrays import check_range, from_array, from_matrix
 from querist.graph.entries import Found, number
+from querist.tables.arrow import pa
 from querist.tables.files import STANDARD_INPUT, read_edges, standard_input
 from querist.tables.formats import Elements, Origin, stem
 from querist.tables.frames import as_weights, frame_of, ids_in, numbers_in
@@ -86,8 +87,6 @@ def from_edge_table(
 
 def _numbered(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hashable, ...]]:
     """Row numbers for the ids in every column, and the id of every row; text goes by way of Arrow."""
-    import pyarrow as pa
-
     if any(isinstance(c, np.ndarray | list) for c in columns):
         return number([c if isinstance(c, np.ndarray) else c.to_pylist() for c in columns], where)
     whole = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]

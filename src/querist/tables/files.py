@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from querist.errors import InputError
+from querist.tables.arrow import pc
 from querist.tables.formats import (
     BROKEN,
     Columns,
@@ -106,8 +107,6 @@ def read_vectors(path: Path, label: str | None = None) -> VectorTable:
 
 def _first_is_an_edge(table: Any, ends: Sequence[str]) -> bool:
     """Whether the header is an edge: neither end has a usual name, and both are nodes of other edges."""
-    import pyarrow.compute as pc
-
     if tuple(end.lower() for end in ends) in ENDS:
         return False
     return all(any(pc.any(pc.equal(table[c], name)).as_py() for c in ends) for name in ends)

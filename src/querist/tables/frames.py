@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.tables.arrow import nw, pa
 from querist.tables.formats import Columns, Origin, some
 from querist.types import Floats
 
@@ -40,8 +41,6 @@ def as_weights(values: Any, m: int, where: str) -> Floats:
 
 def frame_of(native: Any, where: str) -> Any:
     """The narwhals view of a data frame; lazy ones are collected."""
-    import narwhals as nw
-
     try:
         frame = nw.from_native(native)
     except (TypeError, nw.exceptions.NarwhalsError) as error:
@@ -51,8 +50,6 @@ def frame_of(native: Any, where: str) -> Any:
 
 def values_of(series: Any) -> Any:
     """A series of any library as a list with None for null; anything else as it is."""
-    import narwhals as nw
-
     column = nw.from_native(series, allow_series=True, pass_through=True)
     if isinstance(column, nw.Series):
         return listed(column)
@@ -62,15 +59,11 @@ def values_of(series: Any) -> Any:
 
 def columns_of_frame(native: Any, where: str) -> Columns:
     """A data frame as an Arrow table, its columns by name; values that Arrow has no type for as text."""
-    import pyarrow as pa
-
     frame = frame_of(native, where)
     return Columns(pa.table({str(c): _arrow(frame.get_column(c)) for c in frame.columns}), Origin(where))
 
 
 def _arrow(column: Any) -> Any:
-    import pyarrow as pa
-
     try:
         return column.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -79,8 +72,6 @@ def _arrow(column: Any) -> Any:
 
 def arrow_array(values: Any, nested: bool = True) -> Any:
     """An Arrow array; mixed types, types that no column has, and lists if not `nested`, become text."""
-    import pyarrow as pa
-
     try:
         found = pa.array(values)
         if nested or not pa.types.is_nested(found.type):
@@ -92,8 +83,6 @@ def arrow_array(values: Any, nested: bool = True) -> Any:
 
 def ids_in(frame: Any, name: str, where: Origin) -> Any:
     """A column of ids: an integer array; else an Arrow array of text, or a list of anything."""
-    import narwhals as nw
-
     column = frame.get_column(name)
     _refuse_nulls(column, name, where)
     if column.dtype.is_integer():
@@ -110,8 +99,6 @@ class _Listed(list[Any]):
 
 def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Floats:
     """A column of finite numbers; refused by row where it holds anything else. `noun` is what they are."""
-    import narwhals as nw
-
     column = frame.get_column(name)
     if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
         raise InputError(

@@ -18,6 +18,7 @@ from typing import Any
 
 from querist.errors import InputError
 from querist.labels import UNLABELLED, class_order, implied_missing, is_missing
+from querist.tables.arrow import pa, pc
 from querist.tables.formats import Columns, Origin, Wanted, some
 from querist.tables.names import NODE, node_and_label
 
@@ -43,9 +44,6 @@ def as_label(text: str) -> Any:
 
 def as_labels(column: Any) -> Any:
     """A column of text as labels: integers where every one is the plain form of one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     none = pc.or_(pc.equal(texts, ""), pc.equal(pc.utf8_lower(texts), "nan"))
     texts = pc.if_else(none, None, texts)
@@ -67,9 +65,6 @@ def together(labels: Sequence[Any]) -> list[Any]:
 
 def plain_integers(table: Any, names: Sequence[str]) -> Any:
     """The table with these columns trimmed, and as integers if all of them can be."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if any(table[name].type == pa.int64() for name in names):
         return table
     trimmed = [pc.utf8_trim_whitespace(table[name]) for name in names]
@@ -188,9 +183,6 @@ def _members(columns: Columns, column: str, multilabel: bool) -> list[Sequence[A
 
 
 def _holds(column: Any, mark: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return bool(pc.any(pc.match_substring(column.cast(pa.string()), mark)).as_py())
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from querist.errors import InputError
+from querist.tables.arrow import arrow_csv, pa, pc
 from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, damaged, opened
 from querist.tables.labels import as_labels, plain_integers
 from querist.tables.names import ENDS, vector_label
@@ -153,8 +154,6 @@ def text_file(path: Path, name: str) -> TextFile:
 
 def read_text(path: Path, wanted: Wanted) -> Columns:
     """The table; `wanted` says which columns hold ids or labels, and so are text before they are numbers."""
-    import pyarrow as pa
-
     file = text_file(path, path.name)
     ids = list(wanted.ids(file.columns))
     labels = [name for name in wanted.labels(file.columns) if name not in ids]
@@ -190,9 +189,6 @@ def _vectors(path: Path, label: str | None) -> VectorTable:
 
 
 def _read(file: TextFile, text_columns: Sequence[str]) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     return arrow_csv.read_csv(
         file.path,
         read_options=arrow_csv.ReadOptions(column_names=list(file.columns), skip_rows=int(file.headed)),
@@ -214,8 +210,6 @@ def _quoted(file: TextFile) -> bool:
 
 def _refuse_open_quotes(table: Any, text_columns: Sequence[str], file: TextFile) -> None:
     """A quotation mark that is never closed swallows the lines that follow into one name."""
-    import pyarrow.compute as pc
-
     for name in text_columns:
         broken = pc.index(pc.match_substring(table[name].fill_null(""), "\n"), True).as_py()
         if broken >= 0:
