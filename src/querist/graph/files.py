@@ -88,7 +88,7 @@ def from_edge_table(
 def _numbered(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hashable, ...]]:
     """Row numbers for the ids in every column, and the id of every row; text goes by way of Arrow."""
     if any(isinstance(c, np.ndarray | list) for c in columns):
-        return number([c if isinstance(c, np.ndarray) else c.to_pylist() for c in columns], where)
+        return number([c if isinstance(c, np.ndarray | list) else c.to_pylist() for c in columns], where)
     whole = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
     coded = pa.chunked_array([c.cast(pa.large_string()) for c in whole], pa.large_string())
     coded = coded.combine_chunks().dictionary_encode()

@@ -69,13 +69,11 @@ class Attributes:
 Part = Numbers | Made
 
 
-def attributes_of(file: Columns, aside: Sequence[str] = ()) -> Attributes | None:
-    """The attributes in a table's columns, but for those set aside; None where nothing is left."""
-    return taken_and_left(file, aside)[0]
+def attributes_of(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes | None, tuple[str, ...]]:
+    """The attributes in a table's columns, but for those set aside; None where nothing is left.
 
-
-def taken_and_left(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes | None, tuple[str, ...]]:
-    """`attributes_of`, and what was done with every column in sentences, also where nothing came of it."""
+    And what was done with every column in sentences, also where nothing came of it.
+    """
     parts, left, notes = list[Part](), list[tuple[str, str]](), list[str]()
     for column in file.table.column_names:
         if column not in aside:
@@ -118,7 +116,7 @@ def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
         return "it is empty"
     if kinds.is_large_string(kind):
         return _text(column, values, file)
-    if _is_list(kind):
+    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
         inner = kind.value_type
         if kinds.is_string(inner) or kinds.is_large_string(inner):
             return [counted_words(column, values, items_of)]
@@ -131,10 +129,6 @@ def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     if numbers is None:
         return f"{kind} is neither numbers nor text"
     return _numbers(column, numbers, column, read)
-
-
-def _is_list(kind: Any) -> bool:
-    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
 
 
 def _as_numbers(values: Any) -> Floats | None:
@@ -234,16 +228,13 @@ def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
     values = np.full((len(lists), width), np.nan)
     values[lengths == width] = np.asarray(pc.list_flatten(lists), dtype=np.float64).reshape(-1, width)
 
-    def entry(k: int) -> Callable[[Any], Floats]:
-        def read(new: Any) -> Floats:
-            long = np.asarray(pc.list_value_length(new).fill_null(-1)) > k
-            found = np.full(len(new), np.nan)
-            found[long] = _read_numbers(pc.list_element(new.filter(long), k))
-            return found
+    def read(new: Any, k: int) -> Floats:
+        long = np.asarray(pc.list_value_length(new).fill_null(-1)) > k
+        found = np.full(len(new), np.nan)
+        found[long] = _read_numbers(pc.list_element(new.filter(long), k))
+        return found
 
-        return read
-
-    parts = [_numbers(f"{column}[{k}]", values[:, k], column, entry(k)) for k in range(width)]
+    parts = [_numbers(f"{column}[{k}]", values[:, k], column, partial(read, k=k)) for k in range(width)]
     return [part for found in parts if not isinstance(found, str) for part in found]
 
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from querist.errors import InputError
 from querist.tables.arrow import pc
@@ -18,6 +18,7 @@ from querist.tables.formats import (
     Columns,
     Elements,
     Format,
+    ReadTable,
     ReadVectors,
     VectorTable,
     Wanted,
@@ -57,9 +58,7 @@ def format_of(path: Path, *roles: Role) -> Format:
 
 def read_table(path: Path, wanted: Wanted) -> Columns:
     """A table of any format."""
-    read = format_of(path, "table").table
-    assert read is not None
-    return read(path, wanted)
+    return cast(ReadTable, format_of(path, "table").table)(path, wanted)
 
 
 def read_edges(
@@ -100,9 +99,7 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
 
 def read_vectors(path: Path, label: str | None = None) -> VectorTable:
     """Rows of numbers with a label each. `label` names the column of the labels."""
-    read: ReadVectors | None = format_of(path, "vectors").vectors
-    assert read is not None
-    return read(path, label)
+    return cast(ReadVectors, format_of(path, "vectors").vectors)(path, label)
 
 
 def _first_is_an_edge(table: Any, ends: Sequence[str]) -> bool:

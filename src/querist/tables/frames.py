@@ -83,18 +83,10 @@ def arrow_array(values: Any, nested: bool = True) -> Any:
 
 def ids_in(frame: Any, name: str, where: Origin) -> Any:
     """A column of ids: an integer array; else an Arrow array of text, or a list of anything."""
-    column = frame.get_column(name)
-    _refuse_nulls(column, name, where)
+    column = filled(frame, name, where)
     if column.dtype.is_integer():
         return column.to_numpy()
-    return column.to_arrow() if column.dtype == nw.String else _Listed(column.to_list())
-
-
-class _Listed(list[Any]):
-    """A list that answers to Arrow's name for it."""
-
-    def to_pylist(self) -> list[Any]:
-        return list(self)
+    return column.to_arrow() if column.dtype == nw.String else column.to_list()
 
 
 def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Floats:
@@ -105,8 +97,7 @@ def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Flo
             f"{where}: column {name!r} is {column.dtype}, not numbers{_first_word(column, where)}; "
             "convert it or leave it out"
         )
-    _refuse_nulls(column, name, where)
-    values = column.cast(nw.Float64).to_numpy()
+    values = filled(frame, name, where).cast(nw.Float64).to_numpy()
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise InputError(
@@ -126,13 +117,16 @@ def _first_word(column: Any, where: Origin) -> str:
     return ""
 
 
-def _refuse_nulls(column: Any, name: str, where: Origin) -> None:
+def filled(frame: Any, name: str, where: Origin) -> Any:
+    """A column without an empty field; refused by row where there is one."""
+    column = frame.get_column(name)
     if column.null_count():
         empty = np.flatnonzero(column.is_null().to_numpy())
         raise InputError(
             f"{where}: column {name!r} is empty in {empty.size} of {len(column)} rows, the first "
             f"{where.rows(int(empty[0]))}; fill or drop those rows"
         )
+    return column
 
 
 def listed(column: Any) -> list[Any]:
