@@ -94,7 +94,5 @@ def _numbered(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Ha
     coded = coded.combine_chunks().dictionary_encode()
     names = coded.dictionary.to_pylist()
     order = sorted(range(len(names)), key=names.__getitem__)
-    row = np.empty(len(names), dtype=np.int64)
-    row[order] = np.arange(len(names))
-    rows = row[coded.indices.to_numpy(zero_copy_only=False)]
+    rows = np.argsort(order)[coded.indices.to_numpy(zero_copy_only=False)]
     return np.split(rows, [len(columns[0])]), tuple(names[k] for k in order)
