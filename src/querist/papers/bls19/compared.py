@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from querist.experiment.item import NOT_REACHED, Number
-from querist.types import Floats
+import numpy as np
 
-PAPER = "bls19"
-OWN = ("BLS",)
-"""What the methods begin with that the paper proposes; the others are its rivals."""
+from querist.experiment.item import Number
+from querist.experiment.specification import Specification
+from querist.experiment.verdicts import NOT_REACHED
+from querist.papers.bls19.published import PAPER
+from querist.types import Floats
 
 RUNS = 10
 """Draws, or streams, that a published mean and deviation are of."""
+
+UNITS = {"accuracy": 100.0, "kept": 1.0}
+"""In which the paper prints: per cent, and vectors."""
 
 
 def number(
@@ -18,24 +22,23 @@ def number(
     name: str,
     method: str,
     measure: str,
-    published: tuple[float, float],
+    printed: tuple[float, float],
     ours: Floats | None,
-    *,
-    unit: float = 1.0,
+    spec: Specification | None,
     post_hoc: bool = False,
 ) -> Number:
-    """A published mean and deviation beside the values of our runs; None where we have none."""
-    mean, std = (value / unit for value in published)
-    own = None if ours is None or ours.size < 2 else float(ours.std())
-    spread = std if own is None else own
-    least = 0.05 * mean if measure == "kept" else 0.005
-    tolerance = max(least, 2 * ((std**2 + spread**2) / RUNS) ** 0.5)
+    """A printed mean and deviation beside the values of our runs; None where there is no counterpart."""
+    value, std = (part / UNITS[measure] for part in printed)
+    mine = np.empty(0) if ours is None else ours
     return Number(
-        *(PAPER, item, name, method, measure, mean),
-        None if ours is None else float(ours.mean()),
-        own,
-        tolerance,
-        post_hoc,
+        *(PAPER, item, name, method, measure, value),
+        reached=float(mine.mean()) if mine.size else None,
+        std=float(mine.std()) if mine.size > 1 else None,
+        post_hoc=post_hoc,
+        n=max(mine.size, 1),
+        published_std=std,
+        published_n=RUNS,
+        specification=spec,
     )
 
 
@@ -43,11 +46,11 @@ def remarks_on(numbers: Sequence[Number], reasons: Mapping[tuple[str, str], str]
     """A sentence for every number of the paper's own method that is not reached."""
     said = []
     for each in numbers:
-        if each.verdict == NOT_REACHED and each.method.startswith(OWN) and each.reached is not None:
-            unit = 100 if each.measure == "accuracy" else 1
+        if each.own and each.verdict == NOT_REACHED and each.reached is not None:
+            unit = UNITS[each.measure]
             why = reasons.get((each.dataset, each.method), "")
             said.append(
-                f"Not reached: {each.dataset}, {each.method}, {unit * each.reached:.2f} against "
-                f"{unit * each.published:.2f}{'; ' if why else '.'}{why}"
+                f"Not reached: {each.dataset}, {each.method}, {each.measure} {unit * each.reached:.2f} against "
+                f"{unit * each.published:.2f}{'; ' if why else ''}{why}."
             )
     return said

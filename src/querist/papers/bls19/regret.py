@@ -26,7 +26,7 @@ from querist.experiment.item import Cell, Entry, Item, Shown, Table
 from querist.experiment.results import Outcome, Result
 from querist.experiment.specification import Specification
 from querist.experiment.tasks.stream import STREAM, StreamSample, draw
-from querist.papers.bls19.compared import PAPER
+from querist.papers.bls19.published import PAPER
 from querist.papers.cases import Cases
 from querist.types import Floats
 

@@ -19,8 +19,8 @@ from querist.experiment.results import Outcome, Result
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.common import vectors_of
 from querist.experiment.tasks.transduce import TRANSDUCE, Alike, cover
-from querist.papers.bls19.compared import PAPER, number, remarks_on
-from querist.papers.bls19.published import DATA, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
+from querist.papers.bls19.compared import number, remarks_on
+from querist.papers.bls19.published import DATA, PAPER, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
 from querist.papers.cases import Cases
 from querist.report.charts import MARKERS
 from querist.report.figures import COLOURS, INK
@@ -150,7 +150,8 @@ def _show_table(results: Sequence[Result]) -> Shown:
                 cells += [*(_per_cent(values) for values in both), f"{printed[0]:.2f}"]
                 where = (name, f"{method} {share:.0%}")
                 if not scaled:
-                    numbers.append(number("table1", *where, "accuracy", printed, found.best, unit=100))
+                    spec = groups[name, scaled, method][0].specification
+                    numbers.append(number("table1", *where, "accuracy", printed, found.best, spec))
                     reasons[where] = f"{100 * found.each.mean():.2f} with the best choice for each draw"
                 else:
                     reasons[where] += f", {100 * found.best.mean():.2f} with features in [-1, 1]"

@@ -15,8 +15,8 @@ from querist.experiment.item import Cell, Entry, Figure, Item, Number, Shown, Ta
 from querist.experiment.results import Result
 from querist.experiment.specification import Specification
 from querist.papers import panels
-from querist.papers.bls19.compared import PAPER, number, remarks_on
-from querist.papers.bls19.published import ABSENT, DATA, TABLE_2, TABLE_2_METHODS, TABLE_2_SHAPES
+from querist.papers.bls19.compared import number, remarks_on
+from querist.papers.bls19.published import ABSENT, DATA, PAPER, TABLE_2, TABLE_2_METHODS, TABLE_2_SHAPES
 from querist.papers.bls19.static import LAMBDAS, SHARES
 from querist.papers.cases import Cases, Label
 
@@ -222,10 +222,9 @@ def _numbers(
     if ours is None and name not in ABSENT:
         return []
     values = None if ours is None else _size(ours) if measure == "kept" else ours.values("accuracy")
-    unit = 1.0 if measure == "kept" else 100.0
-    own = method.startswith("BLS")
     where = ("table2", name, f"{method} {share:.0%}", measure)
-    return [number(*where, printed, values, unit=unit, post_hoc=own)]
+    spec = None if ours is None else ours.specification
+    return [number(*where, printed, values, spec, post_hoc=method.startswith("BLS"))]
 
 
 _PROTOCOL = (
