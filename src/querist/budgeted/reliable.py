@@ -18,8 +18,8 @@ Where that code departs from its own intent (class centres that are sums, an ind
 the intent is taken. The most micro-clusters, the first clusters and the fading are those of the authors'
 later stream version (Din et al., "Online reliable semi-supervised learning on evolving data streams", 2020,
 its public Matlab code). What is a guess: 5 neighbours, tau = 1, a first batch of 200 (theirs is 1,000, and
-not judged), the commonest class as the answer where there are no clusters or no votes, and that an item that
-was set aside is not used again. Nothing was chosen by looking at the published column.
+not judged), no negative R, the commonest class as the answer where there are no clusters or no votes,
+and that an item that was set aside is not used again. Nothing was chosen by looking at the published column.
 """
 
 import math
@@ -90,7 +90,10 @@ def entropy(counts: Floats) -> float:
 
 @compiled
 def reliability(labels: Floats, overall: Floats) -> float:
-    """R from the label counts of a micro-cluster and of all; 0 without labels, 1 while there is one class."""
+    """R from the label counts of a micro-cluster and of all; 1 while there is one class.
+
+    0 without labels, or where they are more mixed than all are.
+    """
     own, everything, H = labels.sum(), overall.sum(), entropy(overall)
     if own == 0:
         return 0.0
@@ -102,7 +105,7 @@ def reliability(labels: Floats, overall: Floats) -> float:
             P = overall[k] / everything
             rarity += (labels[k] / own - P) / P
     # Beyond 700 the exponential overflows.
-    return (H - entropy(labels)) / H * math.exp(min(rarity, 700.0))
+    return max(H - entropy(labels), 0.0) / H * math.exp(min(rarity, 700.0))
 
 
 @compiled
@@ -254,18 +257,21 @@ class ReSSL:
         return Stream(predicted, actions)
 
     def _empty(self, d: int) -> MicroClusters:
-        room, classes = self.most, self.n_classes
+        room, classes, near = self.most, self.n_classes, self.neighbours
         return MicroClusters(
-            np.zeros((room, d)),
-            *(np.zeros(room) for _ in range(4)),
-            np.zeros((room, classes)),
-            np.zeros((room, classes, d)),
-            np.zeros(classes),
-            np.zeros(2, dtype=np.int64),
-            np.zeros(room),
-            np.zeros(self.neighbours, dtype=np.int64),
-            np.zeros(self.neighbours),
-            np.zeros(classes),
+            centres=np.zeros((room, d)),
+            sizes=np.zeros(room),
+            spreads=np.zeros(room),
+            weights=np.zeros(room),
+            last=np.zeros(room),
+            labels=np.zeros((room, classes)),
+            means=np.zeros((room, classes, d)),
+            overall=np.zeros(classes),
+            counts=np.zeros(2, dtype=np.int64),
+            far=np.zeros(room),
+            order=np.zeros(near, dtype=np.int64),
+            trust=np.zeros(near),
+            votes=np.zeros(classes),
         )
 
     def _begin(self) -> None:

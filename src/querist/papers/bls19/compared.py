@@ -50,7 +50,7 @@ def remarks_on(numbers: Sequence[Number], reasons: Mapping[tuple[str, str], str]
             unit = UNITS[each.measure]
             why = reasons.get((each.dataset, each.method), "")
             said.append(
-                f"Not reached: {each.dataset}, {each.method}, {each.measure} {unit * each.reached:.2f} against "
-                f"{unit * each.published:.2f}{'; ' if why else ''}{why}."
+                f"Not reached: {each.dataset}, {each.method}, {each.measure} {unit * each.reached:.2f} "
+                f"against {unit * each.published:.2f}{'; ' if why else ''}{why}."
             )
     return said
