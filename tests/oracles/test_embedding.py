@@ -13,8 +13,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from querist.embedding import Embedding, embed
 from querist.embedding.kinds.diffusion import diffusion

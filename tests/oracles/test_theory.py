@@ -6,8 +6,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from querist import ALGORITHMS, InputError, as_graph, datasets, embed
 from querist.graph import Graph, quadratic_form

@@ -39,8 +39,7 @@ def reproduce(
     """
     from querist.errors import InputError
     from querist.experiment.reproduce import reproduce as made
-    from querist.papers import PAPERS as known
-    from querist.papers import item_of, items_of
+    from querist.papers import PAPERS as known, item_of, items_of
 
     if everything and paper is not None:
         raise InputError(f"--all and {paper}; give one of the two")

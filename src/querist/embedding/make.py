@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from querist.embedding import cache as disk
-from querist.embedding.kinds import Kind, Settings, kind_of, known, refuse
-from querist.embedding.kinds import options as all_options
+from querist.embedding.kinds import Kind, Settings, kind_of, known, options as all_options, refuse
 from querist.embedding.value import Embedding
 from querist.errors import InputError, ResidualWarning, UnknownNameError
 from querist.graph.build import as_graph
