@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 
 from querist import ALGORITHMS, InputError, as_graph, datasets, embed
 from querist.graph import Graph, quadratic_form
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
+from querist.online import nearest, pounce
 from querist.parameters import effective
 from querist.theory import (
     bounds_of,

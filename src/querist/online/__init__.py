@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = names_of(
         "Answer": ".checks",
         "Composition": ".catalogue",
         "Confidence": ".rules",
-        "CoverLearner": ".pounce",
+        "CoverLearner": ".cover_learner",
         "Decision": ".trace",
         "Epsilon": ".rules",
         "Factory": ".catalogue",
@@ -35,7 +35,9 @@ __getattr__, __dir__, __all__ = names_of(
         "dgs": ".catalogue",
         "gpa": ".catalogue",
         "msg": ".catalogue",
+        "nearest": ".cover_learner",
         "ollgc": ".catalogue",
+        "pounce": ".cover_learner",
         "random_sampling": ".catalogue",
         "sslgc": ".catalogue",
     },
@@ -58,8 +60,12 @@ if TYPE_CHECKING:
         sslgc as sslgc,
     )
     from querist.online.checks import Answer as Answer, Reply as Reply
+    from querist.online.cover_learner import (
+        CoverLearner as CoverLearner,
+        nearest as nearest,
+        pounce as pounce,
+    )
     from querist.online.learner import Learner as Learner
-    from querist.online.pounce import CoverLearner as CoverLearner
     from querist.online.rules import (
         Always as Always,
         Confidence as Confidence,

@@ -11,8 +11,8 @@ chooses between one problem over all classes and one binary problem a class,
 where the algorithm has both forms. Binary problems predict with sign(f0)
 (sslgc13), multi-class ones with the largest f (msg16), DGS with the largest f0.
 
-POUNCE and its nearest-neighbour controls are no compositions of this kind (cover.py); their factories take
-the same call.
+POUNCE and its nearest-neighbour controls are no compositions of this kind (cover_learner.py); their
+factories take the same call.
 """
 
 import inspect
@@ -22,9 +22,8 @@ from functools import wraps
 from typing import Any, Literal, TypeAlias
 
 from querist.errors import InputError, UnknownNameError
+from querist.online.cover_learner import nearest, pounce
 from querist.online.learner import Learner
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
 from querist.online.rules import (
     Always,
     Confidence,

@@ -10,7 +10,7 @@ from querist import saved
 from querist.errors import InputError
 from querist.online import learner as protocol
 from querist.online.checks import Ids
-from querist.online.pounce import CoverLearner
+from querist.online.cover_learner import CoverLearner
 from querist.online.rules import Scheme
 
 FORMAT = 2

@@ -73,7 +73,7 @@ def _nearest(
     graph: Any, trace: Trace, labels: Codes, n_classes: int, parameters: Mapping[str, Any]
 ) -> list[Bound]:
     from querist.graph.laplacian import resistances
-    from querist.online.nearest import geodesics
+    from querist.online.cover_learner import geodesics
 
     if not isinstance(graph, Graph) or parameters.get("distance", "resistance") == "points":
         raise InputError("the bound of nearest neighbour is computed for distances on a Graph")

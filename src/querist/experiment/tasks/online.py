@@ -41,7 +41,7 @@ from querist.experiment.tasks.common import (
 from querist.graph import Graph
 from querist.labels import UNLABELLED
 from querist.online.catalogue import ALGORITHMS, Factory
-from querist.online.nearest import check_distances
+from querist.online.cover_learner import check_distances
 from querist.online.trace import Trace
 from querist.parameters import effective
 from querist.types import Codes, Floats
