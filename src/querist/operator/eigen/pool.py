@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from querist.operator.eigen.solve import EigenPairs, smallest_pairs
-from querist.progress import Progress
+from querist.progress import Progress, part
 from querist.types import Codes, Floats, Sparse
 
 TINY = 32
@@ -81,12 +81,8 @@ def pooled_pairs(
         rows = slice(int(starts[component]), int(starts[component + 1]))
         u = sorted_null[rows] if sorted_null[rows].any() else None
         size, before = int(sizes[component]), done / order.size
-        text = f"solving a component of {size:,} nodes"
-
-        def tick(share: float, before: float = before, size: int = size, text: str = text) -> None:
-            progress(before + share * size / order.size, text)
-
-        tick(0.0)
+        own = part(progress, before, size / order.size, f"solving a component of {size:,} nodes")
+        own(0.0, "")
         pairs = smallest_pairs(
             blocks if sizes.size == 1 else blocks[rows, rows],
             u,
@@ -94,7 +90,7 @@ def pooled_pairs(
             normalised=normalised,
             tol=tol,
             seed=seed,
-            tick=tick,
+            progress=own,
             start=None if start is None else start[order[rows]],
             spare=spare,
         )
