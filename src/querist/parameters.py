@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -68,8 +68,7 @@ def read_settings(
         name = name.strip()
         if not equals or not name:
             raise InputError(f"{setting!r} is not a setting; write name=value, as in gamma=1")
-        if name not in known:
-            raise UnknownNameError.of("parameter", name, known)
+        check_name("parameter", name, known)
         if name in chosen:
             raise InputError(f"{name} is set twice; set it once")
         chosen[name] = known[name].read(text)

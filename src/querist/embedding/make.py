@@ -12,7 +12,7 @@ import numpy as np
 from querist.embedding import cache as disk
 from querist.embedding.kinds import Kind, Settings, kind_of, known, options as all_options, refuse
 from querist.embedding.value import Embedding
-from querist.errors import InputError, ResidualWarning, UnknownNameError
+from querist.errors import InputError, ResidualWarning, check_name
 from querist.graph.build import as_graph
 from querist.graph.graph import Graph
 from querist.operator import memory
@@ -134,9 +134,8 @@ def _settled(kind: Kind, rank: int, given: Settings) -> Settings:
     """The settings of a kind. Options of other kinds are checked and left out."""
     common = {name: given[name] for name in ("tol", "seed") if name in given}
     options = {name: value for name, value in given.items() if name not in common}
-    unknown = options.keys() - all_options().keys()
-    if unknown:
-        raise UnknownNameError.of("option of an embedding", min(unknown), all_options())
+    for name in sorted(options):
+        check_name("option of an embedding", name, all_options())
     for other in known().values():
         theirs = {name: options[name] for name in options if name in other.options}
         if other is kind:

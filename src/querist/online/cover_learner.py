@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
 from querist.graph import Graph, laplacian
 from querist.graph.laplacian import resistances
 from querist.online import checks, cover, loop, nearby
@@ -195,8 +195,7 @@ def nearest(
     >>> int(trace.mistaken.sum())
     13
     """
-    if distance not in DISTANCES:
-        raise UnknownNameError.of("distance", distance, DISTANCES)
+    check_name("distance", distance, DISTANCES)
     if update not in ("always", "mistake"):
         raise InputError(f"update = {update!r}; it must be 'always' or 'mistake'")
     notes: tuple[str, ...] = ()

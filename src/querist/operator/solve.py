@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from querist.errors import InputError, ResidualWarning, UnknownNameError
+from querist.errors import InputError, ResidualWarning, check_name
 from querist.operator.fill import Fill, fill
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ class Solver:
         B, x0 = _checked_block(operator, B, "B"), None if x0 is None else _checked_block(operator, x0, "x0")
         if x0 is not None and x0.shape != B.shape:
             raise InputError(f"x0 of shape {x0.shape} for B of shape {B.shape}; give one guess a column")
-        if method not in METHODS:
-            raise UnknownNameError.of("method", method, METHODS)
+        check_name("method", method, METHODS)
         key = hashlib.sha256(q.tobytes() + repr(weight).encode()).digest()
         chosen = ("factor" if self._cheap(operator, key) else "cg") if method == "auto" else method
         steps = 0

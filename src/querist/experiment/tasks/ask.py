@@ -21,7 +21,7 @@ from querist.asking.asking import ask
 from querist.asking.model import RANKS
 from querist.asking.specification import RANDOM, way_to_choose
 from querist.collective.catalogue import CLASSIFIERS
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
@@ -67,8 +67,7 @@ class AskTask:
             checked(getattr(spec, table), _no_parameters, table)
         how = complete(spec, "protocol", protocol)
         with blame("protocol", "final"):
-            if how["final"] not in ("auto", *MEMBERS, *CLASSIFIERS):
-                raise UnknownNameError.of("method", how["final"], ("auto", *MEMBERS, *CLASSIFIERS))
+            check_name("method", how["final"], ("auto", *MEMBERS, *CLASSIFIERS))
         graph = graph_for(spec, settings(spec, "representation", representation))
         with blame("dataset"):
             check_answers(graph)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, UnknownNameError, check_name
 from querist.experiment.specification import (
     TUNING_KEYS,
     Specification,
@@ -66,9 +66,8 @@ def checked_method(
     spec: Specification, catalogue: Mapping[str, Callable[..., Any]], apart: Iterable[str]
 ) -> Callable[..., Any]:
     """The factory of a specification's method, its parameters and its grid checked."""
-    if spec.method not in catalogue:
-        with blame("method"):
-            raise UnknownNameError.of("method", spec.method, catalogue)
+    with blame("method"):
+        check_name("method", spec.method, catalogue)
     factory = catalogue[spec.method]
     checked(spec.parameters, factory, "parameters", apart)
     for name, values in spec.grid.items():
