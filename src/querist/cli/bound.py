@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.data import check_labels, read_graph
+from querist.cli.data import read_graph
 from querist.cli.lists import APART, ON_GRAPH
 from querist.cli.runs import as_parameters, measured, represented
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import print_found, print_line, print_table, progress
 
 NAMES = ("pounce", "nearest", "ollgc", "sslgc", "bbq", "cmog", "cmog_selected", "msg")
 """Algorithms with a bound, for a help text that must not load them; a test keeps the two equal."""
@@ -20,9 +20,9 @@ def bound(
     data: options.Data,
     algorithm: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "pounce",
     rank: options.Rank = None,
-    laplacian: options.Matrix = options.Laplacian.COMBINATORIAL,
+    laplacian: options.Matrix = "combinatorial",
     constant: options.Constant = 1.0,
-    component: options.Part = options.Component.ALL,
+    component: options.Part = "all",
     seed: options.Seed = 0,
     settings: options.Settings = None,
     nodes: options.Nodes = None,
@@ -38,18 +38,16 @@ def bound(
     One-vs-rest algorithms have a bound for every class. pounce and nearest run on the graph itself, the
     others on an embedding.
     """
-    from querist.errors import UnknownNameError
+    from querist.errors import check_name
     from querist.experiment.specification import Specification
     from querist.online.catalogue import ALGORITHMS
     from querist.parameters import effective, read_settings
 
-    if algorithm not in NAMES:
-        raise UnknownNameError.of("algorithm with a bound", algorithm, NAMES)
+    check_name("algorithm with a bound", algorithm, NAMES)
     factory = ALGORITHMS[algorithm]
     chosen = read_settings(factory, settings or [], APART)
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
-        check_labels(graph)
+        graph = read_graph(data, nodes, component == "largest", show, columns)
         spec = Specification(
             "bound",
             data,
@@ -57,9 +55,9 @@ def bound(
             as_parameters(chosen),
             representation=represented(
                 None if algorithm in ON_GRAPH else rank,
-                normalised=laplacian is options.Laplacian.NORMALISED,
+                normalised=laplacian == "normalised",
                 constant=constant,
-                component=component.value,
+                component=component,
             ),
             repeats=1,
             seed=seed,
@@ -81,11 +79,7 @@ def bound(
         "notes": outcome.details["notes"],
         "bounds": bounds,
     }
-    if as_json:
-        print_json(found)
-    else:
-        print_line(graph.describe())
-        _print_report(found)
+    print_found(found, as_json, _print_report, graph.describe())
 
 
 def _print_report(found: dict[str, Any]) -> None:

@@ -41,18 +41,3 @@ def read_vectors(
     found = read(data, label_column)
     show("reading", 1.0, found[3])
     return found
-
-
-def check_labels(graph: "Graph") -> None:
-    """Refuse a graph on which answers cannot be simulated."""
-    from querist.errors import InputError
-
-    if graph.label_matrix is not None:
-        raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
-    if graph.labelled.size == 0:
-        raise InputError(
-            f"{graph.name} has no labels, so nothing can answer; use a labelled set, or give --nodes a table "
-            "with the columns node and label"
-        )
-    if graph.n_classes < 2:
-        raise InputError(f"{graph.name} has one class only, {graph.classes[0]!r}; at least 2 are needed")

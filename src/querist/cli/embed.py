@@ -30,9 +30,9 @@ def embed(
     out: Out,
     rank: options.Rank = None,
     embedding: options.Rows = "spectral",
-    laplacian: options.Matrix = options.Laplacian.NORMALISED,
+    laplacian: options.Matrix = "normalised",
     constant: options.Constant = 1.0,
-    component: options.Part = options.Component.ALL,
+    component: options.Part = "all",
     tol: Tol = None,
     seed: options.Seed = 0,
     nodes: options.Nodes = None,
@@ -60,12 +60,12 @@ def embed(
     if place.is_dir():
         raise InputError(f"--out {out}: that is a directory; name a file in it, such as {out / 'rows.npy'}")
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
+        graph = read_graph(data, nodes, component == "largest", show, columns)
         rows = embed_graph(
             graph,
             rank,
             kind=embedding,
-            normalised=laplacian is options.Laplacian.NORMALISED,
+            normalised=laplacian == "normalised",
             constant=constant,
             tol=tol,
             seed=seed,

@@ -5,41 +5,13 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-
-class Component(StrEnum):
-    """Which part of a graph."""
-
-    ALL = "all"
-    LARGEST = "largest"
-
-
-class Laplacian(StrEnum):
-    """The Laplacian of a spectral embedding."""
-
-    NORMALISED = "normalised"
-    COMBINATORIAL = "combinatorial"
-
-
-class SchemeOption(StrEnum):
-    """One problem over all classes, or one a class."""
-
-    MULTICLASS = "multiclass"
-    ONE_VS_REST = "one-vs-rest"
-
-
-class Parallel(StrEnum):
-    """What an edge weighs that is given more than once."""
-
-    MAX = "max"
-    SUM = "sum"
-    FIRST = "first"
-
+SchemeName = Literal["multiclass", "one-vs-rest"]
+Parallel = Literal["max", "sum", "first"]
 
 DEFAULT_RANK = 100
 
@@ -57,7 +29,7 @@ Nodes = Annotated[
         metavar="NODES", help="Table of the nodes of a file of edges, with their labels and attributes."
     ),
 ]
-Part = Annotated[Component, typer.Option(help="The whole graph, or its largest component.")]
+Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]
 Rank = Annotated[
     int | None,
     typer.Option(
@@ -97,11 +69,12 @@ Rows = Annotated[
     str, typer.Option(parser=_kind, metavar=_Kinds("KIND"), help="Where a node's row comes from.")
 ]
 Matrix = Annotated[
-    Laplacian, typer.Option(help="Laplacian of the spectral part; the papers use combinatorial.")
+    Literal["normalised", "combinatorial"],
+    typer.Option(help="Laplacian of the spectral part; the papers use combinatorial."),
 ]
 Constant = Annotated[float, typer.Option(help="Value of the constant column; the papers use 3.")]
 Problems = Annotated[
-    SchemeOption | None,
+    SchemeName | None,
     typer.Option(
         help="All classes at once, or a binary problem a class; the algorithm's own way by default."
     ),

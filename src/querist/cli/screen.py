@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,6 +33,16 @@ class Meter(Protocol):
 def print_json(value: Any) -> None:
     """JSON on standard output: ASCII, so that it survives any encoding; a NaN becomes null."""
     print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about: str = "") -> None:
+    """What a verb found: JSON, or what it is about and a report for people."""
+    if as_json:
+        print_json(found)
+        return
+    if about:
+        print_line(about)
+    report(found)
 
 
 def print_line(text: str) -> None:

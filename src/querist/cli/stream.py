@@ -2,16 +2,15 @@
 
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from querist.cli import options
 from querist.cli.data import read_vectors
 from querist.cli.runs import as_parameters, measured
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import print_found, print_line, print_table, progress
 
 if TYPE_CHECKING:
     from querist.budgeted.catalogue import Factory
@@ -33,13 +32,6 @@ NAMES = (
 APART = ("seed",)
 SAY_EVERY = 2.0
 """Seconds between two lines of running accuracy."""
-
-
-class Order(StrEnum):
-    """The order of the items."""
-
-    SHUFFLED = "shuffled"
-    SOURCE = "source"
 
 
 Data = Annotated[
@@ -66,8 +58,9 @@ def stream(
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Runs, each over another random order.")] = 3,
     order: Annotated[
-        Order, typer.Option(help="A random order of the items, or that of the source.")
-    ] = Order.SHUFFLED,
+        Literal["shuffled", "source"],
+        typer.Option(help="A random order of the items, or that of the source."),
+    ] = "shuffled",
     seed: options.Seed = 0,
     label: options.VectorLabel = None,
     classes: Annotated[
@@ -112,7 +105,7 @@ def stream(
             data,
             method,
             as_parameters(chosen),
-            protocol={"labelled": labelled, "order": order.value},
+            protocol={"labelled": labelled, "order": order},
             repeats=repeats,
             seed=seed,
         )
@@ -123,11 +116,8 @@ def stream(
         "updates": sum(runs.values("updates").tolist()) / repeats,
         **_pace(seconds, codes.size * repeats),
     }
-    if as_json:
-        print_json(report)
-    else:
-        print_line(f"{name}: {X.shape[0]:,} vectors of {X.shape[1]:,} features, {len(names)} classes")
-        _print_report(report)
+    about = f"{name}: {X.shape[0]:,} vectors of {X.shape[1]:,} features, {len(names)} classes"
+    print_found(report, as_json, _print_report, about)
 
 
 def _method(
@@ -135,11 +125,9 @@ def _method(
 ) -> tuple["Factory", dict[str, Any]]:
     """The factory, and what was chosen for it: the budgets are settings like any other."""
     from querist import STREAMS
-    from querist.errors import InputError, UnknownNameError
+    from querist.errors import InputError
     from querist.parameters import parameters_of, read_settings
 
-    if name not in STREAMS:
-        raise UnknownNameError.of("method", name, STREAMS)
     factory, given = STREAMS[name], list(settings)
     for option, value in (("budget_labelled", budget_labelled), ("budget_unlabelled", budget_unlabelled)):
         if value is None:
@@ -251,12 +239,9 @@ def _from_lines(
     }
     if skip_broken:
         report["broken_lines"] = lines.broken
-    if as_json:
-        print_json(report)
-    else:
-        _print_report(report)
-        if lines.broken:
-            print_line(f"{lines.broken:,} broken lines were left out.")
+    print_found(report, as_json, _print_report)
+    if lines.broken and not as_json:
+        print_line(f"{lines.broken:,} broken lines were left out.")
 
 
 def _say(running: Any, seconds: float) -> None:

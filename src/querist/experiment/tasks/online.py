@@ -287,11 +287,13 @@ def check_answers(graph: Graph) -> None:
     """Refuse a graph whose labels cannot answer questions."""
     if graph.label_matrix is not None:
         raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
-    if graph.labelled.size == 0 or graph.n_classes < 2:
+    if graph.labelled.size == 0:
         raise InputError(
-            f"{graph.name} has no labels of at least 2 classes, so nothing can answer. Labels of a graph in "
-            "a file may stand in a table: representation.nodes"
+            f"{graph.name} has no labels and so nothing can answer; use a labelled set, or a table of its "
+            "nodes with the columns node and label (--nodes, in a file representation.nodes)"
         )
+    if graph.n_classes < 2:
+        raise InputError(f"{graph.name} has one class only, {graph.classes[0]!r}; at least 2 are needed")
 
 
 ONLINE = register(Online())
