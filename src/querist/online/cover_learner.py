@@ -121,7 +121,7 @@ class CoverLearner(Learner):
                 screening = nearby.Screening(place.rows)
             end = begin + (nearby.block_length(met.size) if rows_fit else nodes.size)
             part = slice(begin, min(end, nodes.size))
-            yield part, nearby.unscreened() if screening is None else screening.block(nodes[part], met)
+            yield part, self._work.unscreened if screening is None else screening.block(nodes[part], met)
             begin = end
 
 
