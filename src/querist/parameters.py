@@ -5,6 +5,7 @@ its annotations say what a value must be, its defaults what holds otherwise.
 """
 
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -73,6 +74,17 @@ def read_settings(
             raise InputError(f"{name} is set twice; set it once")
         chosen[name] = known[name].read(text)
     return chosen
+
+
+def checked_count(name: str, value: Any, least: int) -> int:
+    """A whole number, not below `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{name} = {value!r}; it must be a whole number, {least} or more")
+    return number
 
 
 def effective(

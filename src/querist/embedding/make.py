@@ -1,6 +1,5 @@
 """`embed`: checks the request, looks on the disk, computes, says what is wrong."""
 
-import operator
 import time
 import warnings
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from querist.errors import InputError, ResidualWarning, check_name
 from querist.graph.build import as_graph
 from querist.graph.graph import Graph
 from querist.operator import memory
+from querist.parameters import checked_count
 from querist.progress import Progress, silent, with_time_left
 
 RANK = 100
@@ -73,13 +73,13 @@ def embed(
     [[0.5, 0.0, 1.0, 0.0], [-0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0], [0.0, -0.5, 0.0, 1.0]]
     """
     graph = as_graph(graph)
-    chosen, seed = kind_of(kind), _whole("seed", seed)
+    chosen, seed = kind_of(kind), checked_count("seed", seed, 0)
     notes: tuple[str, ...] = ()
     if rank is None:
         rank = min(RANK, graph.n_nodes)
         if rank < RANK:
             notes = (f"rank {rank} by default: the graph has {graph.n_nodes:,} nodes",)
-    rank = _whole("rank", rank)
+    rank = checked_count("rank", rank, 0)
     _check(graph, rank, chosen, tol)
     settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
     started = time.perf_counter()
@@ -101,17 +101,6 @@ def embed(
         notes=(*notes, *found.notes),
         nodes=graph.own_ids,
     )
-
-
-def _whole(name: str, value: Any) -> int:
-    """A number without a fraction, 0 or more."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InputError(f"{name} {value!r} must be a whole number; pass an int") from None
-    if number < 0:
-        raise InputError(f"{name} {value!r} must be 0 or more")
-    return number
 
 
 def _check(graph: Graph, rank: int, kind: Kind, tol: float | None) -> None:
