@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from querist.errors import InputError
+from querist.operator.threads import cores
 
 T_co = TypeVar("T_co", covariant=True)
 WATCH_SECONDS = 1.0
@@ -61,11 +62,6 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
                     said.add(text)
                     warnings.warn(text, kind, stacklevel=2)
             yield found
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def one_thread() -> Any:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError, UnknownNameError, check_name
+from querist.errors import InputError, QueristError, UnknownNameError, check_name
 from querist.experiment.specification import (
     TUNING_KEYS,
     Specification,
@@ -102,6 +103,14 @@ def _named(message: str, given: Iterable[str], choice: Iterable[str]) -> str | N
     named = [name for name in given if re.search(rf"\b{re.escape(name)}\b", message)]
     named.sort(key=lambda name: (name not in choice, not message.startswith(f"{name} ")))
     return named[0] if named else None
+
+
+def warm_up(warm: set[str], method: str, work: Callable[[], Any]) -> None:
+    """Have a method compiled before its seconds are counted, once; what it refuses, the run refuses too."""
+    if method not in warm:
+        with suppress(QueristError):
+            work()
+        warm.add(method)
 
 
 def share(spec: Specification, value: float, most: float = 1.0) -> None:

@@ -37,6 +37,7 @@ from querist.experiment.tasks.common import (
     running_mean,
     settings,
     try_out,
+    warm_up,
 )
 from querist.graph import Graph
 from querist.labels import UNLABELLED
@@ -256,9 +257,7 @@ def _play(
 ) -> tuple[dict[str, float], dict[str, list[float]]]:
     where = place.of(method)
     draw: dict[str, Any] = {"seed": seed, "shuffle": repeat}
-    if method not in place.warm:
-        shuffled_run(where, *task, factory, parameters, rounds=1, **draw)
-        place.warm.add(method)
+    warm_up(place.warm, method, lambda: shuffled_run(where, *task, factory, parameters, rounds=1, **draw))
     started = time.perf_counter()
     trace = shuffled_run(where, *task, factory, parameters, questions=questions, **draw)
     seconds = time.perf_counter() - started
