@@ -13,6 +13,8 @@ __getattr__, __dir__, __all__ = names_of(
         "Item": ".item",
         "Number": ".item",
         "Outcome": ".results",
+        "Paper": ".item",
+        "Published": ".item",
         "Result": ".results",
         "Shown": ".item",
         "Specification": ".specification",
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
         Figure as Figure,
         Item as Item,
         Number as Number,
+        Paper as Paper,
+        Published as Published,
         Shown as Shown,
         Table as Table,
     )
