@@ -8,6 +8,7 @@ import typer
 
 from querist.cli import options
 from querist.cli.screen import print_json, print_line, progress
+from querist.errors import InputError
 
 if TYPE_CHECKING:
     from querist.asking.asking import Asking, Question
@@ -112,7 +113,6 @@ def ask(
     from querist.asking.files import from_files
     from querist.asking.journal import Journal
     from querist.asking.oracles import command_oracle
-    from querist.errors import InputError
     from querist.labelling.files import GraphFiles
     from querist.tables.output import check_place
 

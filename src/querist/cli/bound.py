@@ -1,5 +1,6 @@
 """`querist bound`: one run, and what theory says about its mistakes and questions."""
 
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -8,8 +9,10 @@ import typer
 from querist.cli import options
 from querist.cli.data import read_graph
 from querist.cli.lists import APART, ON_GRAPH
-from querist.cli.runs import as_parameters, measured, represented
-from querist.cli.screen import print_found, print_line, print_table, progress
+from querist.cli.runs import measured
+from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import check_name
+from querist.parameters import effective, read_settings
 
 NAMES = ("pounce", "nearest", "ollgc", "sslgc", "bbq", "cmog", "cmog_selected", "msg")
 """Algorithms with a bound, for a help text that must not load them; a test keeps the two equal."""
@@ -38,31 +41,27 @@ def bound(
     One-vs-rest algorithms have a bound for every class. pounce and nearest run on the graph itself, the
     others on an embedding.
     """
-    from querist.errors import check_name
-    from querist.experiment.specification import Specification
     from querist.online.catalogue import ALGORITHMS
-    from querist.parameters import effective, read_settings
 
     check_name("algorithm with a bound", algorithm, NAMES)
     factory = ALGORITHMS[algorithm]
     chosen = read_settings(factory, settings or [], APART)
-    with progress() as show:
-        graph = read_graph(data, nodes, component == "largest", show, columns)
-        spec = Specification(
-            "bound",
-            data,
-            algorithm,
-            as_parameters(chosen),
-            representation=represented(
-                None if algorithm in ON_GRAPH else rank,
-                normalised=laplacian == "normalised",
-                constant=constant,
-                component=component,
-            ),
-            repeats=1,
-            seed=seed,
-        )
-        result, _ = measured(spec, graph, show, "runs")
+    graph, result, _ = measured(
+        "bound",
+        data,
+        partial(read_graph, data, nodes, component == "largest", columns),
+        algorithm,
+        chosen,
+        "runs",
+        representation={
+            "rank": None if algorithm in ON_GRAPH else rank,
+            "normalised": laplacian == "normalised",
+            "constant": constant,
+            "component": component,
+        },
+        repeats=1,
+        seed=seed,
+    )
     (outcome,) = result.outcomes
     bounds = [
         {**each, "class": None if each["problem"] is None else str(graph.classes[each["problem"]])}

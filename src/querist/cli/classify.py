@@ -8,8 +8,9 @@ import typer
 
 from querist.cli import options
 from querist.cli.data import read_graph
-from querist.cli.runs import as_parameters, measured
-from querist.cli.screen import print_found, print_line, print_table, progress
+from querist.cli.runs import measured
+from querist.cli.screen import print_found, print_line, print_table
+from querist.parameters import effective, read_settings
 
 if TYPE_CHECKING:
     from querist.experiment.results import Result
@@ -59,24 +60,21 @@ def classify(
     labels.
     """
     from querist import CLASSIFIERS
-    from querist.experiment.specification import Specification
-    from querist.parameters import effective, read_settings
 
     factory = CLASSIFIERS[method]
     chosen = read_settings(factory, settings or [], APART)
-    with progress() as show:
-        graph = read_graph(data, nodes, component == "largest", show, columns)
-        spec = Specification(
-            "collective",
-            data,
-            method,
-            as_parameters(chosen),
-            representation={"component": component},
-            protocol={"labelled": labelled},
-            repeats=trials,
-            seed=seed,
-        )
-        found, _ = measured(spec, graph, show, "trials")
+    graph, found, _ = measured(
+        "collective",
+        data,
+        partial(read_graph, data, nodes, component == "largest", columns),
+        method,
+        chosen,
+        "trials",
+        representation={"component": component},
+        protocol={"labelled": labelled},
+        repeats=trials,
+        seed=seed,
+    )
     report = {
         "method": method,
         "dataset": graph.name,

@@ -1,7 +1,6 @@
 """The graph or the vectors that a command line names: by the name of a data set, or of a file."""
 
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from querist.cli.options import Columns
@@ -12,9 +11,7 @@ if TYPE_CHECKING:
     from querist.types import Codes
 
 
-def read_graph(
-    data: str, nodes: Path | None, largest: bool, show: Meter, columns: Columns = MappingProxyType({})
-) -> "Graph":
+def read_graph(data: str, nodes: Path | None, largest: bool, columns: Columns, show: Meter) -> "Graph":
     """The graph called `data`, or in the file of that name with a table of nodes where one is given."""
     from querist.datasets import load_graph
 

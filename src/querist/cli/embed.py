@@ -9,6 +9,7 @@ import typer
 from querist.cli import options
 from querist.cli.data import read_graph
 from querist.cli.screen import print_json, print_line, progress
+from querist.errors import InputError
 
 if TYPE_CHECKING:
     from querist.embedding import Embedding
@@ -50,7 +51,6 @@ def embed(
 
     from querist.atomic import replacing
     from querist.embedding import embed as embed_graph
-    from querist.errors import InputError
 
     place = out.expanduser()
     if place.suffix != ".npy":
@@ -60,7 +60,7 @@ def embed(
     if place.is_dir():
         raise InputError(f"--out {out}: that is a directory; name a file in it, such as {out / 'rows.npy'}")
     with progress() as show:
-        graph = read_graph(data, nodes, component == "largest", show, columns)
+        graph = read_graph(data, nodes, component == "largest", columns, show)
         rows = embed_graph(
             graph,
             rank,

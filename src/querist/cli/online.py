@@ -1,5 +1,6 @@
 """`querist online`: run an online algorithm on shuffles of a data set."""
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,8 +9,10 @@ import typer
 from querist.cli import options
 from querist.cli.data import read_graph
 from querist.cli.lists import APART, NAMES, ON_GRAPH
-from querist.cli.runs import as_parameters, measured, represented
-from querist.cli.screen import print_found, print_line, print_table, progress
+from querist.cli.runs import measured
+from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import InputError
+from querist.parameters import effective, parameters_of, read_settings
 
 CONTROL = "control_"
 NO_ROWS = "none"
@@ -51,29 +54,26 @@ def online(
 
     `querist algorithms` lists the parameters that --set reaches.
     """
-    from querist.experiment.specification import Specification
-    from querist.parameters import effective
 
     factory, chosen = _algorithm(algorithm, scheme, budget, settings or [])
     full = effective(factory, chosen, APART)
-    with progress() as show:
-        graph = read_graph(data, nodes, component == "largest", show, columns)
-        spec = Specification(
-            "online",
-            data,
-            algorithm,
-            as_parameters(chosen),
-            representation=represented(
-                rank,
-                kind=embedding,
-                normalised=laplacian == "normalised",
-                constant=constant,
-                component=component,
-            ),
-            repeats=shuffles,
-            seed=seed,
-        )
-        runs, place = measured(spec, graph, show, "shuffles")
+    graph, runs, place = measured(
+        "online",
+        data,
+        partial(read_graph, data, nodes, component == "largest", columns),
+        algorithm,
+        chosen,
+        "shuffles",
+        representation={
+            "rank": rank,
+            "kind": embedding,
+            "normalised": laplacian == "normalised",
+            "constant": constant,
+            "component": component,
+        },
+        repeats=shuffles,
+        seed=seed,
+    )
     on_graph = algorithm in ON_GRAPH and rank is None
     found = {
         "algorithm": algorithm,
@@ -106,8 +106,6 @@ def _algorithm(
 ) -> tuple["Factory", dict[str, Any]]:
     """The factory, and what was chosen for it: `--scheme` and `--budget` are settings like any other."""
     from querist import ALGORITHMS
-    from querist.errors import InputError
-    from querist.parameters import parameters_of, read_settings
 
     factory, given = ALGORITHMS[name], list(settings)
     if any(setting.partition("=")[0].strip() in APART for setting in given):

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from querist.errors import UnknownNameError
+
 SchemeName = Literal["multiclass", "one-vs-rest"]
 Parallel = Literal["max", "sum", "first"]
 
@@ -57,7 +59,6 @@ class _Kinds(str):
 def _kind(name: str) -> str:
     """A registered kind of embedding."""
     from querist.embedding.kinds import kind_of
-    from querist.errors import UnknownNameError
 
     try:
         return kind_of(name).name

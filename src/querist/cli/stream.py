@@ -2,6 +2,7 @@
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,8 +10,10 @@ import typer
 
 from querist.cli import options
 from querist.cli.data import read_vectors
-from querist.cli.runs import as_parameters, measured
-from querist.cli.screen import print_found, print_line, print_table, progress
+from querist.cli.runs import measured
+from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import InputError
+from querist.parameters import effective, parameters_of, read_settings
 
 if TYPE_CHECKING:
     from querist.budgeted.catalogue import Factory
@@ -91,25 +94,21 @@ def stream(
         known = None if classes is None else [as_label(part) for part in classes.split(",")]
         _from_lines(method, factory, chosen, labelled, seed, label, known, skip_broken, save, as_json)
         return
-    from querist.errors import InputError
-    from querist.experiment.specification import Specification
 
     for option, value in (("--classes", classes), ("--save", save)):
         if value is not None:
             raise InputError(f"{option} is for standard input; leave it out")
-    with progress() as show:
-        found = read_vectors(data, label, show)
-        X, codes, names, name = found
-        spec = Specification(
-            "stream",
-            data,
-            method,
-            as_parameters(chosen),
-            protocol={"labelled": labelled, "order": order},
-            repeats=repeats,
-            seed=seed,
-        )
-        runs, _ = measured(spec, found, show, "runs")
+    (X, codes, names, name), runs, _ = measured(
+        "stream",
+        data,
+        partial(read_vectors, data, label),
+        method,
+        chosen,
+        "runs",
+        protocol={"labelled": labelled, "order": order},
+        repeats=repeats,
+        seed=seed,
+    )
     seconds = sum(runs.values("seconds").tolist())
     report = _report(method, name, X.shape, labelled, factory, chosen) | {
         "accuracy": runs.spread("accuracy").as_dict(),
@@ -125,8 +124,6 @@ def _method(
 ) -> tuple["Factory", dict[str, Any]]:
     """The factory, and what was chosen for it: the budgets are settings like any other."""
     from querist import STREAMS
-    from querist.errors import InputError
-    from querist.parameters import parameters_of, read_settings
 
     factory, given = STREAMS[name], list(settings)
     for option, value in (("budget_labelled", budget_labelled), ("budget_unlabelled", budget_unlabelled)):
@@ -149,7 +146,6 @@ def _report(
     chosen: Any,
 ) -> dict[str, Any]:
     """All but what came of it."""
-    from querist.parameters import effective
 
     full = effective(factory, chosen, APART)
     budget = {
@@ -202,7 +198,6 @@ def _from_lines(
 ) -> None:
     """Standard input: one run, the accuracy so far as it goes on."""
     from querist.budgeted.feed import Running, feed
-    from querist.errors import InputError
     from querist.experiment.results import Spread
     from querist.tables.readers.lines import Lines
 

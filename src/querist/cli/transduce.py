@@ -1,14 +1,17 @@
 """`querist transduce`: label the rest of a set of vectors from a share of it."""
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
 
 from querist.cli import options
 from querist.cli.data import read_vectors
-from querist.cli.runs import as_parameters, measured
-from querist.cli.screen import print_found, print_line, print_table, progress
+from querist.cli.runs import measured
+from querist.cli.screen import print_found, print_line, print_table
 from querist.cli.stream import Data
+from querist.errors import InputError, UnknownNameError
+from querist.parameters import effective, parameters_of, read_settings
 
 
 def transduce(
@@ -36,10 +39,8 @@ def transduce(
     the harmonic solution, rlp the regularised one. Mean and standard deviation (of these trials, ddof =
     0) are over draws of the labelled rows.
     """
-    from querist.errors import InputError, UnknownNameError
-    from querist.experiment.specification import HELD_OUT, Specification
+    from querist.experiment.specification import HELD_OUT
     from querist.experiment.tasks.transduce import GRIDS, METHODS, representation
-    from querist.parameters import effective, parameters_of, read_settings
 
     factory = METHODS[method]
     own: list[str] = []
@@ -54,22 +55,20 @@ def transduce(
         raise InputError("lp and rlp need weights that are not negative; use --kernel rbf")
     if tune and chosen:
         raise InputError("--tune chooses the parameters itself; leave --set out, or --tune")
-    with progress() as show:
-        read = read_vectors(data, label, show)
-        X, _, classes, name = read
-        spec = Specification(
-            "transduce",
-            data,
-            method,
-            as_parameters(chosen),
-            grid=GRIDS[method] if tune else {},
-            representation={"kernel": kernel, **({} if width is None else {"width": width})},
-            protocol={"labelled": labelled, **({"tuning": 10} if tune else {})},
-            repeats=trials,
-            seed=seed,
-            held_out=seed + HELD_OUT,
-        )
-        found, alike = measured(spec, read, show, "trials")
+    (X, _, classes, name), found, alike = measured(
+        "transduce",
+        data,
+        partial(read_vectors, data, label),
+        method,
+        chosen,
+        "trials",
+        grid=GRIDS[method] if tune else {},
+        representation={"kernel": kernel, "width": width},
+        protocol={"labelled": labelled, **({"tuning": 10} if tune else {})},
+        repeats=trials,
+        seed=seed,
+        held_out=seed + HELD_OUT,
+    )
     report = {
         "method": method,
         "dataset": name,
