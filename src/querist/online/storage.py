@@ -47,10 +47,7 @@ def save(learner: "protocol.Learner", path: str | PathLike[str]) -> None:
 
 def load(path: str | PathLike[str]) -> "protocol.Learner":
     """Read a learner back; decisions, draws and state go on bit for bit."""
-    return _rebuild(*saved.read(path, FORMAT))
-
-
-def _rebuild(about: dict[str, Any], arrays: dict[str, Any]) -> "protocol.Learner":
+    about, arrays = saved.read(path, FORMAT)
     kind = KINDS[about["kind"]]
     Rules, Place, State = kind._parts
     learner = kind.__new__(kind)

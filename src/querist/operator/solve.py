@@ -83,7 +83,9 @@ class Solver:
             X, steps, residual = conjugate_gradients(operator, B, q, weight, x0, tol)
         if chosen == "factor" or (method == "auto" and residual > tol):
             chosen = "factor" if chosen == "factor" else "cg, then factor"
-            X = self._factored(operator, q, weight, key).solve(B.astype(np.float64)).astype(B.dtype)
+            if key != self.key:
+                self.factor, self.key = factorise(operator, q, weight), key
+            X = self.factor.solve(B.astype(np.float64)).astype(B.dtype)
             residual = relative_residual(operator, B, X, q, weight)
         if not residual <= tol:
             message = f"the linear system was solved to {residual:.1e}, above tol {tol:.0e}"
@@ -95,14 +97,8 @@ class Solver:
         if key == self.key:
             return True
         if self.cost is None:
-            limit = min(FACTOR_ENTRIES, 400 * operator.n)
-            self.cost = fill(operator, limit)
+            self.cost = fill(operator, min(FACTOR_ENTRIES, 400 * operator.n))
         return self.cost.known and self.cost.work <= FACTOR_WORK
-
-    def _factored(self, operator: "Operator", q: Block, weight: float, key: bytes) -> Any:
-        if key != self.key:
-            self.factor, self.key = factorise(operator, q, weight), key
-        return self.factor
 
 
 def factorise(operator: "Operator", q: Block, weight: float) -> Any:
