@@ -15,30 +15,27 @@ if TYPE_CHECKING:
     from querist.embedding import Embedding
     from querist.graph import Graph
 
-Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the rows go: a .npy file.")]
-Tol = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest residual of an eigenpair; 2e-3 by default, 1e-6 for rows that other solvers agree with."
-    ),
-]
-Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")]
-
 
 @options.with_columns
 def embed(
     data: options.Data,
-    out: Out,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the rows go: a .npy file.")],
     rank: options.Rank = None,
     embedding: options.Rows = "spectral",
     laplacian: options.Matrix = "normalised",
     constant: options.Constant = 1.0,
     component: options.Part = "all",
-    tol: Tol = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest residual of an eigenpair; 2e-3 by default, 1e-6 for rows that other solvers agree "
+            "with."
+        ),
+    ] = None,
     seed: options.Seed = 0,
     nodes: options.Nodes = None,
     columns: options.Columns = MappingProxyType({}),
-    cache: Cache = True,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")] = True,
     as_json: options.Json = False,
 ) -> None:
     """Embed a graph and save the rows.

@@ -25,11 +25,29 @@ Data = Annotated[
         ".graphml, text also as .gz; - is the standard input.",
     ),
 ]
+Vectors = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Name of a data set of vectors; path of a .csv, .tsv, .parquet, .libsvm or .jsonl file; "
+        "or - for lines of CSV, JSON or LIBSVM on standard input.",
+    ),
+]
 Nodes = Annotated[
     Path | None,
     typer.Option(
         metavar="NODES", help="Table of the nodes of a file of edges, with their labels and attributes."
     ),
+]
+Extend = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="EDGES2", help="More edges that arrived since, perhaps to new nodes; may be repeated."
+    ),
+]
+ExtendNodes = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="NODES2", help="More nodes, with the columns of NODES; may be repeated."),
 ]
 Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]
 Rank = Annotated[

@@ -37,22 +37,13 @@ SAY_EVERY = 2.0
 """Seconds between two lines of running accuracy."""
 
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="Name of a data set of vectors; path of a .csv, .tsv, .parquet, .libsvm or .jsonl file; "
-        "or - for lines of CSV, JSON or LIBSVM on standard input.",
-    ),
-]
-Share = Annotated[float, typer.Option(help="Share of the items whose label is seen: 0.1 is one in ten.")]
-
-
 def stream(
-    data: Data,
+    data: options.Vectors,
     method: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "bls",
     settings: options.Settings = None,
-    labelled: Share = 0.1,
+    labelled: Annotated[
+        float, typer.Option(help="Share of the items whose label is seen: 0.1 is one in ten.")
+    ] = 0.1,
     budget_labelled: Annotated[
         int | None, typer.Option(help="Labelled vectors kept; 150 by default.")
     ] = None,

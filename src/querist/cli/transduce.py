@@ -9,13 +9,12 @@ from querist.cli import options
 from querist.cli.data import read_vectors
 from querist.cli.runs import measured
 from querist.cli.screen import print_found, print_line, print_table
-from querist.cli.stream import Data
 from querist.errors import InputError, UnknownNameError
 from querist.parameters import effective, parameters_of, read_settings
 
 
 def transduce(
-    data: Data,
+    data: options.Vectors,
     method: Annotated[
         Literal["bls", "lp", "rlp"], typer.Option(help="Least squares, label propagation, or regularised.")
     ] = "bls",
