@@ -51,14 +51,16 @@ def load(path: str | PathLike[str]) -> "protocol.Learner":
     kind = KINDS[about["kind"]]
     Rules, Place, State = kind._parts
     learner = kind.__new__(kind)
-    learner.n_classes = about["n_classes"]
-    learner.budget = about["budget"]
-    learner.seed = about["seed"]
-    learner.scheme = Scheme(about["scheme"])
-    learner.notes = tuple(about["notes"])
     # Files of 0.1.0 have no ids.
     names = about.get("nodes")
-    learner.ids = None if names is None else Ids(tuple(_as_tuple(name) for name in names))
+    learner._begin(
+        about["n_classes"],
+        Scheme(about["scheme"]),
+        about["seed"],
+        about["budget"],
+        tuple(about["notes"]),
+        None if names is None else Ids(tuple(_as_tuple(name) for name in names)),
+    )
     rules = {
         name: np.array(value, dtype=np.float64) if isinstance(value, list) else value
         for name, value in about["rules"].items()
