@@ -145,13 +145,15 @@ def check_room(
     room, need = memory.free(), kind.memory(graph, rank, **settings)
     if need <= room:
         return need
-    advice = []
-    if kind.memory(graph, rank, **loosened()) <= room:
-        advice.append("tol=2e-3 (a float32 filter) fits")
     smaller = _largest(lambda r: kind.memory(graph, r, **settings) <= room, rank)
-    if smaller:
-        advice.append(f"rank={smaller} fits")
-    ways = " or ".join(advice) or "no rank fits: embed a part of the graph, or use a larger machine"
+    advice = {
+        "tol=2e-3 (a float32 filter) fits": kind.memory(graph, rank, **loosened()) <= room,
+        f"rank={smaller} fits": smaller > 0,
+    }
+    ways = (
+        " or ".join(way for way, fits in advice.items() if fits)
+        or "no rank fits: embed a part of the graph, or use a larger machine"
+    )
     raise InputError(
         f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
         f"{need / 1e9:.1f} GB and {room / 1e9:.1f} GB are free; {ways}"
