@@ -86,18 +86,16 @@ def _print_report(found: dict[str, Any]) -> None:
         f"{found['algorithm']}: {found['mistakes']:,} mistakes and {found['questions']:,} questions in "
         f"{found['rounds']:,} rounds, seed {found['seed']}\n"
     )
-    rows = []
-    for each in found["bounds"]:
-        kind = f"E[{each['what']}]" if each["in_expectation"] else each["what"]
-        rows.append(
-            (
-                each["source"] if each["class"] is None else f"{each['source']}; class {each['class']}",
-                f"{each['observed']:,.0f}",
-                f"{each['value']:,.1f}",
-                kind,
-                ", ".join(f"{term} {value:.4g}" for term, value in each["terms"].items()),
-            )
+    rows = [
+        (
+            each["source"] if each["class"] is None else f"{each['source']}; class {each['class']}",
+            f"{each['observed']:,.0f}",
+            f"{each['value']:,.1f}",
+            f"E[{each['what']}]" if each["in_expectation"] else each["what"],
+            ", ".join(f"{term} {value:.4g}" for term, value in each["terms"].items()),
         )
+        for each in found["bounds"]
+    ]
     print_table(("bound", "observed", "at most", "what", "terms"), rows, text_columns=(0, 3, 4))
     for text in dict.fromkeys(_remarks(found["bounds"])):
         print_line(text)

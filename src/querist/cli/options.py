@@ -158,15 +158,13 @@ COLUMNS: Mapping[str, Any] = {
 def with_columns(verb: Callable[..., None]) -> Callable[..., None]:
     """The verb with the options of `COLUMNS` where its parameter `columns` stands, which gets those given."""
     own = inspect.signature(verb)
-    parameters = []
-    for parameter in own.parameters.values():
-        if parameter.name != "columns":
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        parameters += [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in COLUMNS.items()
-        ]
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    more = [inspect.Parameter(n, by_name, default=None, annotation=kind) for n, kind in COLUMNS.items()]
+    parameters = [
+        each
+        for given in own.parameters.values()
+        for each in (more if given.name == "columns" else [given.replace(kind=by_name)])
+    ]
 
     @functools.wraps(verb)
     def with_options(**given: Any) -> None:

@@ -124,11 +124,13 @@ def _expanded(given: dict[str, Any]) -> list[tuple[str, Specification]]:
     name = given.pop("name", "")
     lists = [given.get(key, "") for key in ("dataset", "method")]
     many = [each if isinstance(each, list) else [each] for each in lists]
-    found = []
-    for dataset, method in product(*many):
-        spec = Specification.from_dict({**given, "dataset": dataset, "method": method})
-        found.append((name or method, _with_control(spec)))
-    return found
+    return [
+        (
+            name or method,
+            _with_control(Specification.from_dict({**given, "dataset": dataset, "method": method})),
+        )
+        for dataset, method in product(*many)
+    ]
 
 
 def _with_control(spec: Specification) -> Specification:
