@@ -130,7 +130,7 @@ def _pass(
     """Run a learner over the order, looking every few rounds at what it would say of the rest."""
     unasked = np.ones(codes.size, dtype=np.bool_)
     looks = [(0, 1.0)]
-    traces: list[Trace] = []
+    traces, wrong = list[Trace](), 0
     for start in range(0, order.size, STEP):
         stop = min(start + STEP, order.size)
         trace = learner.run(order[start:stop], codes, None if uniforms is None else uniforms[start:stop])
@@ -140,8 +140,8 @@ def _pass(
             rest = np.flatnonzero(unasked)
             missed = learner.predict(rest) != codes[rest]
             looks.append((learner.questions, float(missed.mean()) if rest.size else 0.0))
+        wrong += int(trace.mistaken.sum())
         if show is not None:
-            wrong = sum(int(each.mistaken.sum()) for each in traces)
             show(
                 stop / order.size,
                 f"{stop:,} rounds, {learner.questions:,} questions, {100 * wrong / stop:.1f} % wrong so far",
