@@ -13,27 +13,27 @@ __version__ = VERSION
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "ALGORITHMS": ".online.catalogue",
-        "Answer": ".online.checks",
-        "Asking": ".asking.asking",
-        "BudgetedLeastSquares": ".adapters.sklearn",
-        "CLASSIFIERS": ".collective.catalogue",
-        "Decision": ".online.trace",
+        "ALGORITHMS": ".online",
+        "Answer": ".online",
+        "Asking": ".asking",
+        "BudgetedLeastSquares": ".adapters",
+        "CLASSIFIERS": ".collective",
+        "Decision": ".online",
         "Embedding": ".embedding",
         "Graph": ".graph",
         "InputError": ".errors",
-        "Learner": ".online.learner",
-        "OnGraph": ".adapters.sklearn",
+        "Learner": ".online",
+        "OnGraph": ".adapters",
         "Operator": ".operator",
         "QueristError": ".errors",
-        "RiverBudgetedLeastSquares": ".adapters.river",
-        "STREAMS": ".budgeted.catalogue",
-        "Trace": ".online.trace",
+        "RiverBudgetedLeastSquares": ".adapters",
+        "STREAMS": ".budgeted",
+        "Trace": ".online",
         "as_graph": ".graph",
-        "ask": ".asking.asking",
+        "ask": ".asking",
         "embed": ".embedding",
         "from_points": ".graph",
-        "label": ".labelling.labelling",
+        "label": ".labelling",
         "laplacian": ".graph",
         "load": ".datasets",
         "load_graph": ".datasets",
@@ -71,11 +71,14 @@ if TYPE_CHECKING:
         tables as tables,
         theory as theory,
     )
-    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
-    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares, OnGraph as OnGraph
-    from querist.asking.asking import Asking as Asking, ask as ask
-    from querist.budgeted.catalogue import STREAMS as STREAMS
-    from querist.collective.catalogue import CLASSIFIERS as CLASSIFIERS
+    from querist.adapters import (
+        BudgetedLeastSquares as BudgetedLeastSquares,
+        OnGraph as OnGraph,
+        RiverBudgetedLeastSquares as RiverBudgetedLeastSquares,
+    )
+    from querist.asking import Asking as Asking, ask as ask
+    from querist.budgeted import STREAMS as STREAMS
+    from querist.collective import CLASSIFIERS as CLASSIFIERS
     from querist.datasets import load as load, load_graph as load_graph, load_vectors as load_vectors
     from querist.embedding import Embedding as Embedding, embed as embed
     from querist.errors import InputError as InputError, QueristError as QueristError
@@ -85,9 +88,12 @@ if TYPE_CHECKING:
         from_points as from_points,
         laplacian as laplacian,
     )
-    from querist.labelling.labelling import label as label
-    from querist.online.catalogue import ALGORITHMS as ALGORITHMS
-    from querist.online.checks import Answer as Answer
-    from querist.online.learner import Learner as Learner
-    from querist.online.trace import Decision as Decision, Trace as Trace
+    from querist.labelling import label as label
+    from querist.online import (
+        ALGORITHMS as ALGORITHMS,
+        Answer as Answer,
+        Decision as Decision,
+        Learner as Learner,
+        Trace as Trace,
+    )
     from querist.operator import Operator as Operator

@@ -30,8 +30,7 @@ from querist.budgeted.learner import StreamParameters
 from querist.budgeted.similarity import Gram
 from querist.errors import InputError
 from querist.labels import plain
-from querist.online.catalogue import ALGORITHMS
-from querist.online.trace import Decision
+from querist.online import ALGORITHMS, Decision
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -97,9 +97,7 @@ def ask(
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
     these labels are, because it asks where it is unsure: --audit measures that with random questions.
     """
-    from querist.asking.files import from_files
-    from querist.asking.journal import Journal
-    from querist.asking.oracles import command_oracle
+    from querist.asking import Journal, command_oracle, from_files
     from querist.labelling.files import GraphFiles
     from querist.tables.output import check_place
 

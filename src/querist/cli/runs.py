@@ -70,8 +70,7 @@ def measured(
     `chosen` are the method's parameters, `what` its repeats are called; a representation of None is left to
     the task. `rest` is the rest of the specification.
     """
-    from querist.experiment.runner import run_here
-    from querist.experiment.specification import Specification
+    from querist.experiment import Specification, run_here
 
     spec = Specification(
         task,

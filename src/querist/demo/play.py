@@ -16,9 +16,7 @@ from querist.embedding import embed
 from querist.experiment.results import Spread
 from querist.experiment.tasks.online import learner_seed, random_rounds, shuffled
 from querist.graph import Graph
-from querist.online.catalogue import ALGORITHMS
-from querist.online.learner import Learner
-from querist.online.trace import Trace
+from querist.online import ALGORITHMS, Learner, Trace
 from querist.progress import Progress
 from querist.types import Bools, Codes, Floats
 

@@ -12,8 +12,7 @@ from querist.embedding import cache as disk
 from querist.embedding.kinds import Kind, Settings, kind_of, known, options as all_options, refuse
 from querist.embedding.value import Embedding
 from querist.errors import InputError, ResidualWarning, check_name
-from querist.graph.build import as_graph
-from querist.graph.graph import Graph
+from querist.graph import Graph, as_graph
 from querist.operator import memory
 from querist.parameters import checked_count
 from querist.progress import Progress, silent, with_time_left

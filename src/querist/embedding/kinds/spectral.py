@@ -25,8 +25,7 @@ import numpy as np
 
 from querist.embedding.kinds import Kind, Settings, refuse, register
 from querist.embedding.value import Embedding
-from querist.graph.graph import Graph
-from querist.graph.laplacian import null_signs
+from querist.graph import Graph, null_signs
 from querist.operator import Operator
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of

@@ -41,9 +41,8 @@ from querist.experiment.tasks.common import (
 )
 from querist.graph import Graph
 from querist.labels import UNLABELLED
-from querist.online.catalogue import ALGORITHMS, Factory
+from querist.online import ALGORITHMS, Factory, Trace
 from querist.online.cover_learner import check_distances
-from querist.online.trace import Trace
 from querist.parameters import effective
 from querist.types import Codes, Floats
 
