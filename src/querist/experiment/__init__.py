@@ -13,6 +13,8 @@ __getattr__, __dir__, __all__ = names_of(
         "Item": ".item",
         "Number": ".item",
         "Outcome": ".results",
+        "Paper": ".item",
+        "Published": ".item",
         "Result": ".results",
         "Shown": ".item",
         "Specification": ".specification",
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from querist.experiment.item import Figure as Figure
     from querist.experiment.item import Item as Item
     from querist.experiment.item import Number as Number
+    from querist.experiment.item import Paper as Paper
+    from querist.experiment.item import Published as Published
     from querist.experiment.item import Shown as Shown
     from querist.experiment.item import Table as Table
     from querist.experiment.results import Outcome as Outcome

@@ -148,8 +148,12 @@ class Learner:
 
     @property
     def round(self) -> int:
-        """Rounds closed so far."""
+        """Rounds closed so far. Set it to go on at another place of a stream."""
         return int(self._state.counts[0])
+
+    @round.setter
+    def round(self, closed: int) -> None:
+        self._state.counts[0] = closed
 
     @property
     def questions(self) -> int:
