@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from querist.datasets import is_path, load_graph
-from querist.datasets.fetch import Report
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.entries import Parallel
@@ -26,7 +25,7 @@ from querist.labelling.reading import Source, arrived, check_weights, own_labels
 from querist.labelling.stages import Stages
 from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
-from querist.progress import Progress
+from querist.progress import Progress, silent
 from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
 from querist.tables.labels import Seeds, read_seeds
@@ -95,7 +94,7 @@ class GraphFiles:
             if not labels_elsewhere:  # otherwise these are about the table of labels
                 options |= {"id": self.id, "labels": self.label_column}
             given = {name: value for name, value in options.items() if value is not None}
-            return source_of(load_graph(self.edges, report=_fetching(progress), **given))
+            return source_of(load_graph(self.edges, progress=progress or silent, **given))
         return read_source(
             str(self.edges),
             None if self.nodes is None else Path(self.nodes),
@@ -235,7 +234,7 @@ def from_files(
     unwanted = {"writing": place is None, "report": page is None}
     worth = {stage: share for stage, share in WORTH.items() if not unwanted.get(stage)}
     # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
-    with Stages(progress or (lambda fraction, text: None), worth).ticking() as show, one_blas_thread():
+    with Stages(progress or silent, worth).ticking() as show, one_blas_thread():
         show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
         source = files.read_all(
             labels_elsewhere=labels is not None,
@@ -301,10 +300,3 @@ def classes_in(labels: Mapping[Hashable, Any]) -> tuple[Hashable, ...]:
     """The classes of labels by node, which may be sets."""
     sets = (own if isinstance(own, set) else {own} for own in labels.values())
     return class_order(value for own in sets for value in own)
-
-
-def _fetching(progress: Progress | None) -> Report | None:
-    """What a download tells, as progress."""
-    if progress is None:
-        return None
-    return lambda file, done, total: progress(done / total if total else 0.0, f"{file}, {done / 1e6:.1f} MB")
