@@ -338,5 +338,6 @@ SPECTRAL = register(
         memory=spectral_bytes,
         row=new_row,
         refresh=refreshed,
+        usual=True,
     )
 )
