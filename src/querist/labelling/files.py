@@ -52,6 +52,8 @@ class GraphFiles:
     extend_nodes : further tables of nodes, with the columns of `nodes`
     source, target, weight : columns of the edges that have no usual name
     id, label_column : columns of the nodes that have no usual name; those of a table of labels too
+    missing : the label that means "unlabelled", besides an empty field; "nan" for no other, so that -1 beside
+        class numbers is a class
     parallel : the weight of an edge that a file gives more than once: "max" (the default), "sum" or "first";
         between files the largest counts, so that a file may be given again
     """
@@ -65,6 +67,7 @@ class GraphFiles:
     weight: str | None = None
     id: str | None = None
     label_column: str | None = None
+    missing: str | None = None
     parallel: Parallel | None = None
 
     @property
@@ -106,9 +109,9 @@ class GraphFiles:
 
     @property
     def _columns(self) -> dict[str, Any]:
-        """Of the edges, as `as_graph` calls them."""
-        given = {"source": self.source, "target": self.target, "weights": self.weight}
-        given["parallel"] = self.parallel
+        """Of the edges, and what no label is, as `as_graph` calls them."""
+        given: dict[str, Any] = {"source": self.source, "target": self.target, "weights": self.weight}
+        given |= {"parallel": self.parallel, "missing": self.missing}
         return {name: value for name, value in given.items() if value is not None}
 
     def arrivals(self, source: Source) -> list[Arrived]:
@@ -142,6 +145,7 @@ class GraphFiles:
             multilabel=multilabel,
             label=self.label_column,
             id=self.id,
+            missing=self.missing,
             least=least,
             strangers=strangers,
         )
@@ -249,6 +253,7 @@ def from_files(
             source.graph,
             seeds.labels,
             method=method,
+            missing=files.missing,
             multilabel=multilabel,
             picked=picked,
             seed=seed,
