@@ -19,9 +19,18 @@ from querist.papers.graphs import (
     place,
     words,
 )
-from querist.papers.sslgc13.published import HELD_OUT, METHODS, MU, OWN_MU, PAPER, case, chosen, post_hoc
-from querist.papers.sslgc13.published import TABLE_1 as COUNTS
-from querist.papers.sslgc13.published import TABLE_2 as LINES
+from querist.papers.sslgc13.published import (
+    HELD_OUT,
+    METHODS,
+    MU,
+    OWN_MU,
+    PAPER,
+    TABLE_1 as COUNTS,
+    TABLE_2 as LINES,
+    case,
+    chosen,
+    post_hoc,
+)
 from querist.papers.sslgc13.tasks import PERCEPTRON
 from querist.stats import paired_t
 
