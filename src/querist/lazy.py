@@ -25,3 +25,18 @@ def names_of(
         return getattr(module, name) if homes[name] else module
 
     return get, lambda: public, public
+
+
+class Library:
+    """A module of another library that is imported when something of it is first asked for.
+
+    >>> text = Library("textwrap")
+    >>> text.shorten("a long story", 8)
+    'a [...]'
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)

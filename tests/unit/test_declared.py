@@ -33,6 +33,8 @@ def imports(at_once: bool) -> dict[str, set[str]]:
                 modules = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 modules = [node.module or ""]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Library":
+                modules = [ast.literal_eval(node.args[0])]
             else:
                 continue
             for module in modules:

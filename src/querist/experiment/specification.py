@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from querist.errors import InputError, QueristError, UnknownNameError
+from querist.errors import InputError, QueristError, check_name
 
 FORMAT = 1
 """Part of every hash: raise it when the same specification comes to mean other numbers."""
@@ -170,9 +170,8 @@ class Specification:
         """From plain values, every name checked."""
         known = [f.name for f in fields(cls)]
         for name in given:
-            if name not in known:
-                with blame(name):
-                    raise UnknownNameError.of("key", name, known)
+            with blame(name):
+                check_name("key", name, known)
         if "task" not in given:
             raise SpecificationError('there is no task; say which, as in task = "online"')
         return cls(**given)

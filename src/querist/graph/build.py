@@ -109,47 +109,36 @@ def as_graph(
     >>> graph.describe()
     'graph: 3 nodes, 2 edges, 1 class, connected; 1 self-loop dropped'
     """
-    if kind not in (None, "adjacency", "edges"):
-        raise InputError(f"kind is {kind!r}; it must be 'adjacency' or 'edges'")
-    if endpoints is not None and (source is not None or target is not None):
-        raise InputError("endpoints= names source and target already; give one or the other")
+    ends = _ends(kind, source, target, endpoints)
     options = (weights, nodes, id, labels, classes, missing, attributes, name)
     if isinstance(edges, Graph) and all(option is None for option in options):
         return edges
     table = _node_table(nodes, id, labels, attributes)
     column = labels if isinstance(labels, str) and table is None else None
-    found = _read(edges, kind, weights, endpoints or (source, target), column)
+    found = _read(edges, kind, weights, ends, column)
 
     own_labels = None if isinstance(labels, str) else as_values(labels)
     own_attributes = None if are_columns(attributes) else as_attributes(attributes)
-    if found.table is not None and table is None:
-        found = _with_own_table(found, column, attributes)
-    elif are_columns(attributes) and attributes is not False and table is None:
-        raise InputError(
-            f"attributes={attributes!r} names columns, but there is no node table; pass it as nodes="
-        )
-    if attributes is False:
-        found = replace(found, attributes=None)
     if table is not None:
         found = _joined(found, table)
-    elif nodes is not None:
-        found = _placed(found, nodes)
-    elif not found.fixed:
-        found = _counted(found, own_labels, own_attributes)
+    else:
+        found = _with_own_table(found, column, attributes)
+        found = _counted(found, own_labels, own_attributes) if nodes is None else _placed(found, nodes)
     if found.n == 0:
         raise InputError("the graph has no nodes; give at least one edge, or nodes=")
-
     if own_labels is not None:
         found = replace(found, labels=by_node(own_labels, found), classes=None)
+    if own_attributes is not None or attributes is False:
+        found = replace(found, attributes=own_attributes)
+
     adjacency, repairs = merge(found, parallel)
-    if table is not None:
-        repairs = (*_alone(adjacency, len(table.ids)), *repairs)
+    alone = () if table is None else _alone(adjacency, len(table.ids))
     graph = Graph(
         adjacency,
         nodes=found.ids,
-        attributes=own_attributes if own_attributes is not None else as_attributes(found.attributes),
+        attributes=as_attributes(found.attributes),
         name=name or found.name,
-        notes=tuple(dict.fromkeys((*found.notes, *repairs))),
+        notes=tuple(dict.fromkeys((*found.notes, *alone, *repairs))),
         **label_fields(found, classes, missing),
     )
     if _log.isEnabledFor(logging.INFO):
@@ -158,6 +147,15 @@ def as_graph(
 
 
 # -- the source ---------------------------------------------------------------
+
+
+def _ends(kind: Kind | None, source: str | None, target: str | None, endpoints: Any) -> Ends:
+    """The columns of the ends of the edges; what contradicts itself or means nothing is refused."""
+    if kind not in (None, "adjacency", "edges"):
+        raise InputError(f"kind is {kind!r}; it must be 'adjacency' or 'edges'")
+    if endpoints is not None and (source is not None or target is not None):
+        raise InputError("endpoints= names source and target already; give one or the other")
+    return endpoints or (source, target)
 
 
 def _read(edges: Any, kind: Kind | None, weights: Any, ends: Ends, labels: str | None) -> Found:
@@ -244,8 +242,14 @@ def _wanted(attributes: Any) -> Sequence[str] | bool:
 
 def _with_own_table(found: Found, label: str | None, attributes: Any) -> Found:
     """A graph of another library, or a file of a whole graph, with what it knows of its nodes."""
-    assert found.table is not None
-    wanted, names = _wanted(attributes), found.table.table.column_names
+    wanted = _wanted(attributes)
+    if found.table is None:
+        if are_columns(attributes) and attributes is not False:
+            raise InputError(
+                f"attributes={attributes!r} names columns, but there is no node table; pass it as nodes="
+            )
+        return found
+    names = found.table.table.column_names
     own = None if label is None else label if label in names else named(names, (label.lower(),))
     table = read_nodes(found.table, id="node", label=own, attributes=wanted)
     labels = found.labels
@@ -292,11 +296,8 @@ def _alone(adjacency: Sparse, rows: int) -> tuple[str, ...]:
 
 def _placed(found: Found, nodes: Any) -> Found:
     """As many nodes, or these nodes, as the user says."""
-    if isinstance(nodes, int | np.integer):
-        if found.ids is not None:
-            return arrange(found, range(int(nodes)), complete=True, where="nodes")
-        nodes = range(int(nodes))
-    ids = tuple(plain(v) for v in as_values(nodes))
+    given = range(int(nodes)) if isinstance(nodes, int | np.integer) else as_values(nodes)
+    ids = tuple(plain(v) for v in given)
     if found.ids is not None:
         return arrange(found, ids, complete=True, where="nodes")
     if found.fixed and len(ids) != found.n:
@@ -307,6 +308,8 @@ def _placed(found: Found, nodes: Any) -> Found:
 
 def _counted(found: Found, labels: Any, attributes: Sparse | None) -> Found:
     """Edges alone do not tell of isolated nodes at the end; labels and attributes do."""
+    if found.fixed:
+        return found
     sizes = [] if attributes is None else [attributes.shape[0]]
     if labels is not None and not isinstance(labels, Mapping):
         sizes.append(labels.shape[0] if hasattr(labels, "shape") else len(labels))

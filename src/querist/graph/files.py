@@ -10,6 +10,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph.arrays import check_range, from_array, from_matrix
 from querist.graph.entries import Found, number
+from querist.tables.arrow import pa
 from querist.tables.files import STANDARD_INPUT, read_edges, standard_input
 from querist.tables.formats import Elements, Origin, stem
 from querist.tables.frames import as_weights, frame_of, ids_in, numbers_in
@@ -86,16 +87,12 @@ def from_edge_table(
 
 def _numbered(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hashable, ...]]:
     """Row numbers for the ids in every column, and the id of every row; text goes by way of Arrow."""
-    import pyarrow as pa
-
     if any(isinstance(c, np.ndarray | list) for c in columns):
-        return number([c if isinstance(c, np.ndarray) else c.to_pylist() for c in columns], where)
+        return number([c if isinstance(c, np.ndarray | list) else c.to_pylist() for c in columns], where)
     whole = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
     coded = pa.chunked_array([c.cast(pa.large_string()) for c in whole], pa.large_string())
     coded = coded.combine_chunks().dictionary_encode()
     names = coded.dictionary.to_pylist()
     order = sorted(range(len(names)), key=names.__getitem__)
-    row = np.empty(len(names), dtype=np.int64)
-    row[order] = np.arange(len(names))
-    rows = row[coded.indices.to_numpy(zero_copy_only=False)]
+    rows = np.argsort(order)[coded.indices.to_numpy(zero_copy_only=False)]
     return np.split(rows, [len(columns[0])]), tuple(names[k] for k in order)

@@ -11,6 +11,7 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.graph.entries import Found
+from querist.tables.arrow import pa
 from querist.tables.formats import Columns, Origin
 from querist.tables.frames import arrow_array, as_weights
 from querist.types import Codes, Floats
@@ -62,8 +63,6 @@ def _own_table(where: str, ids: Sequence[Any], known: Sequence[dict[str, Any]]) 
     names = list(dict.fromkeys(name for own in known for name in own))
     if not names:
         return None
-    import pyarrow as pa
-
     columns = {"node": pa.array(range(len(ids)))}
     columns |= {str(name): arrow_array([own.get(name) for own in known]) for name in names if name != "node"}
     return Columns(pa.table(columns), Origin(where, lambda row: f"node {ids[row]!r}"))

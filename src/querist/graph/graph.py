@@ -89,9 +89,7 @@ class Graph:
         """(n,) component number of every node; 0 is the largest, ties by first node."""
         _, found = csgraph.connected_components(self.adjacency, directed=False)
         by_size = np.argsort(-np.bincount(found), kind="stable")
-        number = np.empty(by_size.size, dtype=np.int64)
-        number[by_size] = np.arange(by_size.size)
-        return number[found]
+        return np.argsort(by_size)[found]  # the inverse of the order: which place each has in it
 
     @property
     def n_components(self) -> int:

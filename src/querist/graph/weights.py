@@ -83,7 +83,6 @@ def longest_bridge(pairs: Pairs) -> float:
     n = pairs.reach.size
     # Ranks, because a sparse graph reads a distance of 0 as "no edge".
     order = np.argsort(pairs.distance, kind="stable")
-    rank = np.empty(order.size)
-    rank[order] = np.arange(1, order.size + 1)
+    rank = np.argsort(order) + 1.0
     tree = csgraph.minimum_spanning_tree(sp.csr_array((rank, (pairs.first, pairs.second)), shape=(n, n)))
     return float(pairs.distance[order[int(tree.data.max()) - 1]])

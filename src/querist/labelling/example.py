@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from querist.tables.arrow import pa
 from querist.types import Codes
 
 OF_EACH = 5
@@ -17,8 +18,6 @@ OF_EACH = 5
 
 def write_example(folder: str | Path, of_each: int = OF_EACH, seed: int = 0) -> Path:
     """Write the four files into a folder, which is made; `of_each` labels a class are given away."""
-    import pyarrow as pa
-
     from querist.datasets import load_graph
     from querist.tables.output import save
 

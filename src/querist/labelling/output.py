@@ -11,6 +11,7 @@ import numpy as np
 
 from querist.labelling.influence import Influences, influences
 from querist.progress import Progress
+from querist.tables.arrow import pa, pc
 from querist.tables.frames import arrow_array
 from querist.tables.output import check_place, mark_between, save
 from querist.types import Codes
@@ -26,9 +27,6 @@ def write(labelling: Any, path: str | os.PathLike[str], progress: Progress | Non
 
 def columns_of(labelling: Any, found: Influences, *, text: bool) -> Any:
     """The Arrow table of a labelling; in text, lists become one field."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = labelling.table()
     nodes = arrow_array(table["node"], nested=False)
     reached = pa.array(np.asarray(table["reached"], dtype=bool))
@@ -56,8 +54,6 @@ def columns_of(labelling: Any, found: Influences, *, text: bool) -> Any:
 
 def _sets(values: Any) -> Any:
     """Tuples of classes as lists; None where there are none."""
-    import pyarrow as pa
-
     members = [v for own in values if own is not None for v in own]
     flat = arrow_array(members, nested=False)
     ends = np.cumsum([0, *(0 if members is None else len(members) for members in values)])
@@ -67,8 +63,6 @@ def _sets(values: Any) -> Any:
 
 def _lists(names: Any, rows: Codes) -> Any:
     """(n, 3) row numbers, -1 for none, as lists of names."""
-    import pyarrow as pa
-
     there = rows >= 0
     ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), names.take(pa.array(rows[there])))

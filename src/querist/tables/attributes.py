@@ -15,6 +15,7 @@ An empty field is no word, no category, and the mean of its numbers. `Attributes
 done with every column; `Attributes.of` makes the same of nodes that come later.
 """
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
+from querist.tables.arrow import arrow_csv, kinds, pa, pc
 from querist.tables.columns import (
     FEW,
     Made,
@@ -67,13 +69,11 @@ class Attributes:
 Part = Numbers | Made
 
 
-def attributes_of(file: Columns, aside: Sequence[str] = ()) -> Attributes | None:
-    """The attributes in a table's columns, but for those set aside; None where nothing is left."""
-    return taken_and_left(file, aside)[0]
+def attributes_of(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes | None, tuple[str, ...]]:
+    """The attributes in a table's columns, but for those set aside; None where nothing is left.
 
-
-def taken_and_left(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes | None, tuple[str, ...]]:
-    """`attributes_of`, and what was done with every column in sentences, also where nothing came of it."""
+    And what was done with every column in sentences, also where nothing came of it.
+    """
     parts, left, notes = list[Part](), list[tuple[str, str]](), list[str]()
     for column in file.table.column_names:
         if column not in aside:
@@ -102,8 +102,6 @@ def taken_and_left(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes
 
 def _whole(column: Any) -> Any:
     """A column in one piece, dictionaries undone."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type):  # more than 2 GB of text needs the larger kind
@@ -113,14 +111,12 @@ def _whole(column: Any) -> Any:
 
 def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     """The parts that a column gives, or why it gives none."""
-    import pyarrow.types as kinds
-
     kind = values.type
     if len(values) == values.null_count:
         return "it is empty"
     if kinds.is_large_string(kind):
         return _text(column, values, file)
-    if _is_list(kind):
+    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
         inner = kind.value_type
         if kinds.is_string(inner) or kinds.is_large_string(inner):
             return [counted_words(column, values, items_of)]
@@ -135,17 +131,8 @@ def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     return _numbers(column, numbers, column, read)
 
 
-def _is_list(kind: Any) -> bool:
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
-
-
 def _as_numbers(values: Any) -> Floats | None:
     """Numbers, truth values and times as floats."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     kind = values.type
     if kinds.is_boolean(kind):
         values = values.cast(pa.int8())
@@ -161,8 +148,6 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 def _per_day(kind: Any) -> int | None:
     """How many units of a type of dates or times of day make a day; None for other types."""
-    import pyarrow.types as kinds
-
     if kinds.is_date32(kind):
         return 1
     if kinds.is_date(kind) or kinds.is_time(kind) or kinds.is_timestamp(kind):
@@ -179,17 +164,12 @@ def _coarsest(values: Any, per_day: int) -> int:
 
 def _counted(values: Any) -> Codes:
     """Dates and times as whole numbers of their own unit, 0 for null."""
-    import pyarrow as pa
-
     whole = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
     return np.asarray(whole.fill_null(0)).astype(np.int64)
 
 
 def _times(values: Any, unit: int, of_day: bool) -> Floats:
     """Dates, or times `of_day`, as numbers, so many units a day; NaN for what is none."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     if kinds.is_large_string(values.type):
         values = _each_as(pa.time64("ns") if of_day else pa.timestamp("ns"), values)
     per_day = _per_day(values.type)
@@ -207,9 +187,6 @@ def _times(values: Any, unit: int, of_day: bool) -> Floats:
 
 def _read_numbers(values: Any) -> Floats:
     """The numbers in a column of any kind, NaN where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = _as_numbers(values)
     if found is None:
         texts = _trimmed(values)
@@ -222,9 +199,6 @@ def _read_numbers(values: Any) -> Floats:
 
 def _trimmed(values: Any) -> Any:
     """Texts without spaces around them, null where nothing is left."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     return pc.if_else(pc.equal(texts, ""), None, texts)
 
@@ -243,8 +217,6 @@ def _numbers(
 
 def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
     """Lists of numbers, all of one length: a column each."""
-    import pyarrow.compute as pc
-
     lengths = np.asarray(pc.list_value_length(lists).fill_null(-1))
     width = int(np.bincount(lengths[lengths >= 0]).argmax())
     odd = np.flatnonzero((lengths != width) & (lengths >= 0))
@@ -256,23 +228,18 @@ def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
     values = np.full((len(lists), width), np.nan)
     values[lengths == width] = np.asarray(pc.list_flatten(lists), dtype=np.float64).reshape(-1, width)
 
-    def entry(k: int) -> Callable[[Any], Floats]:
-        def read(new: Any) -> Floats:
-            long = np.asarray(pc.list_value_length(new).fill_null(-1)) > k
-            found = np.full(len(new), np.nan)
-            found[long] = _read_numbers(pc.list_element(new.filter(long), k))
-            return found
+    def read(new: Any, k: int) -> Floats:
+        long = np.asarray(pc.list_value_length(new).fill_null(-1)) > k
+        found = np.full(len(new), np.nan)
+        found[long] = _read_numbers(pc.list_element(new.filter(long), k))
+        return found
 
-        return read
-
-    parts = [_numbers(f"{column}[{k}]", values[:, k], column, entry(k)) for k in range(width)]
+    parts = [_numbers(f"{column}[{k}]", values[:, k], column, partial(read, k=k)) for k in range(width)]
     return [part for found in parts if not isinstance(found, str) for part in found]
 
 
 def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     """Numbers in disguise, words or categories."""
-    import pyarrow.compute as pc
-
     texts = _trimmed(values)
     filled = len(texts) - texts.null_count
     if not filled:
@@ -294,9 +261,6 @@ def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
 
 def _disguised(texts: Any, filled: int, file: Columns) -> tuple[Floats, str] | None:
     """The numbers in a column of text that holds hardly anything else, and where it does."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     plain = pc.match_substring_regex(texts, NUMBER).fill_null(False)
     odd = filled - pc.sum(plain).as_py()
     if odd > (1 - MOSTLY) * filled:
@@ -314,8 +278,6 @@ def _typed(texts: Any) -> Any:
 
     So a frame whose dates were left as text gives what its file gives.
     """
-    import pyarrow.types as kinds
-
     few = _inferred(texts.drop_null().slice(0, 100))
     if _per_day(few.type) is None and not kinds.is_boolean(few.type):
         return None
@@ -325,11 +287,6 @@ def _typed(texts: Any) -> Any:
 
 def _inferred(texts: Any) -> Any:
     """A column of text with the type that Arrow's reader of text gives it."""
-    import io
-
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
     file = io.BytesIO()
     arrow_csv.write_csv(pa.table({"x": texts}), file)
     file.seek(0)
@@ -340,7 +297,6 @@ def _inferred(texts: Any) -> Any:
 
 def _each_as(kind: Any, texts: Any) -> Any:
     """Texts as values of this kind; null where they are none."""
-    import pyarrow as pa
 
     def one(text: Any) -> Any:
         try:

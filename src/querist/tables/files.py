@@ -9,14 +9,16 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from querist.errors import InputError
+from querist.tables.arrow import pc
 from querist.tables.formats import (
     BROKEN,
     Columns,
     Elements,
     Format,
+    ReadTable,
     ReadVectors,
     VectorTable,
     Wanted,
@@ -56,9 +58,7 @@ def format_of(path: Path, *roles: Role) -> Format:
 
 def read_table(path: Path, wanted: Wanted) -> Columns:
     """A table of any format."""
-    read = format_of(path, "table").table
-    assert read is not None
-    return read(path, wanted)
+    return cast(ReadTable, format_of(path, "table").table)(path, wanted)
 
 
 def read_edges(
@@ -99,15 +99,11 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
 
 def read_vectors(path: Path, label: str | None = None) -> VectorTable:
     """Rows of numbers with a label each. `label` names the column of the labels."""
-    read: ReadVectors | None = format_of(path, "vectors").vectors
-    assert read is not None
-    return read(path, label)
+    return cast(ReadVectors, format_of(path, "vectors").vectors)(path, label)
 
 
 def _first_is_an_edge(table: Any, ends: Sequence[str]) -> bool:
     """Whether the header is an edge: neither end has a usual name, and both are nodes of other edges."""
-    import pyarrow.compute as pc
-
     if tuple(end.lower() for end in ends) in ENDS:
         return False
     return all(any(pc.any(pc.equal(table[c], name)).as_py() for c in ends) for name in ends)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.tables.arrow import nw, pa
 from querist.tables.formats import Columns, Origin, some
 from querist.types import Floats
 
@@ -40,8 +41,6 @@ def as_weights(values: Any, m: int, where: str) -> Floats:
 
 def frame_of(native: Any, where: str) -> Any:
     """The narwhals view of a data frame; lazy ones are collected."""
-    import narwhals as nw
-
     try:
         frame = nw.from_native(native)
     except (TypeError, nw.exceptions.NarwhalsError) as error:
@@ -51,8 +50,6 @@ def frame_of(native: Any, where: str) -> Any:
 
 def values_of(series: Any) -> Any:
     """A series of any library as a list with None for null; anything else as it is."""
-    import narwhals as nw
-
     column = nw.from_native(series, allow_series=True, pass_through=True)
     if isinstance(column, nw.Series):
         return listed(column)
@@ -62,15 +59,11 @@ def values_of(series: Any) -> Any:
 
 def columns_of_frame(native: Any, where: str) -> Columns:
     """A data frame as an Arrow table, its columns by name; values that Arrow has no type for as text."""
-    import pyarrow as pa
-
     frame = frame_of(native, where)
     return Columns(pa.table({str(c): _arrow(frame.get_column(c)) for c in frame.columns}), Origin(where))
 
 
 def _arrow(column: Any) -> Any:
-    import pyarrow as pa
-
     try:
         return column.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -79,8 +72,6 @@ def _arrow(column: Any) -> Any:
 
 def arrow_array(values: Any, nested: bool = True) -> Any:
     """An Arrow array; mixed types, types that no column has, and lists if not `nested`, become text."""
-    import pyarrow as pa
-
     try:
         found = pa.array(values)
         if nested or not pa.types.is_nested(found.type):
@@ -92,34 +83,21 @@ def arrow_array(values: Any, nested: bool = True) -> Any:
 
 def ids_in(frame: Any, name: str, where: Origin) -> Any:
     """A column of ids: an integer array; else an Arrow array of text, or a list of anything."""
-    import narwhals as nw
-
-    column = frame.get_column(name)
-    _refuse_nulls(column, name, where)
+    column = filled(frame, name, where)
     if column.dtype.is_integer():
         return column.to_numpy()
-    return column.to_arrow() if column.dtype == nw.String else _Listed(column.to_list())
-
-
-class _Listed(list[Any]):
-    """A list that answers to Arrow's name for it."""
-
-    def to_pylist(self) -> list[Any]:
-        return list(self)
+    return column.to_arrow() if column.dtype == nw.String else column.to_list()
 
 
 def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Floats:
     """A column of finite numbers; refused by row where it holds anything else. `noun` is what they are."""
-    import narwhals as nw
-
     column = frame.get_column(name)
     if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
         raise InputError(
             f"{where}: column {name!r} is {column.dtype}, not numbers{_first_word(column, where)}; "
             "convert it or leave it out"
         )
-    _refuse_nulls(column, name, where)
-    values = column.cast(nw.Float64).to_numpy()
+    values = filled(frame, name, where).cast(nw.Float64).to_numpy()
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise InputError(
@@ -139,13 +117,16 @@ def _first_word(column: Any, where: Origin) -> str:
     return ""
 
 
-def _refuse_nulls(column: Any, name: str, where: Origin) -> None:
+def filled(frame: Any, name: str, where: Origin) -> Any:
+    """A column without an empty field; refused by row where there is one."""
+    column = frame.get_column(name)
     if column.null_count():
         empty = np.flatnonzero(column.is_null().to_numpy())
         raise InputError(
             f"{where}: column {name!r} is empty in {empty.size} of {len(column)} rows, the first "
             f"{where.rows(int(empty[0]))}; fill or drop those rows"
         )
+    return column
 
 
 def listed(column: Any) -> list[Any]:

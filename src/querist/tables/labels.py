@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.labels import UNLABELLED, class_order, implied_missing, is_missing
+from querist.labels import class_order, implied_missing, is_missing
+from querist.tables.arrow import pa, pc
 from querist.tables.formats import Columns, Origin, Wanted, some
 from querist.tables.names import NODE, node_and_label
 
@@ -26,6 +27,7 @@ EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")
 """Classes that look like no label: they are taken at their word, which is said."""
 
 
+_BESIDE = " beside class numbers; write words if it is a class"
 _PLAIN = re.compile(r"0|[+-]?[1-9]\d{0,17}")
 
 
@@ -43,9 +45,6 @@ def as_label(text: str) -> Any:
 
 def as_labels(column: Any) -> Any:
     """A column of text as labels: integers where every one is the plain form of one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     none = pc.or_(pc.equal(texts, ""), pc.equal(pc.utf8_lower(texts), "nan"))
     texts = pc.if_else(none, None, texts)
@@ -67,9 +66,6 @@ def together(labels: Sequence[Any]) -> list[Any]:
 
 def plain_integers(table: Any, names: Sequence[str]) -> Any:
     """The table with these columns trimmed, and as integers if all of them can be."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if any(table[name].type == pa.int64() for name in names):
         return table
     trimmed = [pc.utf8_trim_whitespace(table[name]) for name in names]
@@ -105,6 +101,7 @@ def read_seeds(
     multilabel: bool = False,
     label: str | None = None,
     id: str | None = None,
+    missing: Hashable = None,
     least: int = 2,
     strangers: bool = False,
 ) -> Seeds:
@@ -115,6 +112,7 @@ def read_seeds(
     nodes : the ids that may be labelled
     multilabel : whether a node may have several
     label, id : the columns that hold the labels, and the nodes where the table has it
+    missing : the label that means "unlabelled"; where it is not given, -1 may (`implied_missing`)
     least : classes that there must be
     strangers : whether labels of other nodes are left out; otherwise they are refused
     """
@@ -138,11 +136,12 @@ def read_seeds(
     first: dict[Hashable, int] = {}
     empty = repeated = strange = 0
     found = _members(columns, value, multilabel)
-    marked = implied_missing((own for members in found for own in members), parameter=None) == UNLABELLED
-    n_marked = sum(UNLABELLED in members for members in found) if marked else 0
-    if marked:
-        found = [[own for own in members if own != UNLABELLED] for members in found]
-    for row, (name, members) in enumerate(zip(ids, found, strict=True)):
+    unlabelled = implied_missing((own for members in found for own in members), None, missing, None)
+    kept = found
+    if unlabelled is not None:
+        kept = [[own for own in members if not is_missing(own, unlabelled)] for members in found]
+    n_marked = sum(len(all_own) > len(own) for all_own, own in zip(found, kept, strict=True))
+    for row, (name, members) in enumerate(zip(ids, kept, strict=True)):
         strange += name is None
         empty += not members
         for own in members if name is not None else ():
@@ -154,7 +153,11 @@ def read_seeds(
             elif labels[name] == own:
                 repeated += 1
             else:
-                raise InputError(_twice(name, (first[name], labels[name]), (row, own), columns.origin))
+                one, other = columns.origin.rows(first[name]), columns.origin.rows(row)
+                raise InputError(
+                    f"{columns.origin}: node {name!r} is {labels[name]!r} in {one} and {own!r} in {other}; "
+                    "keep one, or allow several labels a node (--multi-label)"
+                )
     sets = labels.values() if multilabel else ({own} for own in labels.values())
     classes = class_order(own for members in sets for own in members)
     if len(classes) < least:
@@ -163,8 +166,8 @@ def read_seeds(
     notes = [
         f"{some(len(labels), 'labelled node')}, {some(len(classes), 'class', 'es')}",
         *([f"{some(empty - n_marked, 'row')} without a label, not used"] if empty > n_marked else []),
-        *([f"{some(n_marked, 'row')} labelled -1, taken as unlabelled beside class numbers; write words if "
-           "it is a class"] if n_marked else []),
+        *([f"{some(n_marked, 'row')} labelled {unlabelled}, taken as unlabelled{'' if missing else _BESIDE}"]
+          if n_marked else []),
         *([f"{some(repeated, 'label')} given more than once"] if repeated else []),
         *([f"{some(strange, 'row')} for other nodes, not used"] if strange else []),
         *(f"{own!r} is taken as a class; leave the field empty where there is no label" for own in classes
@@ -175,23 +178,16 @@ def read_seeds(
 
 def _members(columns: Columns, column: str, multilabel: bool) -> list[Sequence[Any]]:
     """The labels in every row: one or none; of several a list, or in text what stands between `;`."""
-    if multilabel and columns.text and _holds(columns.table[column], BETWEEN):
-        texts = ("" if own is None else str(own) for own in columns.table[column].to_pylist())
-        return [[name for part in own.split(BETWEEN) if (name := part.strip())] for own in texts]
     values = columns.table[column].to_pylist()
+    if multilabel and columns.text and any(isinstance(own, str) and BETWEEN in own for own in values):
+        texts = ("" if own is None else str(own) for own in values)
+        return [[name for part in own.split(BETWEEN) if (name := part.strip())] for own in texts]
     if not multilabel and any(isinstance(own, list) for own in values):
         raise InputError(
             f"{columns.origin}: column {column!r} holds lists; give one label a node, or allow several "
             "(--multi-label)"
         )
     return [own or () if isinstance(own, list) else () if is_missing(own) else (own,) for own in values]
-
-
-def _holds(column: Any, mark: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return bool(pc.any(pc.match_substring(column.cast(pa.string()), mark)).as_py())
 
 
 def _known_ids(
@@ -212,10 +208,3 @@ def _known_ids(
         more = f", and {some(len(unknown) - 1, 'more row')} like it" if len(unknown) > 1 else ""
         raise InputError(f"{place.at(unknown[0])}: {what}{more}; mend the id, or add the node to the edges")
     return found
-
-
-def _twice(name: Hashable, one: tuple[int, Any], other: tuple[int, Any], place: Origin) -> str:
-    return (
-        f"{place}: node {name!r} is {one[1]!r} in {place.rows(one[0])} and {other[1]!r} in "
-        f"{place.rows(other[0])}; keep one, or allow several labels a node (--multi-label)"
-    )

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
-from querist.tables.attributes import Attributes, taken_and_left
+from querist.tables.attributes import Attributes, attributes_of
 from querist.tables.files import node_file
 from querist.tables.formats import Columns, Origin
-from querist.tables.frames import columns_of_frame, frame_of, ids_in, is_tabular, listed, numbers_in
+from querist.tables.frames import columns_of_frame, filled, frame_of, is_tabular, listed, numbers_in
 from querist.tables.names import label_column, listing, node_column
 
 
@@ -96,7 +96,7 @@ def read_nodes(
         return NodeTable(ids, labels, matrix, (), columns.text, table)
     # What is named like labels is none of the attributes even where another column holds the labels.
     aside = [name for name in dict.fromkeys((chosen, usual)) if name is not None]
-    made, notes = taken_and_left(columns, [node, *aside])
+    made, notes = attributes_of(columns, [node, *aside])
     others = len(names) > 1 + len(aside)
     spoken = (
         *notes,
@@ -108,8 +108,7 @@ def read_nodes(
 
 def distinct_ids(frame: Any, node: str, where: Origin) -> tuple[Hashable, ...]:
     """The ids in a column, each once."""
-    column = ids_in(frame, node, where)
-    ids = tuple(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist())
+    ids = tuple(filled(frame, node, where).to_list())
     if len(set(ids)) != len(ids):
         twice = Counter(ids).most_common(1)[0][0]
         first = ids.index(twice)

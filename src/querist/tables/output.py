@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from querist.atomic import replacing
 from querist.errors import InputError
+from querist.tables.arrow import arrow_csv, pa, pc, pq
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 BETWEEN = (";", "|", " ; ", " | ", "\x1f")
@@ -44,8 +45,6 @@ def mark_between(names: Any) -> str:
     >>> mark_between(pa.array(["ann", "bob"])), mark_between(pa.array(["a;b", "c"]))
     (';', '|')
     """
-    import pyarrow.compute as pc
-
     return next(
         (mark for mark in BETWEEN if not pc.any(pc.match_substring(names, mark)).as_py()), BETWEEN[-1]
     )
@@ -53,9 +52,6 @@ def mark_between(names: Any) -> str:
 
 def save(table: Any, place: Path) -> None:
     """Write a table in the format that the path names."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     name = place.name.lower()
     with replacing(place) as file:
         if name.endswith(".parquet"):
@@ -70,8 +66,6 @@ def save(table: Any, place: Path) -> None:
 
 
 def _save_text(table: Any, file: IO[bytes], name: str, quoting: str) -> None:
-    import pyarrow.csv as arrow_csv
-
     delimiter = "\t" if ".tsv" in name else ","
     options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
     head = (delimiter.join(table.column_names) + "\n").encode()

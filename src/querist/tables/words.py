@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from querist.tables.arrow import pa, pc
 from querist.types import Codes, Sparse
 
 _BLOCK = 100_000
@@ -20,8 +21,6 @@ def words_of(texts: Any) -> Iterator[tuple[Any, Codes]]:
     ...     print(words.to_pylist(), rows.tolist())
     ['the', 'cat', 'cat'] [0, 0, 0]
     """
-    import pyarrow.compute as pc
-
     for first in range(0, len(texts), _BLOCK):
         block = pc.utf8_lower(texts.slice(first, _BLOCK))
         yield from items_of(pc.split_pattern_regex(block, r"[^\p{L}\p{N}]+"), first, least=2)
@@ -29,8 +28,6 @@ def words_of(texts: Any) -> Iterator[tuple[Any, Codes]]:
 
 def items_of(lists: Any, first: int = 0, least: int = 1) -> Iterator[tuple[Any, Codes]]:
     """The strings in a column of lists that have `least` characters or more, and the row of each."""
-    import pyarrow.compute as pc
-
     items, rows = pc.list_flatten(lists), pc.list_parent_indices(lists)
     long = pc.greater_equal(pc.utf8_length(items), least)
     yield items.filter(long), np.asarray(rows.filter(long), dtype=np.int64) + first
@@ -76,8 +73,6 @@ def count_of(blocks: Any, n: int, words: Sequence[str]) -> Sparse:
 
 def _table(blocks: Any, n: int) -> tuple[Sparse, list[str]]:
     """(n, w) how often each word occurs in each row, and the words as they come."""
-    import pyarrow as pa
-
     pairs = [(items.cast(pa.string()).dictionary_encode(), rows) for items, rows in blocks]
     if not pairs:
         return sp.csr_array((n, 0)), []

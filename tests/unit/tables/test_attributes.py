@@ -26,7 +26,7 @@ AGES = RNG.normal(40, 9, N).round(1)
 
 def made(**columns: object) -> object:
     file = Columns(pa.table({"node": list(range(N)), **columns}), Origin("t"), False)
-    return attributes_of(file, ["node"])
+    return attributes_of(file, ["node"])[0]
 
 
 def column(found: object, name: str) -> np.ndarray:
@@ -131,7 +131,7 @@ def test_numbers_with_a_few_words_among_them(tmp_path: Path) -> None:
     path = tmp_path / "n.csv"
     lines = [f"{k},{'unknown' if k == 33 else AGES[k]}" for k in range(N)]
     path.write_text("\n".join(["node,age", *lines]))
-    found = attributes_of(node_file(path), ["node"])
+    found, _ = attributes_of(node_file(path), ["node"])
     assert found.names == ("age",)
     assert column(found, "age")[33] == 0
     assert found.notes[1] == (

@@ -29,6 +29,7 @@ from querist.experiment.tasks.common import (
     share,
     try_out,
     vectors_of,
+    warm_up,
 )
 from querist.parameters import parameters_of
 from querist.types import Bools, Codes
@@ -113,9 +114,7 @@ class StreamTask:
         if prepared.width is not None and "width" in parameters_of(factory) and "width" not in own:
             own["width"] = prepared.width
         X, codes, n_classes, own_seed = prepared.X, prepared.codes, prepared.n_classes, seed + repeat
-        if spec.method not in prepared.warm:  # compiles, so that the clock below counts items alone
-            factory(n_classes, seed=0, **own).run(X[:2], codes[:2])
-            prepared.warm.add(spec.method)
+        warm_up(prepared.warm, spec.method, lambda: factory(n_classes, seed=0, **own).run(X[:2], codes[:2]))
         order, visible = draw(codes.size, how["labelled"], own_seed, how["order"])
         learner, items, truth = factory(n_classes, seed=own_seed, **own), X[order], codes[order]
         started = time.perf_counter()

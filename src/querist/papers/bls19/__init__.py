@@ -1,4 +1,4 @@
-"""Huang, Li, Gao, Yang and Shao, Online Budgeted Least Squares with Unlabeled Data (2019)."""
+"""The tables and figures of bls19."""
 
 from querist.experiment.tasks import register
 from querist.papers.bls19 import static, streams

@@ -1,5 +1,13 @@
 """The numbers of bls19 as printed: accuracies in per cent, each with its deviation."""
 
+from querist.experiment.item import Paper
+
+PAPER = Paper(
+    "bls19",
+    "Huang, Li, Gao, Yang and Shao, Online Budgeted Least Squares with Unlabeled Data (2019).",
+    own=frozenset({"BLS"}),
+)
+
 TABLE_1_SHAPES = {
     "Sonar": (208, 60),
     "Ionosphere": (351, 34),

@@ -8,17 +8,16 @@ import numpy as np
 
 from querist.budgeted.closed_form import transduce
 from querist.budgeted.similarity import gram_of, mean_distance
-from querist.experiment.item import Cell, Entry, Figure, Item, Number, Shown, Table
+from querist.experiment.item import Cell, Entry, Figure, Item, Number, Published, Shown, Table
 from querist.experiment.results import Outcome, Result
 from querist.experiment.specification import Specification
-from querist.papers.bls19.published import DATA, SCALED, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
+from querist.papers.bls19.published import DATA, PAPER, SCALED, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
 from querist.papers.cases import Cases
 from querist.report.charts import MARKERS
 from querist.report.figures import COLOURS, INK
 from querist.types import Codes, Floats
 
-PAPER = "bls19"
-TRIALS, TOLERANCE = 10, 0.015
+TRIALS = 10
 LAMBDAS = (10.0, 1.0, 0.1, 0.01)
 SHARES = (0.2, 0.1)
 LARGE = 5000
@@ -70,16 +69,16 @@ def _show_table(results: Sequence[Result]) -> Shown:
     numbers: list[Number] = []
     for (name, share), line in TABLE_1.items():
         cells: list[Entry] = [name, f"{share:.0%}"]
-        for method, (printed, _) in zip(TABLE_1_METHODS, line, strict=True):
+        for method, (printed, std) in zip(TABLE_1_METHODS, line, strict=True):
             result = found.get((name, method, share))
             if result is None:
                 continue
-            mean, std = result.mean("accuracy"), result.std("accuracy")
             cells += [Cell.of(result, "accuracy", 2, unit=100), f"{printed:.2f}"]
             numbers.append(
-                Number(
-                    *(PAPER, "table1", name, f"{method} {share:.0%}", "accuracy", printed / 100, mean, std),
-                    tolerance=TOLERANCE,
+                Number.of(
+                    *(PAPER, "table1", name, f"{method} {share:.0%}", "accuracy"),
+                    Published(printed / 100, std / 100, TRIALS),
+                    result,
                 )
             )
         if len(cells) > 2:

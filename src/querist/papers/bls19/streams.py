@@ -5,15 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from querist.experiment.item import Cell, Entry, Figure, Item, Number, Shown, Table
+from querist.experiment.item import Cell, Entry, Figure, Item, Number, Published, Shown, Table
 from querist.experiment.results import Result
 from querist.experiment.specification import Specification
 from querist.papers import panels
-from querist.papers.bls19.published import ABSENT, DATA, TABLE_2, TABLE_2_METHODS, TABLE_2_SHAPES
+from querist.papers.bls19.published import ABSENT, DATA, PAPER, TABLE_2, TABLE_2_METHODS, TABLE_2_SHAPES
 from querist.papers.cases import Cases, Label
 
-PAPER = "bls19"
-RUNS, TOLERANCE = 10, 0.015
+RUNS = 10
 SHARES = (0.2, 0.1)
 GRID = {"lambda1": (10.0, 1.0, 0.1, 0.01), "lambda2": (10.0, 0.1)}
 CHUNKS = {"chunk": (50, 100, 500, 1000), "clusters": (5, 10, 25, 50)}
@@ -125,16 +124,15 @@ def _per_cent(result: Result) -> Cell:
 def _numbers(found: dict[Label, Result]) -> list[Number]:
     numbers = []
     for (name, share), line in TABLE_2.items():
-        for method, (printed, _) in zip(TABLE_2_METHODS, line[:6], strict=True):
+        for method, (printed, std) in zip(TABLE_2_METHODS, line[:6], strict=True):
             ours = found.get((name, method, share))
             if ours is None and name not in ABSENT:
                 continue
             numbers.append(
-                Number(
-                    *(PAPER, "table2", name, f"{method} {share:.0%}", "accuracy", printed / 100),
-                    reached=None if ours is None else ours.mean("accuracy"),
-                    std=None if ours is None else ours.std("accuracy"),
-                    tolerance=TOLERANCE,
+                Number.of(
+                    *(PAPER, "table2", name, f"{method} {share:.0%}", "accuracy"),
+                    Published(printed / 100, std / 100, RUNS),
+                    ours,
                 )
             )
     return numbers

@@ -1,4 +1,4 @@
-"""Gu, Aggarwal, Liu and Han, Selective Sampling on Graphs for Classification (KDD 2013)."""
+"""The tables and figures of sslgc13."""
 
 from querist.experiment.tasks import register
 from querist.papers.sslgc13.figures import FIGURE_1, FIGURE_2, FIGURE_3

@@ -10,14 +10,16 @@ and become integers only where every one is the plain form of one (`tables/label
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from querist.errors import InputError
-from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, damaged, opened
+from querist.tables.arrow import arrow_csv, pa, pc
+from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, damaged, opened, some
 from querist.tables.labels import as_labels, plain_integers
 from querist.tables.names import ENDS, vector_label
 
@@ -38,7 +40,7 @@ def delimiter_of(first: str, likely: str = ",") -> str:
         return max(DELIMITERS, key=first.count)
     words = first.split(" ")
     usual = {word.strip().lower() for word in words}
-    spaced = len(words) > 1 and (all(map(_is_number, words)) or any(set(ends) <= usual for ends in ENDS))
+    spaced = len(words) > 1 and (all(map(is_number, words)) or any(set(ends) <= usual for ends in ENDS))
     return " " if spaced else ","
 
 
@@ -57,66 +59,39 @@ class TextFile:
         """How to speak of its rows: by line."""
         return Origin(self.name, lambda row: f"line {self.lines_of([row])[0]}")
 
-    @contextmanager
-    def rows(self) -> Iterator[Any]:
-        """The lines as lists of fields, header included; `line_num` of the reader counts."""
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The line on which each row begins, header included, and its fields; blank lines are passed over."""
         csv.field_size_limit(2**31 - 1)
         with opened(self.path) as raw:
-            yield csv.reader(_lines(raw), delimiter=self.delimiter)
+            reader, line = csv.reader(_lines(raw), delimiter=self.delimiter), 1
+            for fields in reader:
+                if fields:
+                    yield line, fields
+                line = reader.line_num + 1
 
     def lines_of(self, wanted: Sequence[int]) -> list[int]:
         """The line on which each of these rows begins; rows count from 0 below the header."""
-        left, found = set(wanted), dict[int, int]()
-        with self.rows() as reader:
-            row, line = -1 if self.headed else 0, 1
-            for fields in reader:
-                if fields:
-                    if row in left:
-                        found[row] = line
-                        if len(found) == len(left):
-                            break
-                    row += 1
-                line = reader.line_num + 1
-        return [found.get(row, 0) for row in wanted]
+        lines = [line for line, _ in islice(self.rows(), int(self.headed), max(wanted) + 1 + self.headed)]
+        return [lines[row] if row < len(lines) else 0 for row in wanted]
 
     def open_line(self) -> int | None:
         """The first line on which a quotation mark opens a field and is not closed where it must be."""
-        whole = _quoted(self)
         with opened(self.path) as raw:
-            text = _lines(raw)
-            if not whole:
-                return next((k for k, line in enumerate(text, 1) if self._is_open([line])), None)
-            reader = csv.reader(text, delimiter=self.delimiter, strict=True)
-            begins = 1
-            try:
-                for _ in reader:
-                    begins = reader.line_num + 1
-            except csv.Error:
-                return begins
-        return None
-
-    def _is_open(self, lines: Sequence[str]) -> bool:
-        if '"' not in lines[0]:
-            return False
-        try:
-            list(csv.reader(lines, delimiter=self.delimiter, strict=True))
-        except csv.Error:
-            return True
-        return False
+            if _quoted(self):
+                return _open_line(_lines(raw), self.delimiter)
+            lines = enumerate(_lines(raw), 1)
+            return next((k for k, own in lines if '"' in own and _open_line([own], self.delimiter)), None)
 
     def fault(self) -> str | None:
         """The first line with bytes that are no UTF-8, or with too few or too many fields."""
-        with self.rows() as reader:
-            line = 1
-            for fields in reader:
-                if fields and len(fields) != len(self.columns):
-                    shown = self.delimiter.join(fields)
-                    shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
-                    many = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-                    return f"line {line}: {many} where {len(self.columns)} are needed: {_clean(shown)!r}"
-                if not all(map(str.isascii, fields)) and _clean(text := "".join(fields)) != text:
-                    return f"line {line}: bytes that are not UTF-8; save the file as UTF-8"
-                line = reader.line_num + 1
+        for line, fields in self.rows():
+            if len(fields) != len(self.columns):
+                shown = self.delimiter.join(fields)
+                shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
+                needed = f"{some(len(fields), 'field')} where {len(self.columns)} are needed"
+                return f"line {line}: {needed}: {_clean(shown)!r}"
+            if not all(map(str.isascii, fields)) and _clean(text := "".join(fields)) != text:
+                return f"line {line}: bytes that are not UTF-8; save the file as UTF-8"
         return None
 
 
@@ -144,7 +119,7 @@ def text_file(path: Path, name: str) -> TextFile:
     fields = [field.strip() for field in next(csv.reader([first], delimiter=delimiter), [])]
     if not any(fields):
         raise InputError(f"{name}, line 1: the first line is empty; it must name the columns")
-    headed = not all(map(_is_number, fields))
+    headed = not all(map(is_number, fields))
     columns = tuple(fields) if headed else _numbered(len(fields))
     if len(set(columns)) != len(columns):
         raise InputError(f"{name}, line 1: columns {', '.join(columns)} are not distinct; name each once")
@@ -153,8 +128,6 @@ def text_file(path: Path, name: str) -> TextFile:
 
 def read_text(path: Path, wanted: Wanted) -> Columns:
     """The table; `wanted` says which columns hold ids or labels, and so are text before they are numbers."""
-    import pyarrow as pa
-
     file = text_file(path, path.name)
     ids = list(wanted.ids(file.columns))
     labels = [name for name in wanted.labels(file.columns) if name not in ids]
@@ -190,9 +163,6 @@ def _vectors(path: Path, label: str | None) -> VectorTable:
 
 
 def _read(file: TextFile, text_columns: Sequence[str]) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     return arrow_csv.read_csv(
         file.path,
         read_options=arrow_csv.ReadOptions(column_names=list(file.columns), skip_rows=int(file.headed)),
@@ -214,8 +184,6 @@ def _quoted(file: TextFile) -> bool:
 
 def _refuse_open_quotes(table: Any, text_columns: Sequence[str], file: TextFile) -> None:
     """A quotation mark that is never closed swallows the lines that follow into one name."""
-    import pyarrow.compute as pc
-
     for name in text_columns:
         broken = pc.index(pc.match_substring(table[name].fill_null(""), "\n"), True).as_py()
         if broken >= 0:
@@ -230,10 +198,8 @@ def _refuse_swallowed(table: Any, file: TextFile) -> None:
 
     Where no field may hold a line break every line is a row; elsewhere the marks must come in pairs.
     """
-    marks = 0
     with opened(file.path) as raw:
-        while block := raw.read(1 << 24):
-            marks += block.count(b'"')
+        marks = sum(block.count(b'"') for block in iter(partial(raw.read, 1 << 24), b""))
     if not marks or (_quoted(file) and marks % 2 == 0):
         return
     if not _quoted(file):
@@ -272,12 +238,24 @@ def _lines(raw: IO[bytes]) -> Iterator[str]:
     yield from io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
+def _open_line(lines: Iterable[str], delimiter: str) -> int | None:
+    """The line on which a row begins whose quotation marks do not come in pairs."""
+    reader, begins = csv.reader(lines, delimiter=delimiter, strict=True), 1
+    try:
+        for _ in reader:
+            begins = reader.line_num + 1
+    except csv.Error:
+        return begins
+    return None
+
+
 def _clean(text: str) -> str:
     """The text with undecodable bytes as question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Whether a field is the text of a number."""
     try:
         float(field)
     except ValueError:

@@ -13,6 +13,7 @@ from xml.parsers import expat
 import numpy as np
 
 from querist.errors import InputError
+from querist.tables.arrow import pa
 from querist.tables.formats import Columns, Elements, Format, Origin, opened, some
 from querist.tables.labels import plain_integers
 from querist.tables.names import WEIGHT
@@ -177,8 +178,6 @@ def _names(read: _Reader, owner: str) -> str:
 
 def _column(read: _Reader, key: str) -> Any:
     """An attribute of the nodes, by the type that the file gives it."""
-    import pyarrow as pa
-
     _, name, kind = read.keys[key]
     given, default = read.node_data.get(key, {}), read.defaults.get(key)
     values = [given.get(row, default) for row in range(len(read.nodes))]
@@ -211,8 +210,6 @@ def _truth(text: str) -> bool:
 
 
 def _table(read: _Reader, name: str) -> Columns:
-    import pyarrow as pa
-
     if not read.nodes:
         raise InputError(f"{name}: {some(0, 'node')}; a GraphML graph has <node> elements")
     columns = {"node": pa.array(list(read.nodes), pa.string())}

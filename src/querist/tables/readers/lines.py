@@ -21,7 +21,7 @@ from querist.errors import InputError
 from querist.tables.formats import Format, VectorTable, opened, stem
 from querist.tables.labels import as_label, together
 from querist.tables.names import vector_label
-from querist.tables.readers.delimited import delimiter_of
+from querist.tables.readers.delimited import delimiter_of, is_number
 
 LIBSVM = re.compile(r"^\S*(\s+\d+:\S+)+\s*(#.*)?$")
 BLOCK = 512
@@ -108,13 +108,10 @@ class Lines:
                 )
 
     def _format(self, text: str) -> tuple[Callable[[str], Row], bool]:
-        if text.startswith("{"):
-            self._sparse = True
-            return self._json, False
-        if LIBSVM.match(text):
-            self._sparse = True
-            return self._libsvm, False
-        return self._csv(text), True
+        self._sparse = text.startswith("{") or bool(LIBSVM.match(text))
+        if not self._sparse:
+            return self._csv(text), True
+        return self._json if text.startswith("{") else self._libsvm, False
 
     def _csv(self, header: str) -> Callable[[str], Row]:
         mark = delimiter_of(header)
@@ -126,7 +123,7 @@ class Lines:
             )
         at = columns.index(vector_label(columns, self.label, self.where) or columns[-1])
         names = [*columns[:at], *columns[at + 1 :]]
-        if all(_is_number(name) for name in names):
+        if all(map(is_number, names)):
             raise InputError(f"{self.where}, line 1: the columns have no names; give a header line")
         self.features = {name: i for i, name in enumerate(names)}
 
@@ -145,8 +142,8 @@ class Lines:
             raise ValueError(f"{text[:60]!r} is not a JSON object")
         key = vector_label(list(item), self.label, self.where, needed=False)
         label = item.pop(key, None) if key is not None else None
-        values = {name: _number(value, name) for name, value in item.items()}
-        return {self._column(name): value for name, value in values.items() if value != 0}, label
+        pairs = [(name, _number(value, name)) for name, value in item.items()]
+        return {self.features.setdefault(n, len(self.features)): v for n, v in pairs if v != 0}, label
 
     def _libsvm(self, text: str) -> Row:
         label, *parts = text.partition("#")[0].split()
@@ -161,9 +158,6 @@ class Lines:
                 self.features[str(len(self.features) + 1)] = len(self.features)
             values[int(index) - 1] = _number(value, index)
         return values, as_label(label)
-
-    def _column(self, name: str) -> int:
-        return self.features.setdefault(name, len(self.features))
 
     def _block(self, rows: list[Row], line: int) -> Block:
         labels = [label for _, label in rows]
@@ -191,14 +185,6 @@ def _number(value: Any, name: str) -> float:
 def _short(text: str) -> str:
     """Text for an error: not too much of it, and nothing that a terminal cannot print."""
     return text[:60].encode("utf-8", "backslashreplace").decode()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _vectors(path: Path, label: str | None) -> VectorTable:

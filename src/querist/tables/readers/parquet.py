@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.tables.arrow import pa, pq
 from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, damaged, stem
 from querist.tables.frames import frame_of, numbers_in
 from querist.tables.names import vector_label
 
 
 def _read(path: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return pq.read_table(path)
     except (*BROKEN, pa.ArrowException) as error:
