@@ -91,8 +91,8 @@ def _show(results: Sequence[Result]) -> Shown:
             "and O(n) for the perceptron.",
             "The bound of POUNCE grows as sqrt n, its mistakes do not: no order and no cut costs it more "
             f"than ceil(log2 n) + 1, searched for n = {', '.join(map(str, SEARCHED))}. That is the rate of "
-            "halving, which the paper asks an efficient algorithm for; on this graph POUNCE has it. It is the "
-            "perceptron whose mistakes grow about as sqrt n in random orders.",
+            "halving, which the paper asks an efficient algorithm for; on this graph POUNCE has it. It is "
+            "the perceptron whose mistakes grow about as sqrt n in random orders.",
         ],
     )
 
