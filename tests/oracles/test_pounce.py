@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import nnls
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -19,8 +18,7 @@ from querist import ALGORITHMS, Answer, InputError, Learner, as_graph, datasets,
 from querist.graph import Graph, laplacian
 from querist.graph.laplacian import resistances
 from querist.graph.neighbours import all_distances
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
+from querist.online import nearest, pounce
 from querist.operator.resistance import check_room, tree_coordinates
 from querist.theory import minimiser, pounce08, resistance_diameter, separating_cover_numbers
 

@@ -6,13 +6,11 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from querist import ALGORITHMS, InputError, as_graph, datasets, embed
 from querist.graph import Graph, quadratic_form
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
+from querist.online import nearest, pounce
 from querist.parameters import effective
 from querist.theory import (
     bounds_of,
@@ -411,39 +409,124 @@ def test_contradicting_labels_are_outside_theorem_2() -> None:
 # -- what is false as printed ----------------------------------------------------------
 
 
-def adversarial(rows: np.ndarray, rounds: int, mu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def adversarial(rows: np.ndarray, rounds: int, mu: float) -> sslgc13.BinaryRun:
     """OLLGC against an adversary that answers the opposite of every prediction."""
     learner = ALGORITHMS["ollgc"](rows, 2, mu=mu)
-    nodes, signs, mistaken = [], [], []
-    for node in np.resize(np.arange(len(rows)), rounds).tolist():
+    nodes, signs = np.resize(np.arange(len(rows)), rounds), []
+    for node in nodes.tolist():
         decision = learner.decide(node)
         answer = 1 - decision.prediction
         learner.commit(decision)
         learner.learn(node, answer)
-        nodes.append(node)
         signs.append(2 * answer - 1)
-        mistaken.append(True)
-    return np.array(nodes), np.array(signs), np.array(mistaken)
+    always = np.ones(rounds, dtype=bool)
+    return sslgc13.BinaryRun(nodes, np.array(signs), always, always, always)
 
 
 def test_corollary_5_of_sslgc13_is_false_as_printed_and_holds_corrected() -> None:
     rows = embed(datasets.load_graph("digits"), rank=6, cache=False).rows
-    nodes, signs, mistaken = adversarial(rows, len(rows), mu=1.0)
-    printed = sslgc13.corollary_5_as_printed(rows, nodes, signs, mistaken, 1.0)
-    assert printed.observed == len(rows)
-    assert printed.value < 0.6 * printed.observed
-    assert not printed.respected and not printed.applies
-    corrected = sslgc13.corollary_5(rows, nodes, signs, mistaken, mistaken, mistaken, 1.0)
-    assert corrected.applies and corrected.respected
+    bound = sslgc13.corollary_5(rows, adversarial(rows, len(rows), mu=1.0), 1.0)
+    assert bound.observed == len(rows)
+    assert bound.terms["as printed"] < 0.6 * bound.observed
+    assert bound.applies and bound.respected
 
 
 def test_corollary_5_is_false_on_cora(data: Any) -> None:
     cora = data("cora").largest_component()
     rows = embed(cora, rank=11, normalised=False, constant=3.0, cache=False).rows
-    nodes, signs, mistaken = adversarial(rows, len(rows), mu=1.0)
-    printed = sslgc13.corollary_5_as_printed(rows, nodes, signs, mistaken, 1.0)
-    assert printed.observed == 2485 > printed.value
-    assert sslgc13.corollary_5(rows, nodes, signs, mistaken, mistaken, mistaken, 1.0).respected
+    bound = sslgc13.corollary_5(rows, adversarial(rows, len(rows), mu=1.0), 1.0)
+    assert bound.observed == 2485 > bound.terms["as printed"]
+    assert bound.respected
+
+
+@pytest.mark.parametrize("mu", [0.01, 1.0])
+def test_theorem_4_of_sslgc13_holds_corrected_for_every_u(mu: float) -> None:
+    """Regret and bound added up round by round, for random u as well as for the one that the bound is at."""
+    graph = GRAPHS["blocks"]()
+    rows = embed(graph, rank=12, normalised=False, cache=False).rows
+    labels = (graph.codes == 0).astype(int)
+    trace = ALGORITHMS["ollgc"](rows, 2, mu=mu).run(range(graph.n_nodes), labels)
+    signs, L = 2 * labels[trace.node] - 1, trace.updated
+    run = sslgc13.BinaryRun(trace.node, signs, trace.mistaken, L, trace.asked)
+    f0 = np.where(trace.predicted == 1, 1, -1) * trace.margin
+    own, doubt = (f0 - signs)[L] ** 2, (trace.variance / (1 + trace.variance))[L].sum()
+    m, rng = rows[trace.node][L], np.random.default_rng(0)
+    best = np.linalg.solve(mu * np.eye(12) + m.T @ m, m.T @ signs[L])
+    gaps = []
+    for u in (best, np.zeros(12), *rng.normal(0, 0.3, (200, 12))):
+        regret = (own - (m @ u - signs[L]) ** 2).sum() / 2
+        gaps.append(mu / 2 * u @ u + own.max() / 2 * doubt - regret)
+    assert min(gaps) == pytest.approx(gaps[0]) and min(gaps) >= 0
+    bound = sslgc13.theorem_4(rows, run, mu)
+    assert bound.value - bound.observed == pytest.approx(gaps[0])
+    assert bound.respected and bound.what == "regret"
+
+
+def test_theorem_4_of_sslgc13_is_false_as_printed() -> None:
+    """Two nodes, one edge, opposite labels: u = 2 fits, so R_T <= mu cut = mu; the first round costs 1/2."""
+    rows = embed(as_graph([(0, 1)]), rank=2, normalised=False, cache=False).rows
+    labels = np.array([0, 1])
+    for mu in (0.1, 0.01):
+        trace = ALGORITHMS["ollgc"](rows, 2, mu=mu).run([0, 1], labels)
+        run = sslgc13.BinaryRun(trace.node, np.array([-1, 1]), trace.mistaken, trace.updated, trace.asked)
+        bound = sslgc13.theorem_4(rows, run, mu)
+        # |u|^2 = f'Lf = 4 cut, and the printed proof has mu/2 |u|^2.
+        assert bound.terms["as printed"] == pytest.approx(2 * mu)
+        assert bound.terms["regret over all rounds"] >= 0.5
+        assert bound.respected
+
+
+def off_and_regret(algorithm: str, rows: np.ndarray, u: float, seeds: int, **own: Any) -> np.ndarray:
+    """Means of rounds with a score off by .5, regret, questions, ln det A_T/det A_0: by plain recursion."""
+    sums = np.zeros(4)
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        mu, kappa = own["mu"], own["kappa"]
+        A, b = mu, 0.0
+        for t, m in enumerate(rows[:, 0], 1):
+            y = 1 if rng.random() < (1 + u * m) / 2 else -1
+            score, r = b * m / (A + m * m), m * m / (A + m * m)
+            sums[0] += abs(score - u * m) >= 0.5
+            if score != 0:
+                sums[1] += (1 - np.sign(score) * u * m) / 2
+            sums[1] -= (1 - abs(u * m)) / 2
+            if r > t**-kappa:
+                sums[2] += 1
+                if algorithm == "bbq" or y * score <= 0:
+                    A, b = A + m * m, b + y * m
+        sums[3] += np.log(A / mu)
+    return sums / seeds
+
+
+LENGTHS = np.resize([1.0, 0.95], 4000)[:, None]
+
+
+def test_lemma_6_and_the_regret_of_sslgc13_are_false_as_printed() -> None:
+    """Rows of two lengths: half of what SSLGC learns points the wrong way, so it is wrong for ever."""
+    off, regret, asked, _ = off_and_regret("sslgc", LENGTHS, 0.8, 3, mu=1.0, kappa=1.0)
+    growth = np.log1p(asked)
+    assert off > 0.99 * 4000 > 5 * sslgc13.lemma_6(0.5, 1.0, 0.64, growth)
+    assert regret > 250 > sslgc13.theorem_7(0.8 * LENGTHS[:, 0], 1.0, 0.64, growth)
+
+
+@pytest.mark.parametrize("mu", [1.0, 100.0])
+def test_lemma_6_and_the_regret_hold_for_a_learner_of_every_answer(mu: float) -> None:
+    off, regret, _, log_det = off_and_regret("bbq", LENGTHS, 0.8, 3, mu=mu, kappa=1.0)
+    assert off <= sslgc13.lemma_6(0.5, 1.0, mu * 0.64, log_det)
+    assert regret <= sslgc13.theorem_7(0.8 * LENGTHS[:, 0], 1.0, mu * 0.64, log_det)
+
+
+def test_lemma_6_needs_mu_where_it_prints_the_length_of_rows() -> None:
+    ones = np.ones((203, 1))
+    off, _, asked, log_det = off_and_regret("bbq", ones, 1.0, 1, mu=100.0, kappa=1.0)
+    assert off == 203 > sslgc13.lemma_6(0.5, 1.0, 1.0, np.log1p(asked / 100))
+    assert off <= sslgc13.lemma_6(0.5, 1.0, 100.0, log_det)
+
+
+def test_lemma_6_by_hand() -> None:
+    """kappa = 1/2: 2! (2 x 8^2 + e x 12^2) + (16/e + 12) x 3, with eps = 1 and a bias of 2."""
+    expected = 2 * (2 * 64 + np.e * 144) + (16 / np.e + 12) * 3
+    assert sslgc13.lemma_6(1.0, 0.5, 2.0, 3.0) == pytest.approx(expected)
 
 
 def test_the_query_bound_of_sslgc13_is_false_as_printed_and_holds_corrected() -> None:
@@ -495,16 +578,17 @@ def test_the_replay_of_sslgc13_is_the_learner() -> None:
     rows = embed(graph, rank=12, normalised=False, cache=False).rows
     labels = (graph.codes == 0).astype(int)
     trace = ALGORITHMS["ollgc"](rows, 2, mu=0.3).run(range(graph.n_nodes), labels)
-    seen = sslgc13.replay(rows, trace.node, 2 * labels[trace.node] - 1, trace.updated, 0.3)
+    signs, flags = 2 * labels[trace.node] - 1, trace.mistaken
+    run = sslgc13.BinaryRun(trace.node, signs, flags, trace.updated, trace.asked)
+    seen = sslgc13.replay(rows, run, 0.3)
     np.testing.assert_allclose(seen.r, trace.variance, atol=1e-9)
     np.testing.assert_allclose(np.abs(seen.f0), trace.margin, atol=1e-9)
     m, y = rows[trace.node][trace.updated], (2 * labels[trace.node] - 1)[trace.updated]
-    u = np.linalg.solve(seen.A, m.T @ y)
-    assert seen.least == pytest.approx(((m @ u - y) ** 2).sum() + 0.3 * u @ u)
+    np.testing.assert_allclose(seen.w, np.linalg.solve(0.3 * np.eye(12) + m.T @ m, m.T @ y), atol=1e-9)
     assert (seen.r / (1 + seen.r))[trace.updated].sum() <= sslgc13.log_det_ratio(seen.A, 0.3)
-    signs, flags = 2 * labels[trace.node] - 1, trace.mistaken
-    bound = sslgc13.corollary_5(rows, trace.node, signs, flags, trace.updated, trace.asked, 0.3)
+    bound = sslgc13.corollary_5(rows, run, 0.3)
     assert bound.terms["gamma"] == pytest.approx(((1 + trace.margin[flags]) ** 2).max())
     assert bound.terms["gamma"] > 1.5
     uncertain = (trace.variance / (1 + trace.variance))[flags].sum()
-    assert bound.value == pytest.approx(seen.least + bound.terms["gamma"] * uncertain)
+    least = ((m @ seen.w - y) ** 2).sum() + 0.3 * seen.w @ seen.w
+    assert bound.value == pytest.approx(least + bound.terms["gamma"] * uncertain)

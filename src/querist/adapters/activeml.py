@@ -7,13 +7,14 @@
 
 With `embedding=`, candidates and X are nodes instead, by the ids that the graph has.
 
-The state of a rule follows from the answers: with `A = gamma I + X'X` and one-hot targets Y a candidate m has
-the variance `r = m'A^-1 m` and the scores `f = Y'X A^-1 m / (1 + r)`, as in msg16. Whether to ask is decided
-by the very function that our learners use (`online.kernels.ask_probability`).
+The state follows from the questions put and the answers in X and y: a learner of the catalogue replays them,
+and its own rules say what is asked and which answers are learned. Answers to questions that were never put
+are taken as given beforehand: as answers to a question of every problem.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import astuple
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,20 @@ from skactiveml.base import SingleAnnotatorStreamQueryStrategy
 
 from querist.errors import InputError, UnknownNameError
 from querist.labels import encode
-from querist.online import catalogue, kernels
+from querist.online import catalogue
 from querist.online.checks import checked_nodes, checked_rows, ids_of
+from querist.online.learner import Learner
+from querist.online.trace import Decision
 from querist.types import Codes, Floats
 
 COMPOSITIONS = {
     compose.__name__: compose
-    for compose in (catalogue.msg, catalogue.bbq, catalogue.bbq_eps, catalogue.dgs, catalogue.random_sampling)
+    for compose in (
+        *(catalogue.msg, catalogue.cmog_selected, catalogue.sslgc, catalogue.bbq, catalogue.bbq_eps),
+        *(catalogue.dgs, catalogue.random_sampling),
+    )
 }
-"""Algorithms whose rule can be taken by itself."""
+"""Algorithms that choose what to ask about."""
 
 
 class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[misc]
@@ -37,9 +43,9 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
 
     Parameters
     ----------
-    algorithm : "msg", "bbq", "bbq_eps", "dgs" or "random_sampling"
-    classes : what a label may be; those in y by default
-    parameters : of the algorithm, such as {"kappa": 0.3}; `gamma` is the ridge of the state
+    algorithm : "msg", "cmog_selected", "sslgc", "bbq", "bbq_eps", "dgs" or "random_sampling"
+    classes : what a label may be; those in y by default, but a one-vs-rest algorithm must be told
+    parameters : of the algorithm, such as {"kappa": 0.3, "update": "always"}
     missing_label : that marks unlabelled rows of y
     budget : share of the candidates that may be queried, above 0 and up to 1
     random_state : of the draws
@@ -80,41 +86,42 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
 
         X (n, d) and y are the rows answered so far and their labels. Changes nothing: `update` does.
         """
-        rows, return_utilities = self._validate_data(self._placed(candidates), return_utilities)
-        self._counts()
-        f, r = self._scored(rows, X, y)
+        rows, return_utilities = self._validated(candidates, return_utilities)
+        learner, places = self._replayed(rows, X, y)
         draws = np.random.RandomState()
         draws.set_state(self.random_state_.get_state())
-        u = draws.random_sample(len(rows))
-        rules = self._rules(f.shape[1])
-        utilities, asked = np.empty(len(rows)), list[int]()
-        for i in range(len(rows)):
-            t = self.observed_ + i + 1
-            margin = kernels.margin_of(f[i], int(f[i].argmax()))
-            p, certain = kernels.ask_probability(rules, t, margin, float(r[i]), self.variances_)
-            utilities[i] = p
-            room = self.queried_ + len(asked) < self.budget_ * t
-            if room and (certain or u[i] < p):
+        decisions, asked = list[Decision](), list[int]()
+        for i, u in enumerate(draws.random_sample(len(rows)).tolist()):
+            learner.round = self.observed_ + i
+            decisions.append(learner.decide(places[i], u))
+            room = len(self.asked_) + len(asked) < self.budget_ * (self.observed_ + i + 1)
+            if room and decisions[i].ask:
                 asked.append(i)
-        self.last_ = rows, r
+        self.last_ = rows, decisions
         indices = np.array(asked, dtype=int)
-        return (indices, utilities) if return_utilities else indices
+        return (indices, np.array([each.probability for each in decisions])) if return_utilities else indices
 
     def update(
         self, candidates: Any, queried_indices: Any, budget_manager_param_dict: Any = None
     ) -> "SelectiveSampling":
         """Close the rounds of these candidates; those at `queried_indices` were asked about."""
-        rows, _ = self._validate_data(self._placed(candidates), False)
-        self._counts()
-        indices = np.asarray(queried_indices, dtype=int)
-        last, r = getattr(self, "last_", (np.empty(0), np.empty(0)))
+        rows, _ = self._validated(candidates, False)
+        last, decisions = getattr(self, "last_", (np.empty(0), []))
         if last.shape != rows.shape or not np.array_equal(last, rows):
             raise InputError("update() closes the rounds of the last query(); pass the same candidates")
         self.observed_ += len(rows)
-        self.queried_ += indices.size
-        self.variances_ += float(r[indices].sum())
+        for i in np.asarray(queried_indices, dtype=int):
+            self.asked_.append((rows[i], decisions[i] if decisions[i].ask else _put(decisions[i])))
         self.random_state_.random_sample(len(rows))
         return self
+
+    def _validated(self, candidates: Any, return_utilities: bool) -> tuple[Floats, bool]:
+        """Rows of the candidates. The first call begins the stream."""
+        rows, return_utilities = self._validate_data(self._placed(candidates), return_utilities)
+        if not hasattr(self, "asked_"):
+            self.observed_ = 0
+            self.asked_: list[tuple[Floats, Decision]] = []
+        return np.ascontiguousarray(rows, dtype=np.float64), return_utilities
 
     def _placed(self, given: Any) -> Any:
         """The rows of nodes; rows stay as they are."""
@@ -124,38 +131,34 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
         nodes = given if isinstance(given, list | tuple | range) else np.ravel(given)
         return rows[checked_nodes(nodes, len(rows)) if ids is None else ids.rows(np.ravel(nodes))]
 
-    def _counts(self) -> None:
-        for name, start in (("observed_", 0), ("queried_", 0), ("variances_", 0.0)):
-            if not hasattr(self, name):
-                setattr(self, name, start)
+    def _replayed(self, rows: Floats, X: Any, y: Any) -> tuple[Learner, list[int]]:
+        """A learner after all questions and answers so far, and where the candidates are among its rows.
 
-    def _composed(self) -> catalogue.Composition:
+        Leaves in `learned_` which of the answers, in the order of y, it learned.
+        """
         if self.algorithm not in COMPOSITIONS:
             raise UnknownNameError.of("algorithm", self.algorithm, COMPOSITIONS)
-        return COMPOSITIONS[self.algorithm](**(self.parameters or {}))
-
-    def _rules(self, n_classes: int) -> kernels.OnlineRules:
-        made = self._composed()
-        return kernels.OnlineRules(
-            query=made.query.code,
-            numbers=np.array(astuple(made.query) or (0.0,), dtype=np.float64),
-            update=0,
-            target=0,
-            second_order=True,
-            shrink=made.shrink,
-            binary=False,
-            n_classes=n_classes,
+        made = COMPOSITIONS[self.algorithm](**(self.parameters or {}))
+        if made.scheme == "one-vs-rest" and self.classes is None:
+            raise InputError(f"{self.algorithm} has a problem for every class; name the classes")
+        known, codes, n_classes = self._answers(X, y, rows.shape[1])
+        number: dict[bytes, int] = {}
+        asked, answered, places = (
+            [number.setdefault(row.tobytes(), len(number)) for row in each]
+            for each in ([row for row, _ in self.asked_], known, rows)
         )
-
-    def _scored(self, rows: Floats, X: Any, y: Any) -> tuple[Floats, Floats]:
-        """Scores (n, K) and variances (n,) of the candidates, from the answers so far."""
-        made = self._composed()
-        known, codes, K = self._answers(X, y, rows.shape[1])
-        A = made.gamma * np.eye(rows.shape[1]) + known.T @ known
-        H = np.linalg.solve(A, rows.T).T
-        r = np.maximum(np.einsum("ij,ij->i", H, rows), 0.0)
-        f = H @ (known.T @ np.eye(K)[codes])
-        return (f / (1 + r[:, None]) if made.shrink else f), r
+        learner = made.learner(np.array([np.frombuffer(row) for row in number]), n_classes)
+        for place, (_, decision) in zip(asked, self.asked_, strict=True):
+            learner.round = decision.round - 1
+            learner.commit(replace(decision, row=place))
+        unanswered, self.learned_ = Counter(asked), np.zeros(len(codes), dtype=np.bool_)
+        for i, place in enumerate(answered):
+            if unanswered[place]:
+                unanswered[place] -= 1
+            else:
+                learner.commit(_put(learner.decide(place)))
+            self.learned_[i] = learner.learn(place, int(codes[i]))
+        return learner, places
 
     def _answers(self, X: Any, y: Any, d: int) -> tuple[Floats, Codes, int]:
         if (X is None) != (y is None):
@@ -166,4 +169,10 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
             return np.empty((0, d)), np.empty(0, dtype=np.int64), len(self.classes or ())
         codes, names = encode(y, self.classes, self.missing_label)
         labelled = codes >= 0
-        return np.asarray(self._placed(X), dtype=np.float64)[labelled], codes[labelled], max(2, len(names))
+        known = np.ascontiguousarray(self._placed(X), dtype=np.float64)[labelled]
+        return known, codes[labelled], max(2, len(names))
+
+
+def _put(decision: Decision) -> Decision:
+    """A question that the rule did not wish, put to every problem."""
+    return replace(decision, ask=True, asks=np.ones_like(decision.asks))

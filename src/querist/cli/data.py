@@ -2,7 +2,6 @@
 
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from querist.cli.options import Columns
@@ -13,9 +12,7 @@ if TYPE_CHECKING:
     from querist.types import Codes
 
 
-def read_graph(
-    data: str, nodes: Path | None, largest: bool, show: Meter, columns: Columns = MappingProxyType({})
-) -> "Graph":
+def read_graph(data: str, nodes: Path | None, largest: bool, columns: Columns, show: Meter) -> "Graph":
     """The graph called `data`, or in the file of that name with a table of nodes where one is given."""
     from querist.datasets import load_graph
 
@@ -39,18 +36,3 @@ def read_vectors(
     found = labelled_vectors(data, label_column)
     show("reading", 1.0, found[3])
     return found
-
-
-def check_labels(graph: "Graph") -> None:
-    """Refuse a graph on which answers cannot be simulated."""
-    from querist.errors import InputError
-
-    if graph.label_matrix is not None:
-        raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
-    if graph.labelled.size == 0:
-        raise InputError(
-            f"{graph.name} has no labels, so nothing can answer; use a labelled set, or give --nodes a table "
-            "with the columns node and label"
-        )
-    if graph.n_classes < 2:
-        raise InputError(f"{graph.name} has one class only, {graph.classes[0]!r}; at least 2 are needed")

@@ -10,7 +10,9 @@ from querist.cli.runs import Cluster, Out, Processes, meter, resumable
 from querist.cli.screen import print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
-    from querist.experiment.item import Item
+    from collections.abc import Sequence
+
+    from querist.experiment.item import Item, Table
     from querist.experiment.reproduce import Outputs
 
 PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
@@ -31,24 +33,25 @@ def reproduce(
 ) -> None:
     """Recompute tables and figures of the papers.
 
-    Without a paper it lists what there is. Each number stands beside the published one with a verdict:
-    reached within the tolerance, better beyond it, or not reached. The full protocol is the default.
+    Without a paper it lists what there is. Each number stands beside the published one with a verdict: the
+    paper's own systems are reached within the tolerance, better beyond it, or not reached; its rivals agree
+    or differ. The full protocol is the default.
 
     Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
     LaTeX, CSV), figures (SVG, PNG), a page for each paper and results.json are written there.
     """
     from querist.errors import InputError
     from querist.experiment.reproduce import reproduce as made
-    from querist.papers import PAPERS as known
-    from querist.papers import item_of, items_of
+    from querist.papers import all_items, item_of, items_of
 
+    known = all_items()
     if everything and paper is not None:
         raise InputError(f"--all and {paper}; give one of the two")
     if not everything and paper is None:
-        _print_items([item for name in known for item in items_of(name)], as_json)
+        _print_items(known, as_json)
         return
     if paper is None:
-        items = [item for name in known for item in items_of(name)]
+        items = known
     else:
         items = [item_of(paper, name) for name in dict.fromkeys(names)] if names else list(items_of(paper))
     with resumable(out), progress() as show:
@@ -59,7 +62,7 @@ def reproduce(
             processes=processes,
             cluster=cluster,
             progress=meter(show),
-            beside=items if paper is None else items_of(paper),
+            known=known,
         )
     if as_json:
         print_json(outputs.rows())
@@ -69,34 +72,39 @@ def reproduce(
 
 def _print_items(items: list["Item"], as_json: bool) -> None:
     if as_json:
-        print_json([{"paper": i.paper, "item": i.name, "title": i.title} for i in items])
+        print_json([{"paper": i.paper.name, "item": i.name, "title": i.title} for i in items])
         return
     print_table(
-        ("paper", "item", "what it is"), [(i.paper, i.name, i.title) for i in items], text_columns=(0, 1, 2)
+        ("paper", "item", "what it is"),
+        [(i.paper.name, i.name, i.title) for i in items],
+        text_columns=(0, 1, 2),
     )
     print_line("Run one with: querist reproduce PAPER ITEM; all with: querist reproduce --all")
 
 
 def _print_outputs(outputs: "Outputs", out: Path) -> None:
-    from querist.experiment import tables
+    from querist.experiment.index import outside, totals
 
     for done in outputs.done:
         print_line(f"{done.item.label}: {done.item.title}\n")
-        for table in done.shown.tables:
-            print_line(table.title)
-            print_table(table.columns, tables.cells(table), text_columns=tables.text_columns(table))
-            if table.note:
-                print_line(table.note)
+        _print_tables(done.shown.tables)
         for remark in done.shown.remarks:
             print_line(remark)
         print_line("")
     rows = outputs.rows()
-    count = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("reached", "better")}
     if rows:
-        print_line(
-            f"{len(rows)} published numbers: {count['reached']} reached, {count['better']} better, "
-            f"{len(rows) - sum(count.values())} not reached."
-        )
+        _print_tables(totals(rows))
+        print_line(outside(rows))
     for item, why in outputs.left_out.items():
         print_line(f"Left out: {item}; {why}")
     print_line(f"Everything is in {out}.")
+
+
+def _print_tables(given: "Sequence[Table]") -> None:
+    from querist.experiment import tables
+
+    for table in given:
+        print_line(table.title)
+        print_table(table.columns, tables.cells(table), text_columns=tables.text_columns(table))
+        if table.note:
+            print_line(table.note)

@@ -1,4 +1,4 @@
-"""What the verbs that run experiments share: their options, one specification on the data that were read, a
+"""What the verbs that run experiments share: their options, one task on data that are read, a
 meter with the time left, and how to go on.
 """
 
@@ -6,15 +6,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from querist.cli.screen import Meter
+from querist.cli.screen import Meter, progress
 
 if TYPE_CHECKING:
     from querist.experiment.results import Result
-    from querist.experiment.specification import Specification
 
 Out = Annotated[
     Path,
@@ -55,24 +55,40 @@ def meter(show: Meter) -> Callable[[str, int, int], None]:
     return report
 
 
-def as_parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a specification takes them: None is "none" there."""
-    return {name: "none" if value is None else value for name, value in chosen.items()}
+def measured(
+    task: str,
+    data: str,
+    read: Callable[[Meter], Any],
+    method: str,
+    chosen: Mapping[str, Any],
+    what: str,
+    representation: Mapping[str, Any] = MappingProxyType({}),
+    **rest: Any,
+) -> tuple[Any, "Result", Any]:
+    """What `read` gives, the runs of a task on it, and what the task prepared of it.
 
+    `chosen` are the method's parameters, `what` its repeats are called; a representation of None is left to
+    the task. `rest` is the rest of the specification.
+    """
+    from querist.experiment import Specification, run_here
 
-def represented(rank: int | None, **rest: Any) -> dict[str, Any]:
-    """A representation with its rank, where one is given."""
-    return rest if rank is None else {"rank": rank, **rest}
-
-
-def measured(spec: "Specification", data: Any, show: Meter, what: str) -> tuple["Result", Any]:
-    """The runs of a specification on data that were read already, and what its task prepared of them."""
-    from querist.experiment.runner import run_here
-
-    stages = {"tuning": "tuning", "run": "runs"}
-    return run_here(
-        spec,
+    spec = Specification(
+        task,
         data,
-        preparing=lambda done, text: show("embedding", done, text),
-        progress=lambda stage, done, total: show(stages[stage], done / total, f"{done} of {total} {what}"),
+        method,
+        {name: "none" if value is None else value for name, value in chosen.items()},
+        representation={name: value for name, value in representation.items() if value is not None},
+        **rest,
     )
+    stages = {"tuning": "tuning", "run": "runs"}
+    with progress() as show:
+        found = read(show)
+        result, prepared = run_here(
+            spec,
+            found,
+            preparing=lambda done, text: show("embedding", done, text),
+            progress=lambda stage, done, total: show(
+                stages[stage], done / total, f"{done} of {total} {what}"
+            ),
+        )
+    return found, result, prepared

@@ -7,7 +7,7 @@ from typing import Any
 from querist.errors import InputError
 from querist.experiment.comparison import Comparison
 from querist.experiment.index import ROWS
-from querist.experiment.item import Cell, Entry, Figure, Item, Shown, Table
+from querist.experiment.item import Cell, Entry, Figure, Item, Paper, Shown, Table
 from querist.experiment.results import CONTROL, Result
 from querist.experiment.tasks import task_of
 from querist.metrics import NAMES
@@ -40,7 +40,7 @@ BY_POINT = {
 def as_item(comparison: Comparison) -> Item:
     """A comparison as something to run and show, like an item of a paper."""
     return Item(
-        paper="comparison",
+        paper=Paper("comparison"),
         name="",
         title=comparison.title,
         protocol="Grids are tuned on held-out draws only.",

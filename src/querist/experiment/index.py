@@ -3,16 +3,26 @@
 It is read off the folder: the pages of the items and `results.json`. So it is right whatever was run last.
 """
 
-import importlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from querist.errors import InputError
-from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Item
+from querist.experiment import tables
+from querist.experiment.item import Entry, Item, Table
 from querist.experiment.store import machine, versions
+from querist.experiment.verdicts import (
+    BETTER,
+    OUTSIDE,
+    OWN,
+    OWN_VERDICTS,
+    REACHED,
+    RIVAL,
+    RIVAL_VERDICTS,
+    earned,
+)
 
 NAME = "README.md"
 ROWS = "results.json"
@@ -20,12 +30,19 @@ TITLE = "# The tables and figures of the five papers"
 NOTES = "NOTES.md"
 """What its owner has to say about the folder; it becomes part of the page."""
 
-VERDICTS = (REACHED, BETTER, NOT_REACHED)
-
-
-def _papers() -> Any:
-    """The room of the papers, which stands on this one: found when a page of theirs is written."""
-    return importlib.import_module("querist.papers")
+VERDICTS = (*OWN_VERDICTS, *RIVAL_VERDICTS)
+LEGEND = (
+    "Each page says its protocol and the command that made it, and shows ours beside the published "
+    "numbers. A paper's own systems are *reached* within the tolerance, *better* beyond it on the good "
+    "side, or *not reached*; its rivals *agree* or *differ*, because one that beats its published number "
+    "was not reproduced. The tolerance of an accuracy or error is half a point, or two standard errors "
+    "of the difference where that is more; of a count of questions, 5 %. Outside the totals stand "
+    "numbers with *no counterpart* (data that are not public, seconds of another machine) and those that "
+    "hold *by definition* (the questions of a method that always asks, the classes of the same data). "
+    "`post_hoc` is a number for which a setting was chosen by looking at it. "
+    "[results.json](results.json) has a row for each."
+)
+Row: TypeAlias = dict[str, Any]
 
 
 def writable(folder: Path) -> bool:
@@ -34,43 +51,95 @@ def writable(folder: Path) -> bool:
     return not path.exists() or path.read_text(encoding="utf-8", errors="replace").startswith(TITLE)
 
 
-def index(folder: Path, left_out: Mapping[str, str]) -> str:
-    """The page; `left_out` says why some items are not there."""
-    papers = _papers()
-    known = {item.label: item for paper in papers.PAPERS for item in papers.items_of(paper)}
-    there = {label: page for label, item in known.items() if (page := _page(folder, item)).is_file()}
+def index(folder: Path, items: Sequence[Item], left_out: Mapping[str, str]) -> str:
+    """The page, of all items there are; `left_out` says why some are not in the folder."""
+    there = {item.label: page for item in items if (page := _page(folder, item)).is_file()}
     rows = rows_of(folder, lambda label: label in there)
-    parts = [TITLE, _lede(rows)]
+    made = ", ".join(f"{name} {value}" for name, value in {**machine(), **versions()}.items())
+    parts = [TITLE, "Written by `querist reproduce PAPER ITEM --out` this folder."]
+    parts += [tables.markdown(table).strip() for table in totals(rows)]
+    parts += [outside(rows), LEGEND, f"This page was last written with {made}."]
     notes = folder / NOTES
     parts += [notes.read_text(encoding="utf-8").strip()] if notes.is_file() else []
-    for paper in dict.fromkeys(known[label].paper for label in there):
-        mine = [known[label] for label in there if known[label].paper == paper]
+    for paper in dict.fromkeys(item.paper for item in items if item.label in there):
+        mine = [item for item in items if item.paper == paper and item.label in there]
+        head = f"| item | what it is | {' | '.join(VERDICTS)} |\n|---|---|{'---:|' * len(VERDICTS)}"
         lines = [_line(item, there[item.label], rows) for item in mine]
-        head = "| item | what it is | reached | better | not reached |\n|---|---|---:|---:|---:|"
-        parts += [f"## {paper}", *filter(None, [papers.about(paper)]), "\n".join([head, *lines])]
-    parts += _absent([label for label in known if label not in there], left_out)
+        parts += [f"## {paper.name}", *filter(None, [paper.about]), "\n".join([head, *lines])]
+    parts += _absent([item.label for item in items if item.label not in there], left_out)
     return "\n\n".join(parts) + "\n"
 
 
-def rows_of(folder: Path, wanted: Callable[[str], bool]) -> list[dict[str, Any]]:
+def totals(rows: Sequence[Row]) -> list[Table]:
+    """Own systems first, then rivals, with their sums over the papers."""
+    kinds = (
+        (OWN, "Own systems", OWN_HEAD, _own_cells, CHECK),
+        (RIVAL, "Rivals", RIVAL_HEAD, _rival_cells, ""),
+    )
+    found = []
+    for system, title, head, cells, note in kinds:
+        mine = [row for row in rows if row["system"] == system]
+        papers = list(dict.fromkeys(row["paper"] for row in mine))
+        lines = [[paper, *cells([row for row in mine if row["paper"] == paper])] for paper in papers]
+        lines += [["all", *cells(mine)]] if len(papers) > 1 else []
+        found += [Table(title, ["paper", *head], lines, note)] if lines else []
+    return found
+
+
+OWN_HEAD = (*OWN_VERDICTS, "reached or better", "post hoc", "by a constant", "at random")
+RIVAL_HEAD = (*RIVAL_VERDICTS, "post hoc")
+CHECK = (
+    "The last two columns check the verdicts: how many accuracies and errors a predictor would reach "
+    "that always answers the commonest class, and one that guesses."
+)
+
+
+def _own_cells(rows: Sequence[Row]) -> list[Entry]:
+    count = Counter(row["verdict"] for row in rows)
+    share = (count[REACHED] + count[BETTER]) / len(rows)
+    return [*(count[v] for v in OWN_VERDICTS), f"{share:.0%}", _post_hoc(rows), *chance_cells(rows)]
+
+
+def chance_cells(rows: Sequence[Row]) -> list[str]:
+    """How many cells a constant and a random predictor would earn, of those where that is known."""
+    found = [[earned(row, predictor) for row in rows] for predictor in ("majority", "random")]
+    return [f"{would.count(True)} of {len(would) - would.count(None)}" for would in found]
+
+
+def _rival_cells(rows: Sequence[Row]) -> list[Entry]:
+    count = Counter(row["verdict"] for row in rows)
+    return [*(count[v] for v in RIVAL_VERDICTS), _post_hoc(rows)]
+
+
+def _post_hoc(rows: Sequence[Row]) -> int:
+    return sum(row["post_hoc"] for row in rows)
+
+
+def outside(rows: Sequence[Row]) -> str:
+    """What is not in the totals, in words."""
+    count = Counter(row["verdict"] for row in rows if not row["system"])
+    said = [f"{count.pop(verdict, 0):,} {verdict}" for verdict in OUTSIDE]
+    said += [f"{count.total():,} counts of the data that differ"] if count else []
+    return f"Outside these totals: {', '.join(said)}."
+
+
+def rows_of(folder: Path, wanted: Callable[[str], bool]) -> list[Row]:
     """Rows of `results.json`, where there is one, whose item has a label that is wanted."""
     path = folder / ROWS
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-        return [row for row in found if wanted(f"{row['paper']} {row['item']}")]
+        return [row for row in found if wanted(f"{row['paper']} {row['item']}") and row["system"] is not None]
     except (ValueError, TypeError, KeyError) as problem:
         raise InputError(
-            f"{path}: not the rows of published numbers that reproduce writes; remove it, or take another "
-            "folder. Runs that are finished are kept apart, in results/"
+            f"{path}: not the rows of published numbers that this version of reproduce writes; remove it, or "
+            "take another folder. Runs that are finished are kept apart, in results/"
         ) from problem
 
 
-def ordered(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def ordered(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
     """Rows by paper and item, so that running one item again moves nothing."""
-    papers = _papers()
-    known = [(paper, item.name) for paper in papers.PAPERS for item in papers.items_of(paper)]
-    place = {each: i for i, each in enumerate(known)}
-    return sorted(rows, key=lambda row: place.get((row["paper"], row["item"]), len(known)))
+    place = {(item.paper.name, item.name): i for i, item in enumerate(items)}
+    return sorted(rows, key=lambda row: place.get((row["paper"], row["item"]), len(place)))
 
 
 def page_name(item: Item) -> str:
@@ -87,23 +156,10 @@ def _page(folder: Path, item: Item) -> Path:
     return folder / "tables" / f"{page_name(item)}.md"
 
 
-def _lede(rows: Sequence[Mapping[str, Any]]) -> str:
-    count = Counter(row["verdict"] for row in rows)
-    counted = ", ".join(f"{count[verdict]:,} {verdict}" for verdict in VERDICTS)
-    post_hoc = sum(bool(row["post_hoc"]) for row in rows)
-    made = ", ".join(f"{name} {value}" for name, value in {**machine(), **versions()}.items())
-    return (
-        "Written by `querist reproduce PAPER ITEM --out` this folder. Each page says its protocol and the "
-        "command that made it, and shows ours beside the published numbers: *reached* within the tolerance, "
-        "*better* beyond it on the good side, *not reached* otherwise. [results.json](results.json) has a "
-        f"row for each published number: {counted}; {post_hoc:,} of them with a setting that was chosen by "
-        f"looking at the published number (`post_hoc`).\n\nThis page was last written with {made}."
-    )
-
-
-def _line(item: Item, page: Path, rows: Sequence[Mapping[str, Any]]) -> str:
-    count = Counter(row["verdict"] for row in rows if (row["paper"], row["item"]) == (item.paper, item.name))
-    cells = [f"{count[verdict]:,}" if count else "" for verdict in VERDICTS]
+def _line(item: Item, page: Path, rows: Sequence[Row]) -> str:
+    mine = [row for row in rows if (row["paper"], row["item"]) == (item.paper.name, item.name)]
+    count = Counter(row["verdict"] for row in mine if row["system"])
+    cells = [f"{count[verdict]:,}" if count[verdict] else "" for verdict in VERDICTS]
     quick = f"`{command_of(item, True)}`" in page.read_text(encoding="utf-8")
     title = item.title.replace("|", r"\|") + (" (quick: fewer repeats)" if quick else "")
     return f"| [{item.name}](tables/{page.name}) | {title} | {' | '.join(cells)} |"

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from querist.experiment import tables
-from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Cell, Number
+from querist.experiment.index import chance_cells
+from querist.experiment.item import Cell, Number
 from querist.experiment.store import machine, versions
 from querist.experiment.tables import shown
+from querist.experiment.verdicts import AGREES, BETTER, DIFFERS, NOT_REACHED, OWN, REACHED
 from querist.report import Figure, page
 
 if TYPE_CHECKING:
@@ -39,13 +41,21 @@ def report(title: str, done: Sequence["Done"], command: str, left_out: Sequence[
 
 
 def _counted(numbers: Sequence[Number]) -> list[tuple[str, str, str]]:
-    count = Counter(number.verdict for number in numbers)
-    post_hoc = sum(number.post_hoc for number in numbers)
+    rows = [number.as_dict() for number in numbers]
+    count = Counter(row["verdict"] for row in rows if row["system"])
+    constant, _ = chance_cells([row for row in rows if row["system"] == OWN])
     return [
-        (f"{count[REACHED]}", "reached", "within the tolerance of the published number"),
+        (f"{count[REACHED]}", "reached", "own systems, within the tolerance of the published number"),
         (f"{count[BETTER]}", "better", "beyond it, on the good side"),
         (f"{count[NOT_REACHED]}", "not reached", "said plainly"),
-        (f"{post_hoc}", "post hoc", "a setting was chosen by the published number"),
+        (constant, "by a constant", "accuracies and errors that the commonest class alone would reach"),
+        (f"{count[AGREES]}", "agree", "rivals, within the tolerance"),
+        (f"{count[DIFFERS]}", "differ", "rivals, above or below"),
+        (
+            f"{sum(number.post_hoc for number in numbers)}",
+            "post hoc",
+            "a setting chosen by the published number",
+        ),
     ]
 
 
@@ -56,7 +66,7 @@ def _item(done: "Done") -> dict[str, Any]:
         "protocol": done.protocol,
         "tables": [tables.html(each) for each in seen.tables],
         "figures": _arranged(seen.figures),
-        "prefix": f"{item.paper}-{item.name}-",
+        "prefix": f"{item.paper.name}-{item.name}-",
         "verdicts": [_verdict(number) for number in seen.numbers],
         "remarks": seen.remarks,
     }

@@ -4,19 +4,21 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from querist.atomic import replacing
 from querist.errors import DownloadError, InputError
 from querist.experiment import index, tables
-from querist.experiment.item import BETTER, NOT_REACHED, REACHED, Item, Shown
+from querist.experiment.chance import with_chance
+from querist.experiment.item import Item, Shown
 from querist.experiment.pages import report
 from querist.experiment.results import Result
 from querist.experiment.runner import check_all, left_to_run, run
 from querist.experiment.specification import Specification, SpecificationError, plain
 from querist.experiment.store import Store, taking_turns
+from querist.experiment.verdicts import OUTSIDE, OWN_VERDICTS, RIVAL_VERDICTS
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -79,15 +81,16 @@ def reproduce(
     cluster: str | None = None,
     progress: Progress | None = None,
     command: str = "",
-    beside: Sequence[Item] = (),
+    known: Sequence[Item] = (),
 ) -> Outputs:
     """Run items and write what they show into a folder; runs that it holds already are not made again.
 
-    An item whose data are not to be had is left out, unless none would remain. `beside` are other items, for
-    the page of their paper: shown there where the folder holds all of their runs. `command` is told on the
-    page; by default it is the one that reproduces each item.
+    An item whose data are not to be had is left out, unless none would remain. `known` are all items there
+    are, in their order, for the index; they are also on the page of their paper where the folder holds all
+    of their runs. `command` is told on the page; by default it is the one that reproduces each item.
     """
     folder = Path(out)
+    known = known or items
     if any(item.name for item in items):
         index.rows_of(folder, lambda label: True)  # what cannot be added to is refused before anything runs
     store = Store(folder / "results")
@@ -105,12 +108,12 @@ def reproduce(
     done = []
     for item, plan in plans:
         results = [next(found) for _ in plan]
-        done.append(Done(item, results, item.show(results), quick))
+        done.append(_shown(item, results, quick, store))
     outputs = Outputs(done, left_out)
-    write(outputs, folder)
-    finished = [*done, *_finished(beside, outputs, quick, store)]
+    write(outputs, folder, known)
+    finished = [*done, *_finished(known, outputs, quick, store)]
     for paper in dict.fromkeys(item.paper for item, _ in plans):
-        order = [item.label for item in [*beside, *items]]  # an item may be in both: its first place counts
+        order = [item.label for item in [*known, *items]]  # an item may be in both: its first place counts
         mine = sorted((d for d in finished if d.item.paper == paper), key=lambda d: order.index(d.item.label))
         commands = [command] if command else [index.command_of(d.item, quick) for d in mine]
         write_page(mine, left_out, folder, "\n".join(commands))
@@ -127,8 +130,13 @@ def _finished(items: Sequence[Item], outputs: Outputs, quick: bool, store: Store
             plan = list(item.plan(quick))
             if left_to_run(plan, store) == 0:
                 results = run(plan, store)
-                found.append(Done(item, results, item.show(results), quick))
+                found.append(_shown(item, results, quick, store))
     return found
+
+
+def _shown(item: Item, results: Sequence[Result], quick: bool, store: Store) -> Done:
+    shown = item.show(results)
+    return Done(item, results, replace(shown, numbers=with_chance(shown.numbers, store)), quick)
 
 
 def _available(
@@ -159,7 +167,7 @@ def _absent(problem: BaseException | None) -> DownloadError | None:
     return problem
 
 
-def write(outputs: Outputs, folder: Path) -> None:
+def write(outputs: Outputs, folder: Path, known: Sequence[Item]) -> None:
     """Tables and figures; of items of papers also `results.json` and the index.
 
     What is there of other items stays as it is.
@@ -174,17 +182,17 @@ def write(outputs: Outputs, folder: Path) -> None:
         return
     with taking_turns(folder):  # other processes may have rows for the same file
         others = index.rows_of(folder, lambda label: label not in mine)
-        put_json(folder / index.ROWS, index.ordered([*others, *outputs.rows()]))
+        put_json(folder / index.ROWS, index.ordered([*others, *outputs.rows()], known))
         if index.writable(folder):
-            put(folder / index.NAME, index.index(folder, outputs.left_out))
+            put(folder / index.NAME, index.index(folder, known, outputs.left_out))
 
 
 def write_page(done: Sequence[Done], left_out: Mapping[str, str], folder: Path, command: str) -> None:
     """The report of a paper, from its items."""
     item = done[0].item
-    missing = [f"{name}: {why}" for name, why in left_out.items() if name.split()[0] == item.paper]
-    title = f"{item.paper}: published and reached" if item.name else item.title
-    put(folder / f"{item.paper}.html", report(title, done, command, missing))
+    missing = [f"{name}: {why}" for name, why in left_out.items() if name.split()[0] == item.paper.name]
+    title = f"{item.paper.name}: published and reached" if item.name else item.title
+    put(folder / f"{item.paper.name}.html", report(title, done, command, missing))
 
 
 def as_markdown(done: Done) -> str:
@@ -193,7 +201,8 @@ def as_markdown(done: Done) -> str:
     parts = [f"# {item.label}: {item.title}\n", *(f"{said}\n" for said in done.protocol)]
     if item.name:
         count = Counter(number.verdict for number in shown.numbers)
-        said = ", ".join(f"{count[verdict]} {verdict}" for verdict in (REACHED, BETTER, NOT_REACHED))
+        every = (*OWN_VERDICTS, *RIVAL_VERDICTS, *OUTSIDE)
+        said = ", ".join(f"{count[verdict]} {verdict}" for verdict in every if count[verdict])
         parts.append(f"`{index.command_of(item, done.quick)}`\n")
         parts += [f"Published numbers: {said}.\n"] if shown.numbers else []
     parts += [tables.markdown(table) for table in shown.tables]

@@ -12,7 +12,7 @@ from querist.metrics import SMALLER_IS_BETTER
 from querist.types import Floats
 
 SMALLER = SMALLER_IS_BETTER | {"error_rate", "mistakes", "queries", "updates", "seconds", "bound"}
-SMALLER |= {"log_loss", "calibration_error", "violations"}
+SMALLER |= {"log_loss", "calibration_error", "violations", "kept", "average_rank"}
 LARGER = frozenset({"average_precision", "macro_f1", "micro_f1", "reached"})
 CONTROL = "control_"
 """What the names of the control's numbers begin with."""

@@ -24,6 +24,7 @@ from querist.online import algebra, checks, kernels, loop
 from querist.online.checks import Reply
 from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, Update
 from querist.online.trace import Decision, Problems, Trace
+from querist.parameters import checked_count
 from querist.types import Bools, Codes, Floats
 
 
@@ -126,8 +127,8 @@ class Learner:
         ids: checks.Ids | None = None,
     ) -> None:
         """What every learner has, whatever its maths."""
-        self.n_classes = checks.checked_count(n_classes, 2, "n_classes")
-        self.budget = None if budget is None else checks.checked_count(budget, 0, "budget")
+        self.n_classes = checked_count("n_classes", n_classes, 2)
+        self.budget = None if budget is None else checked_count("budget", budget, 0)
         self.seed = int(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
@@ -148,8 +149,12 @@ class Learner:
 
     @property
     def round(self) -> int:
-        """Rounds closed so far."""
+        """Rounds closed so far. Set it to go on at another place of a stream."""
         return int(self._state.counts[0])
+
+    @round.setter
+    def round(self, closed: int) -> None:
+        self._state.counts[0] = closed
 
     @property
     def questions(self) -> int:

@@ -5,20 +5,11 @@ A module `querist.papers.NAME` has `ITEMS`, a tuple of `Item`, and registers tas
 """
 
 import importlib
-import importlib.util
 
 from querist.errors import UnknownNameError
 from querist.experiment.item import Item
 
 PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
-
-
-def about(paper: str) -> str:
-    """Authors, title and year; nothing of a paper that is not one of these."""
-    home = f"{__name__}.{paper}"
-    known = importlib.util.find_spec(home) is not None
-    said = importlib.import_module(home).__doc__ or "" if known else ""
-    return " ".join(said.partition("\n\n")[0].split())
 
 
 def items_of(paper: str) -> tuple[Item, ...]:
@@ -27,6 +18,11 @@ def items_of(paper: str) -> tuple[Item, ...]:
         raise UnknownNameError.of("paper", paper, PAPERS)
     found: tuple[Item, ...] = importlib.import_module(f"querist.papers.{paper}").ITEMS
     return found
+
+
+def all_items() -> list[Item]:
+    """Those of every paper."""
+    return [item for paper in PAPERS for item in items_of(paper)]
 
 
 def item_of(paper: str, name: str) -> Item:

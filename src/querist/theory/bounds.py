@@ -10,12 +10,12 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Bound:
-    """`observed <= value`, said by a theorem about mistakes or questions.
+    """`observed <= value`, said by a theorem about mistakes, questions or regret.
 
     Parameters
     ----------
     source : the theorem, as in "pounce08, Theorem 2"
-    what : what is bounded: "mistakes" or "questions"
+    what : what is bounded: "mistakes", "questions" or "regret"
     value : the bound
     observed : what the run counted
     terms : the numbers that the value is made of
@@ -28,7 +28,7 @@ class Bound:
     """
 
     source: str
-    what: Literal["mistakes", "questions"]
+    what: Literal["mistakes", "questions", "regret"]
     value: float
     observed: float
     terms: Mapping[str, float] = field(default_factory=dict)

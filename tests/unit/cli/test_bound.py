@@ -17,9 +17,9 @@ def test_json(querist, algorithm):
     for bound in found["bounds"]:
         assert bound["applies"] and bound["respected"]
         assert bound["value"] > 0 and bound["terms"]
-    classes = [bound["class"] for bound in found["bounds"]]
+    classes = list(dict.fromkeys(bound["class"] for bound in found["bounds"]))
     one_vs_rest = algorithm in ("pounce", "ollgc", "sslgc", "bbq")
-    assert classes == (["0", "1", "2"] if one_vs_rest else [None] * len(classes))
+    assert classes == (["0", "1", "2"] if one_vs_rest else [None])
 
 
 def test_the_table_shows_the_same_numbers(querist):

@@ -9,12 +9,14 @@ from querist.cli.reproduce import PAPERS
 @pytest.fixture
 def tiny(monkeypatch):
     """One paper with one small item, in the place of the five."""
-    from querist.experiment import Item, Number, Shown, Specification, Table
+    from querist.experiment import Item, Number, Paper, Published, Shown, Specification, Table
+
+    paper = Paper("tiny", own=frozenset({"msg"}))
 
     def show(results):
         (r,) = results
-        number = Number(
-            "tiny", "table1", "karate", "msg", "error_rate", 0.13, r.mean("error_rate"), 0.0, 0.03
+        number = Number.of(
+            paper, "table1", "karate", "msg", "error_rate", Published(0.13, 0.03), r, post_hoc=True
         )
         return Shown(
             [Table("T", ("", "error"), [("msg", r.mean("error_rate"))])], (), [number], ["A remark."]
@@ -25,7 +27,7 @@ def tiny(monkeypatch):
             Specification("online", "karate", "msg", representation={"rank": 8}, repeats=2 if quick else 5)
         ]
 
-    item = Item("tiny", "table1", "A small table", "By hand.", plan, show)
+    item = Item(paper, "table1", "A small table", "By hand.", plan, show)
     monkeypatch.setattr(papers, "PAPERS", ("tiny",))
     monkeypatch.setattr(papers, "items_of", lambda paper: (item,))
     return item
@@ -47,7 +49,7 @@ def test_an_item_from_end_to_end(querist, tiny, tmp_path):
     command = ("reproduce", "tiny", "table1", "--out", str(tmp_path), "--processes", "1")
     shown = querist(*command)
     assert shown.code == 0
-    for said in ("tiny table1: A small table", "A remark.", "1 published numbers: 1 reached, 0 better"):
+    for said in ("tiny table1: A small table", "A remark.", "Own systems", "0 of 1", "0 no counterpart"):
         assert said in shown.out
     (row,) = querist(*command, "--json").json
     assert (row["verdict"], row["published"]) == ("reached", 0.13)

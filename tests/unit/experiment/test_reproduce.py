@@ -3,19 +3,21 @@
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
-from querist import papers
 from querist.errors import DownloadError, InputError
-from querist.experiment import Cell, Figure, Item, Number, Shown, Specification, Table
+from querist.experiment import Cell, Figure, Item, Number, Paper, Published, Shown, Specification, Table
+from querist.experiment.chance import with_chance
+from querist.experiment.index import outside, totals
 from querist.experiment.reproduce import reproduce
+from querist.experiment.store import Store
 from querist.report import charts
 
-KEYS = {
-    "paper", "item", "dataset", "method", "measure", "published", "reached", "std", "difference", "verdict",
-    "post_hoc",
-}  # fmt: skip
+PAPER = Paper("tiny", "A paper of two learners.", own=frozenset({"msg"}))
 
 
 def plan(quick):
@@ -33,23 +35,15 @@ def show(results):
     lines = {r.specification.method: (r.curve("round")[0], r.curve("error_rate")) for r in results}
     figure = Figure("curves", lambda f: charts.curves(f.add_subplot(), lines), "Error <so far>")
     numbers = [
-        Number(
-            "tiny",
-            "table1",
-            "karate",
-            r.specification.method,
-            "error_rate",
-            0.1,
-            r.mean("error_rate"),
-            0.0,
-            0.05,
+        Number.of(
+            *(PAPER, "table1", "karate", r.specification.method, "error_rate"), Published(0.1, 0.1, 2), r
         )
         for r in results
     ]
     return Shown([Table("Karate", ("method", "error"), rows)], [figure], numbers, ["A remark & more."])
 
 
-TINY = Item("tiny", "table1", "Karate & friends", "Two learners <on karate>.", plan, show)
+TINY = Item(PAPER, "table1", "Karate & friends", "Two learners <on karate>.", plan, show)
 
 
 def test_every_output_is_there(tmp_path):
@@ -63,7 +57,7 @@ def test_every_output_is_there(tmp_path):
     }  # fmt: skip
     rows = json.loads((tmp_path / "results.json").read_text())
     assert rows == outputs.rows()
-    assert all(set(row) == KEYS for row in rows)
+    assert [row["system"] for row in rows] == ["own", "rival"]
     assert len(outputs.done[0].results[0].outcomes) == 2
 
 
@@ -85,32 +79,27 @@ def test_more_repeats_build_on_the_quick_ones_and_rows_are_replaced(tmp_path):
     full = reproduce([TINY], tmp_path, progress=lambda *told: seen.append(told))
     assert seen[-1] == ("run", 2, 2), "one more repeat of each"
     assert full.done[0].results[0].outcomes[:2] == quick.done[0].results[0].outcomes
-    other = Item("tiny", "table2", "Other", "", plan, lambda r: Shown(numbers=[
-        Number("tiny", "table2", "karate", "x", "error_rate", 0.1, None)]))  # fmt: skip
-    reproduce([other], tmp_path, beside=[TINY, other])
+    other = Item(PAPER, "table2", "Other", "", plan, lambda r: Shown(numbers=[
+        Number(PAPER, "table2", "karate", "x", "error_rate", 0.1, None)]))  # fmt: skip
+    reproduce([other], tmp_path, known=[TINY, other])
     page = (tmp_path / "tiny.html").read_text()
     assert page.index("Karate &amp; friends") < page.index("table2: Other"), "what is there is on the page"
     rows = json.loads((tmp_path / "results.json").read_text())
     assert [row["item"] for row in rows] == ["table1", "table1", "table2"]
-    reproduce([Item("tiny", "figure1", "No numbers", "", plan, lambda r: Shown())], tmp_path)
+    reproduce([Item(PAPER, "figure1", "No numbers", "", plan, lambda r: Shown())], tmp_path)
     assert json.loads((tmp_path / "results.json").read_text()) == rows
-    reproduce([TINY], tmp_path, beside=[TINY, other])
+    reproduce([TINY], tmp_path, known=[TINY, other])
     assert (tmp_path / "tiny.html").read_text() == page, "in the paper's order, whatever was run last"
 
 
 # -- the index ---------------------------------------------------------------------
 
 
-OTHER = Item("tiny", "figure1", "A figure | of two", "", plan, lambda r: Shown())
-GONE = Item("tiny", "gone", "Gone", "", lambda quick: [Specification("online", "cora", "msg")], show)
+OTHER = Item(PAPER, "figure1", "A figure | of two", "", plan, lambda r: Shown())
+GONE = Item(PAPER, "gone", "Gone", "", lambda quick: [Specification("online", "cora", "msg")], show)
 
 
-@pytest.fixture
-def known(monkeypatch):
-    """A paper beside the five."""
-    of = papers.items_of
-    monkeypatch.setattr(papers, "PAPERS", (*papers.PAPERS, "tiny"))
-    monkeypatch.setattr(papers, "items_of", lambda p: (TINY, OTHER, GONE) if p == "tiny" else of(p))
+KNOWN = (TINY, OTHER, GONE)
 
 
 def table_row(folder, name):
@@ -119,33 +108,73 @@ def table_row(folder, name):
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_the_index_counts_verdicts_and_lists_what_is_not_there(tmp_path, known):
-    reproduce([TINY], tmp_path, quick=True)
-    reproduce([OTHER], tmp_path)
-    assert table_row(tmp_path, "table1")[1:] == ["Karate & friends (quick: fewer repeats)", "1", "0", "1"]
+def test_the_index_counts_verdicts_and_lists_what_is_not_there(tmp_path):
+    reproduce([TINY], tmp_path, quick=True, known=KNOWN)
+    reproduce([OTHER], tmp_path, known=KNOWN)
+    counted = ["1", "", "", "1", ""]
+    assert table_row(tmp_path, "table1")[1:] == ["Karate & friends (quick: fewer repeats)", *counted]
     assert r"[figure1](tables/tiny_figure1.md) | A figure \| of two |  |  |  |" in index_of(tmp_path)
     rows = (tmp_path / "results.json").read_text()
-    reproduce([adding("figure0")], tmp_path)
-    reproduce([TINY], tmp_path, quick=True)
+    reproduce([adding("figure0")], tmp_path, known=KNOWN)
+    reproduce([TINY], tmp_path, quick=True, known=KNOWN)
     there = json.loads((tmp_path / "results.json").read_text())
     assert [row["item"] for row in there] == ["table1", "table1", "figure0"], "run again, in the same place"
     assert there[:2] == json.loads(rows)
-    reproduce([TINY], tmp_path)
-    assert table_row(tmp_path, "table1") == [
-        "[table1](tables/tiny_table1.md)",
-        "Karate & friends",
-        "1",
-        "0",
-        "1",
-    ]
+    reproduce([TINY], tmp_path, known=KNOWN)
+    assert table_row(tmp_path, "table1") == ["[table1](tables/tiny_table1.md)", "Karate & friends", *counted]
     page = index_of(tmp_path)
-    assert "1 reached, 0 better, 1 not reached" in page
+    assert "## tiny\n\nA paper of two learners.\n" in page
     (missing,) = (line for line in page.splitlines() if line.startswith("Not in this folder: "))
-    assert {"sslgc13 table2", "mrgm15 figure3"} <= set(missing.removesuffix(".")[20:].split(", "))
-    assert "tiny gone" in missing
-    assert "tiny table1" not in missing
+    assert missing == "Not in this folder: tiny gone."
     for linked in re.findall(r"\]\(([^)]+)\)", page):
         assert (tmp_path / linked).is_file()
+
+
+def row(paper="p", system="own", verdict="reached", **fields):
+    given = {"measure": "accuracy", "published": 0.8, "tolerance": 0.01, "majority": None, "random": None}
+    return {"paper": paper, "system": system, "verdict": verdict, "post_hoc": False, **given, **fields}
+
+
+def test_own_systems_come_first_and_what_a_constant_would_earn_is_told():
+    """Constant .795 and .9 are near and beyond .8, .5 is neither; of an error rate, less is more."""
+    rows = [
+        row(majority=0.795, random=0.5),
+        row(majority=0.9, random=0.5, post_hoc=True),
+        row(verdict="better", majority=0.5, random=0.5),
+        row(verdict="not reached", measure="queries", published=100),
+        row("q", verdict="not reached", measure="error_rate", published=0.2, majority=0.19, random=0.5),
+        row(system="rival", verdict="differs"),
+        row(system="", verdict="by definition"),
+        row(system="", verdict="differs"),
+        row(system="", verdict="no counterpart"),
+    ]
+    own, rivals = totals(rows)
+    assert [own.title, rivals.title] == ["Own systems", "Rivals"]
+    assert own.rows == [
+        ["p", 2, 1, 1, "75%", 1, "2 of 3", "0 of 3"],
+        ["q", 0, 0, 1, "0%", 0, "1 of 1", "0 of 1"],
+        ["all", 2, 1, 2, "60%", 1, "3 of 4", "0 of 4"],
+    ]
+    assert rivals.rows == [["p", 0, 1, 0]]
+    said = "Outside these totals: 1 no counterpart, 1 by definition, 1 counts of the data that differ."
+    assert outside(rows) == said
+
+
+def test_what_learns_nothing_is_counted_from_the_labels(tmp_path):
+    """Karate has 17 members on each side."""
+    outputs = reproduce([TINY], tmp_path, quick=True)
+    own, rival = outputs.rows()
+    assert (own["majority"], own["random"], rival["majority"]) == (0.5, 0.5, None)
+    apart = replace(PAPER, one_vs_rest=True)
+    digits = Specification("online", "digits", "msg", repeats=1)
+    numbers = [
+        Number(paper, "i", "d", "msg", measure, 0.1, 0.1, specification=digits)
+        for paper, measure in ((PAPER, "accuracy"), (PAPER, "error_rate"), (apart, "error_rate"))
+    ]
+    shares = np.bincount(load_digits().target) / 1797
+    found = [(n.majority, n.random) for n in with_chance(numbers, Store(tmp_path / "results"))]
+    expected = [(shares.max(), 0.1), (1 - shares.max(), 0.9), (0.1, 0.5)]
+    assert np.allclose(found, expected)
 
 
 def index_of(folder):
@@ -184,8 +213,8 @@ def test_rows_that_cannot_be_added_to_are_refused_before_anything_runs(tmp_path)
 
 def adding(name):
     """An item of its own, with a number."""
-    return Item("tiny", name, name, "", plan, lambda r: Shown(numbers=[
-        Number("tiny", name, "karate", "x", "error_rate", 0.1, None)]))  # fmt: skip
+    return Item(PAPER, name, name, "", plan, lambda r: Shown(numbers=[
+        Number(PAPER, name, "karate", "x", "error_rate", 0.1, None)]))  # fmt: skip
 
 
 @pytest.mark.slow
@@ -201,11 +230,11 @@ def test_items_written_at_the_same_time_all_stay(tmp_path):
 # -- what is not to be had -----------------------------------------------------------
 
 
-def test_items_without_their_data_are_left_out_but_not_all_of_them(tmp_path, monkeypatch, known):
+def test_items_without_their_data_are_left_out_but_not_all_of_them(tmp_path, monkeypatch):
     monkeypatch.delenv("QUERIST_DATA", raising=False)
     monkeypatch.setenv("QUERIST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("querist.datasets.resolve.fetch", fail)
-    outputs = reproduce([TINY, GONE], tmp_path / "out", quick=True)
+    outputs = reproduce([TINY, GONE], tmp_path / "out", quick=True, known=KNOWN)
     assert list(outputs.left_out) == ["tiny gone"]
     assert "Left out: tiny gone" in (tmp_path / "out" / "tiny.html").read_text()
     assert "no network" in index_of(tmp_path / "out")
@@ -218,7 +247,7 @@ def fail(*args, **options):
 
 
 def test_a_plan_that_cannot_run_is_a_mistake_with_a_name(tmp_path):
-    wrong = Item("tiny", "wrong", "", "", lambda quick: [Specification("online", "karate", "msgg")], show)
+    wrong = Item(PAPER, "wrong", "", "", lambda quick: [Specification("online", "karate", "msgg")], show)
     with pytest.raises(InputError, match="tiny wrong: unknown method 'msgg'"):
         reproduce([wrong], tmp_path)
     assert not (tmp_path / "results").exists(), "nothing was run"

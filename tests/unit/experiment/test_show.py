@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from querist.experiment import Cell, Number, Outcome, Result, Specification, Table, tables
+from querist.errors import InputError
+from querist.experiment import Cell, Number, Outcome, Paper, Published, Result, Specification, Table, tables
 
 TABLE = Table(
     "A | B at 5 %",
@@ -35,9 +36,12 @@ def test_one_run_has_no_deviation():
     assert tables.comma_separated(table) == "method,error\na,0.25\n"
 
 
+PAPER = Paper("p", own=frozenset({"MSG"}))
+
+
 def number(**fields):
-    given = {"measure": "error_rate", "published": 0.2, "reached": 0.2, "tolerance": 0.005, **fields}
-    return Number("p", "i", "d", "m", **given)
+    given = {"method": "MSG", "measure": "error_rate", "published": 0.2, "reached": 0.2, **fields}
+    return Number(PAPER, "i", "d", **given)
 
 
 @pytest.mark.parametrize(
@@ -50,24 +54,68 @@ def number(**fields):
         ({"reached": 0.194}, "better"),
         ({"reached": 0.21, "measure": "accuracy"}, "better"),
         ({"reached": 0.19, "measure": "accuracy"}, "not reached"),
+        ({"reached": 0.194, "method": "MSG, h tuned"}, "better"),
+        ({"reached": 0.194, "method": "GPA"}, "differs"),
+        ({"reached": 0.206, "method": "GPA"}, "differs"),
+        ({"reached": 0.204, "method": "GPA"}, "agrees"),
+        ({"reached": 0.204, "method": "MSGG"}, "agrees"),
         ({"reached": 0.19, "measure": "nodes"}, "not reached"),
         ({"reached": 0.21, "measure": "nodes"}, "not reached"),
-        ({"reached": None}, "not reached"),
-        ({"published": 1.0, "reached": 1.1, "tolerance": 0.1}, "reached"),
+        ({"reached": None}, "no counterpart"),
+        ({"reached": None, "method": "GPA"}, "no counterpart"),
+        ({"measure": "seconds"}, "no counterpart"),
+        ({"measure": "queries", "published": 100, "reached": 105}, "reached"),
+        ({"measure": "queries", "published": 100, "reached": 105.1}, "not reached"),
+        ({"measure": "queries", "published": 100, "reached": 94.9}, "better"),
+        ({"measure": "queries", "published": 100, "reached": 100, "by_definition": True}, "by definition"),
+        ({"measure": "links", "published": 100, "reached": 99, "by_definition": True}, "differs"),
+        ({"measure": "bound", "published": 20, "reached": 12}, "reached"),
+        ({"measure": "violations", "published": 0, "reached": 1}, "not reached"),
+        ({"measure": "mistakes", "published": 3, "reached": 2, "method": "GPA"}, "agrees"),
+        ({"measure": "average_rank", "published": 1.0, "reached": 1.1, "tolerance": 0.1}, "reached"),
     ],
 )
 def test_verdicts_are_computed(fields, verdict):
     assert number(**fields).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("fields", "near"),
+    [
+        ({"std": 0.03, "n": 9, "published_std": 0.04, "published_n": 16}, 2 * (0.01**2 + 0.01**2) ** 0.5),
+        ({"std": 0.001, "n": 20, "published_std": 0.001, "published_n": 20}, 0.005),
+        ({"std": 0.05, "n": 25, "published_n": 4}, 2 * (0.05**2 / 4 + 0.05**2 / 25) ** 0.5),
+        ({"published_std": 0.05, "published_n": 1}, 2 * (2 * 0.05**2) ** 0.5),
+        ({"measure": "queries", "published": 1517, "std": 24, "n": 20}, 75.85),
+    ],
+)
+def test_two_standard_errors_of_the_difference_but_half_a_point_at_least(fields, near):
+    """A deviation that was not published is taken to be ours, and the other way round."""
+    assert number(**fields).near == pytest.approx(near)
+
+
+def test_a_rate_has_no_tolerance_of_its_own_making():
+    with pytest.raises(InputError, match="leave it out"):
+        number(tolerance=0.04)
+
+
+def test_a_number_is_read_off_its_runs():
+    found = Number.of(PAPER, "i", "d", "MSG", "error_rate", Published(0.2, 0.03, 9), result(0.1, 0.3))
+    assert (found.reached, found.std, found.n) == (pytest.approx(0.2), pytest.approx(0.1), 2)
+    assert (found.published_std, found.published_n, found.specification.dataset) == (0.03, 9, "karate")
+    assert Number.of(PAPER, "i", "d", "MSG", "error_rate", Published(0.2), None).reached is None
+
+
 def test_a_row_has_exactly_these_keys():
     row = number(reached=0.19, std=0.01, post_hoc=True).as_dict()
     assert list(row) == [
-        "paper", "item", "dataset", "method", "measure", "published", "reached", "std", "difference",
-        "verdict", "post_hoc",
+        "paper", "item", "dataset", "method", "system", "measure", "published", "published_std", "reached",
+        "std", "difference", "tolerance", "verdict", "post_hoc", "majority", "random",
     ]  # fmt: skip
     assert row["difference"] == pytest.approx(-0.01)
     assert number(reached=None).as_dict()["difference"] is None
+    systems = [number(**f).as_dict()["system"] for f in ({}, {"method": "GPA"}, {"reached": None})]
+    assert systems == ["own", "rival", ""]
 
 
 def test_markdown():

@@ -46,7 +46,7 @@ def test_the_command_knows_the_bounded_algorithms() -> None:
 def test_what_has_no_bound_is_refused() -> None:
     karate = datasets.load_graph("karate")
     rows = embed(karate, rank=5, cache=False)
-    trace = ALGORITHMS["gpa"](rows, 2).run(range(34), karate.codes)
+    trace = ALGORITHMS["gpa"](rows, 2, scheme="one-vs-rest").run(range(34), karate.codes)
     with pytest.raises(UnknownNameError, match="algorithm with a bound"):
         bounds_of("gpa", rows, trace, karate.codes, 2, {})
     with pytest.raises(InputError, match="run it on the Graph"):
@@ -61,4 +61,5 @@ def test_binary_problems_carry_their_class() -> None:
     clusters = datasets.three_clusters(5)
     rows = embed(clusters, rank=6, cache=False)
     trace = ALGORITHMS["ollgc"](rows, 3).run(np.arange(15), clusters.codes)
-    assert [b.problem for b in bounds_of("ollgc", rows, trace, clusters.codes, 3, {"mu": 1.0})] == [0, 1, 2]
+    bounds = bounds_of("ollgc", rows, trace, clusters.codes, 3, {"mu": 1.0})
+    assert [(b.problem, b.what) for b in bounds] == [(k, w) for k in range(3) for w in ("mistakes", "regret")]

@@ -1,6 +1,4 @@
-"""Wu, Chen, Ho, Li, Min and Han, Multi-Label Regularized Generative Model for Semi-Supervised Collective
-Classification in Large-Scale Networks (Big Data Research 2015).
-"""
+"""The tables and figures of mrgm15."""
 
 from querist.experiment.tasks import register
 from querist.papers.mrgm15 import course, several, single, tasks

@@ -10,9 +10,8 @@ from querist.experiment.results import Result
 from querist.experiment.specification import Specification
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
-from querist.papers.mrgm15.published import SEVERAL, SINGLE, STOOD_IN
+from querist.papers.mrgm15.published import PAPER, SEVERAL, SINGLE, STOOD_IN
 
-PAPER = "mrgm15"
 TRIALS = 10
 ITERATIONS = 30
 

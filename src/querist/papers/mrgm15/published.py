@@ -1,5 +1,14 @@
 """The numbers of mrgm15 as printed."""
 
+from querist.experiment.item import Paper
+
+PAPER = Paper(
+    "mrgm15",
+    "Wu, Chen, Ho, Li, Min and Han, Multi-Label Regularized Generative Model for Semi-Supervised "
+    "Collective Classification in Large-Scale Networks (Big Data Research 2015).",
+    own=frozenset({"GMNR", "MRGM"}),
+)
+
 SINGLE = {"Cora": "cora", "Citeseer": "citeseer", "Genes": "genes"}
 """The paper's data sets of one label a node, and ours; our genes have other links and features."""
 

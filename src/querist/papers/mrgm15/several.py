@@ -10,9 +10,8 @@ from querist.experiment.results import Result, direction
 from querist.experiment.specification import Specification
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
-from querist.papers.mrgm15.published import SEVERAL, STOOD_IN
+from querist.papers.mrgm15.published import PAPER, SEVERAL, STOOD_IN
 
-PAPER = "mrgm15"
 TRIALS = 10
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 MEASURES = ("hamming_loss", "one_error", "coverage", "average_precision", "macro_f1", "micro_f1")

@@ -1,4 +1,4 @@
-"""Yang, Zhao, Hai, Liu, Hoi and Li, Efficient Multi-Class Selective Sampling on Graphs (UAI 2016)."""
+"""The tables and figures of msg16."""
 
 from querist.papers.msg16.figures import FIGURE_1, FIGURE_2
 from querist.papers.msg16.rank import FIGURE_3

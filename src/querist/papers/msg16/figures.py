@@ -16,11 +16,11 @@ from querist.papers.msg16.published import (
     HS,
     KAPPAS,
     METHODS,
+    PAPER,
     case,
     methods,
 )
 
-PAPER = "msg16"
 POINTS = 60
 MEASURES = {"error_rate": "error rate", "queries": "queried nodes"}
 

@@ -8,8 +8,15 @@ reached. Two readings bring most of them, both *post hoc*: CMOG, DGS and BBQ lea
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from querist.experiment.item import Paper
 from querist.experiment.specification import Specification
 from querist.papers.graphs import DATA, place
+
+PAPER = Paper(
+    "msg16",
+    "Yang, Zhao, Hai, Liu, Hoi and Li, Efficient Multi-Class Selective Sampling on Graphs (UAI 2016).",
+    own=frozenset({"CMOG", "MSG"}),
+)
 
 Method: TypeAlias = dict[str, Any]
 """What a specification says of a method: its name, parameters, grid and tuning."""

@@ -14,8 +14,8 @@ from querist.experiment.results import Result
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
 from querist.papers.graphs import cell, place
-from querist.papers.msg16.figures import MEASURES, PAPER
-from querist.papers.msg16.published import GAMMA, METHODS, RANKS, STATED, Method, case, methods
+from querist.papers.msg16.figures import MEASURES
+from querist.papers.msg16.published import GAMMA, METHODS, PAPER, RANKS, STATED, Method, case, methods
 
 QUICK_RANKS = (10, 100, 250)
 STUDIED = ("Coauthor", "Cora")

@@ -1,4 +1,4 @@
-"""Herbster, Exploiting Cluster-Structure to Predict the Labeling of a Graph (ALT 2008)."""
+"""The tables and figures of pounce08."""
 
 from querist.experiment.tasks import register
 from querist.papers.pounce08.bounds import THEOREM_2, THEOREM_8

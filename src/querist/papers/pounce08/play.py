@@ -2,11 +2,15 @@
 
 from typing import Any
 
-from querist.experiment.item import Cell
+from querist.experiment.item import Cell, Paper
 from querist.experiment.results import Result
 from querist.experiment.specification import Specification
 
-PAPER = "pounce08"
+PAPER = Paper(
+    "pounce08",
+    "Herbster, Exploiting Cluster-Structure to Predict the Labeling of a Graph (ALT 2008).",
+    own=frozenset({"POUNCE"}),
+)
 RIVALS: dict[str, dict[str, Any]] = {
     "POUNCE": {"method": "pounce"},
     "perceptron": {"method": "perceptron"},

@@ -61,8 +61,8 @@ def _show_moons(results: Sequence[Result]) -> Shown:
         ["nearest, no preview", counted(blind), int(largest(blind)), len(balls), "N°"],
     ]
     numbers = [
-        Number(PAPER, "figure1", "two moons", "", "nodes", 30, largest(pounce, "nodes")),
-        Number(PAPER, "figure1", "two moons", "", "components", 2, components),
+        Number(PAPER, "figure1", "two moons", "", "nodes", 30, largest(pounce, "nodes"), by_definition=True),
+        Number(PAPER, "figure1", "two moons", "", "components", 2, components, by_definition=True),
         Number(PAPER, "figure1", "two moons", "", "balls", 42, None),
         Number(PAPER, "figure1", "two moons", "POUNCE", "bound", 3, largest(pounce, "bound")),
     ]
@@ -156,7 +156,8 @@ def _show_value(results: Sequence[Result]) -> Shown:
             *(PAPER, "figure4", "Figure 4", "any without a preview", "mistaken share", 0.5),
             reached=float(blind.mean()),
             std=float(blind.std()) if blind.size > 1 else None,
-            tolerance=0.05,
+            n=blind.size,
+            published_std=0.0,
         ),
     ]
     caption = (

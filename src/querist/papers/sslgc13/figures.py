@@ -11,10 +11,9 @@ from querist.papers import panels
 from querist.papers.cases import Cases, Label
 from querist.papers.graphs import DATA, STOOD_IN, TITLES, cell, place, words
 from querist.papers.sslgc13 import tasks
-from querist.papers.sslgc13.published import KAPPAS, METHODS, RANKS, case, chosen
+from querist.papers.sslgc13.published import KAPPAS, METHODS, PAPER, RANKS, case, chosen
 from querist.papers.sslgc13.tables import RANDOM_GPA, RANDOM_OLLGC
 
-PAPER = "sslgc13"
 POINTS = 60
 LOOKS = ("SSLGC", "OLLGC", "GPA")
 SECONDS = "Seconds are processor time of this machine and of compiled code, without the eigenvectors."

@@ -6,8 +6,16 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from querist.experiment.item import Paper
 from querist.experiment.specification import Specification
 from querist.papers.graphs import DATA, place
+
+PAPER = Paper(
+    "sslgc13",
+    "Gu, Aggarwal, Liu and Han, Selective Sampling on Graphs for Classification (KDD 2013).",
+    own=frozenset({"OLLGC", "SSLGC"}),
+    one_vs_rest=True,
+)
 
 Method: TypeAlias = dict[str, Any]
 """What a specification says of a method: its name, parameters, grid and tuning."""

@@ -1,0 +1,223 @@
+"""Published numbers beside ours, and how near is near enough.
+
+A paper's own systems are *reached*, *better* or *not reached*. Of its rivals we can only say that ours
+*agrees* or *differs*: a rival that beats its published number was not reproduced. Two kinds stand outside all
+totals: *no counterpart* (data that are not public, seconds of another machine and language) and *by
+definition* (what could not have come out otherwise: the nodes of the same graph, the questions of a method
+that always asks).
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from querist.errors import InputError
+from querist.experiment.results import Result, direction
+from querist.experiment.specification import Specification
+from querist.metrics import NAMES
+
+__all__ = [
+    "AGREES",
+    "BETTER",
+    "BY_DEFINITION",
+    "DIFFERS",
+    "NOT_REACHED",
+    "NO_COUNTERPART",
+    "OUTSIDE",
+    "OWN",
+    "OWN_VERDICTS",
+    "REACHED",
+    "RIVAL",
+    "RIVAL_VERDICTS",
+    "Number",
+    "Paper",
+    "Published",
+    "earned",
+]  # fmt: skip
+
+REACHED, BETTER, NOT_REACHED = "reached", "better", "not reached"
+AGREES, DIFFERS = "agrees", "differs"
+NO_COUNTERPART, BY_DEFINITION = "no counterpart", "by definition"
+OWN_VERDICTS, RIVAL_VERDICTS = (REACHED, BETTER, NOT_REACHED), (AGREES, DIFFERS)
+OUTSIDE = (NO_COUNTERPART, BY_DEFINITION)
+OWN, RIVAL = "own", "rival"
+
+RATES = {"error_rate", "mistaken share", *NAMES} - {"coverage"}
+POINTS = 0.005
+"""Half a point: no rate has to be nearer than this."""
+
+COUNTS = {"queries": 0.05, "kept": 0.05}
+"""How near a count has to be, in parts of the published one."""
+
+AT_MOST = {"bound", "mistakes", "violations"}
+"""What theorems say of these is "never above": reached at or below, and never better."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, and the systems that it proposes.
+
+    name : the short one
+    about : authors, title and year
+    own : its systems; a method is called by its system's name, then by what sets it apart ("BLS, RBF 20 %")
+    one_vs_rest : its error rates are averages over the binary problems
+    """
+
+    name: str
+    about: str = ""
+    own: frozenset[str] = frozenset()
+    one_vs_rest: bool = False
+
+    def proposes(self, method: str) -> bool:
+        """Whether a method is the paper's own.
+
+        >>> Paper("msg16", own=frozenset({"MSG", "CMOG"})).proposes("CMOG on selected")
+        True
+        """
+        return method.replace(",", " ").partition(" ")[0] in self.own
+
+
+class Published(NamedTuple):
+    """A printed number, the deviation of the runs behind it where it is printed, and how many they were."""
+
+    value: float
+    std: float | None = None
+    n: int = 1
+
+
+@dataclass(frozen=True)
+class Number:
+    """A published number and ours.
+
+    reached : None where there is nothing of ours to compare
+    tolerance : of measures that have none of their own; `near` is what counts
+    post_hoc : a setting or reading was chosen by looking at the published number
+    by_definition : it could not have come out otherwise
+    n, published_std, published_n : the runs behind ours, and those behind the published one
+    specification : what was run
+    majority, random : what a predictor would reach that always answers the commonest class; that guesses
+    """
+
+    paper: Paper
+    item: str
+    dataset: str
+    method: str
+    measure: str
+    published: float
+    reached: float | None
+    std: float | None = None
+    tolerance: float = 0.0
+    post_hoc: bool = False
+    by_definition: bool = False
+    n: int = 1
+    published_std: float | None = None
+    published_n: int = 1
+    specification: Specification | None = field(default=None, repr=False)
+    majority: float | None = None
+    random: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.tolerance and self.measure in (RATES | COUNTS.keys() | AT_MOST):
+            raise InputError(
+                f"tolerance={self.tolerance} for {self.measure}, which has one of its own; leave it out"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        paper: Paper,
+        item: str,
+        dataset: str,
+        method: str,
+        measure: str,
+        published: Published,
+        ours: Result | None,
+        **more: Any,
+    ) -> "Number":
+        """The mean over the runs of ours; None where there is no counterpart."""
+        given = {"published_std": published.std, "published_n": published.n, **more}
+        if ours is not None:
+            given |= {"std": ours.std(measure), "n": len(ours.outcomes), "specification": ours.specification}
+        reached = None if ours is None else ours.mean(measure)
+        return cls(paper, item, dataset, method, measure, published.value, reached, **given)
+
+    @property
+    def own(self) -> bool:
+        """Whether the method is the paper's own."""
+        return self.paper.proposes(self.method)
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published one."""
+        return None if self.reached is None else self.reached - self.published
+
+    @property
+    def near(self) -> float:
+        """How far from the published number still counts as near, in its own unit.
+
+        A rate (accuracy, error): `max(.005, 2 sqrt(s_pub^2 / n_pub + s_own^2 / n_own))`. In place of a
+        deviation that is not known stands the other: where none was published, ours counts twice. A count of
+        questions or of kept items: 5 %. Bounds, mistakes and violations are limits (`AT_MOST`). All others,
+        such as the links of a graph or an average rank, say their tolerance where they are compared; 0 is
+        "the same".
+
+        >>> given = Paper("p"), "table1", "cora", "GPA", "accuracy", 0.8, 0.79
+        >>> [round(Number(*given, std=s, n=4, published_n=4).near, 4) for s in (None, 0.0001, 0.01)]
+        [0.005, 0.005, 0.0141]
+        """
+        if self.measure in COUNTS:
+            return COUNTS[self.measure] * abs(self.published)
+        if self.measure not in RATES:
+            return self.tolerance
+        known = [s for s in (self.published_std, self.std) if s is not None]
+        theirs, ours = known if len(known) == 2 else (known or [0.0]) * 2
+        return max(POINTS, 2 * math.sqrt(theirs**2 / self.published_n + ours**2 / self.n))
+
+    @property
+    def verdict(self) -> str:
+        """One of the seven."""
+        if self.reached is None or self.measure.endswith("seconds"):
+            return NO_COUNTERPART
+        found = judged(self.measure, self.reached, self.published, self.near)
+        if self.by_definition:
+            return BY_DEFINITION if found == REACHED else DIFFERS
+        return found if self.own else AGREES if found == REACHED else DIFFERS
+
+    def as_dict(self) -> dict[str, Any]:
+        """A row of results.json; `system` is empty where the number is outside the totals."""
+        outside = self.by_definition or self.verdict in OUTSIDE
+        return {
+            "paper": self.paper.name,
+            "item": self.item,
+            "dataset": self.dataset,
+            "method": self.method,
+            "system": "" if outside else OWN if self.own else RIVAL,
+            "measure": self.measure,
+            "published": self.published,
+            "published_std": self.published_std,
+            "reached": self.reached,
+            "std": self.std,
+            "difference": self.difference,
+            "tolerance": self.near,
+            "verdict": self.verdict,
+            "post_hoc": self.post_hoc,
+            "majority": self.majority,
+            "random": self.random,
+        }
+
+
+def judged(measure: str, value: float, published: float, tolerance: float) -> str:
+    """What is said of an own system that has this value."""
+    difference = value - published
+    # 1.1 - 1.0 must not fail a tolerance of 0.1 by a rounding error.
+    room = tolerance + 1e-12 * max(1.0, abs(published))
+    if difference <= room if measure in AT_MOST else abs(difference) <= room:
+        return REACHED
+    return BETTER if difference * direction(measure) > 0 and measure not in AT_MOST else NOT_REACHED
+
+
+def earned(row: dict[str, Any], predictor: str) -> bool | None:
+    """Whether "majority" or "random" would be called reached or better in this row; None if not known."""
+    if row["system"] != OWN or row[predictor] is None:
+        return None
+    return judged(row["measure"], row[predictor], row["published"], row["tolerance"]) != NOT_REACHED
