@@ -44,15 +44,11 @@ def resumable(out: Path) -> Iterator[None]:
 
 def meter(show: Meter) -> Callable[[str, int, int], None]:
     """Runs done as a fraction, with the time left."""
-    from querist.progress import with_time_left
+    from querist.progress import count, with_time_left
 
     stages = {"tuning": "tuning", "run": "running"}
     timed = with_time_left(lambda fraction, text: show("runs", fraction, text))
-
-    def report(stage: str, done: int, total: int) -> None:
-        timed(done / total if total else 1.0, f"{stages.get(stage, stage)}, {done:,} of {total:,}")
-
-    return report
+    return lambda stage, done, total: count(timed, done, total, stages.get(stage, stage))
 
 
 def measured(
