@@ -26,11 +26,12 @@ def plain(value: Any) -> Any:
 
 
 def is_missing(value: Any, missing: Hashable = None) -> bool:
-    """Whether a (plain) label value means "unlabelled"."""
+    """Whether a (plain) label value means "unlabelled"; a text `missing` stands for a number written so."""
     try:
         # Only NaN differs from itself.
         nan = bool(value != value)  # noqa: PLR0124
-        return value is None or nan or (missing is not None and bool(value == missing))
+        own = str(value) if isinstance(missing, str) else value
+        return value is None or nan or (missing is not None and bool(own == missing))
     except (TypeError, ValueError):
         # pandas.NA has no truth value, and an array has many.
         return type(value).__name__ == "NAType"

@@ -1,6 +1,7 @@
 """The graph or the vectors that a command line names, by a data set or a file, and a task's runs on them."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,15 +19,12 @@ def read_graph(data: str, nodes: Path | None, largest: bool, columns: Columns, s
     """The graph called `data`, or in the file of that name with a table of nodes where one is given."""
     from querist.datasets import load_graph
 
-    def fetching(file: str, done: int, total: int) -> None:
-        show("fetching", done / total if total else 0.0, f"{file}, {done / 1e6:.1f} MB")
-
     show("reading", 0.0, data)
     called = {"weight": "weights", "label_column": "labels"}
     given: dict[str, Any] = {called.get(name, name): value for name, value in columns.items()}
     if nodes is not None:
         given["nodes"] = nodes.expanduser()
-    graph = load_graph(data, report=fetching, **given)
+    graph = load_graph(data, progress=partial(show, "fetching"), **given)
     show("reading", 1.0, graph.name)
     return graph.largest_component() if largest else graph
 
@@ -35,10 +33,10 @@ def read_vectors(
     data: str, label_column: str | None, show: Meter
 ) -> "tuple[Any, Codes, tuple[Any, ...], str]":
     """The rows, class codes (-1 where unlabelled), classes and name of the set or file called `data`."""
-    from querist.datasets.rows import read_vectors as read
+    from querist.datasets.resolve import labelled_vectors
 
     show("reading", 0.0, data)
-    found = read(data, label_column)
+    found = labelled_vectors(data, label_column)
     show("reading", 1.0, found[3])
     return found
 

@@ -151,6 +151,14 @@ COLUMNS: Mapping[str, Any] = {
         typer.Option(metavar="NAME", help="Column of the ids of nodes; node, id, or the first."),
     ],
     "label_column": LabelColumn,
+    "missing": Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="The label that means unlabelled, besides an empty field; nan for no other, so that -1 is a "
+            "class.",
+        ),
+    ],
 }
 """Options of every verb that reads a graph from files, as `labelling.GraphFiles` calls them."""
 

@@ -135,11 +135,11 @@ class Number:
         **more: Any,
     ) -> "Number":
         """The mean over the runs of ours; None where there is no counterpart."""
-        told = {"published_std": published.std, "published_n": published.n, **more}
+        given = {"published_std": published.std, "published_n": published.n, **more}
         if ours is not None:
-            told |= {"std": ours.std(measure), "n": len(ours.outcomes), "specification": ours.specification}
+            given |= {"std": ours.std(measure), "n": len(ours.outcomes), "specification": ours.specification}
         reached = None if ours is None else ours.mean(measure)
-        return cls(paper, item, dataset, method, measure, published.value, reached, **told)
+        return cls(paper, item, dataset, method, measure, published.value, reached, **given)
 
     @property
     def own(self) -> bool:

@@ -259,5 +259,6 @@ DIFFUSION = register(
         memory=diffusion_bytes,
         row=new_row,
         attributes=True,
+        usual=True,
     )
 )

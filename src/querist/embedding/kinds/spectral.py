@@ -335,5 +335,6 @@ SPECTRAL = register(
         memory=spectral_bytes,
         row=new_row,
         refresh=refreshed,
+        usual=True,
     )
 )

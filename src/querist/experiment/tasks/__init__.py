@@ -117,7 +117,7 @@ _numbers = count()
 def at_hand(data: Mapping[str, Any]) -> Iterator[None]:
     """Data in memory, by the name that specifications have for them; for runs in this process only.
 
-    A graph, or what `querist.datasets.rows.read_vectors` gives.
+    A graph, or what `querist.datasets.resolve.labelled_vectors` gives.
     """
     before = dict(_at_hand)
     # A number each: what was prepared from other data of the same name is not taken for theirs.

@@ -167,9 +167,9 @@ def vectors_of(dataset: str, label: str | None = None) -> tuple[Any, Codes, int]
 
 @lru_cache(maxsize=4)
 def _vectors(dataset: str, label: str | None, digest: str) -> tuple[Any, Codes, int]:
-    from querist.datasets.rows import read_vectors
+    from querist.datasets.resolve import labelled_vectors
 
-    return _rows(*read_vectors(dataset, label))
+    return _rows(*labelled_vectors(dataset, label))
 
 
 def _rows(X: Any, codes: Codes, classes: Sequence[Any], name: str) -> tuple[Any, Codes, int]:
