@@ -1,10 +1,10 @@
 """Rows of a sparse product in vector registers: what the compiler does not find by itself.
 
 `out[i] = a X[i] + previous Z[i] + w sum_p values[p] X[indices[p]]`, a few columns at a time. Written as a
-loop over columns inside one over neighbours, the sum goes through memory at every neighbour, since the compiler
-cannot know that `out` and `X` lie apart. Here it is spelled out in LLVM's own words: the sum stays in
-registers from the first neighbour to the last, and the rows of neighbours `AHEAD` entries later are asked for
-meanwhile, so that memory answers while others are added.
+loop over columns inside one over neighbours, the sum goes through memory at every neighbour, since the
+compiler cannot know that `out` and `X` lie apart. Here it is spelled out in LLVM's own words: the sum stays
+in registers from the first neighbour to the last, and the rows of neighbours `AHEAD` entries later are asked
+for meanwhile, so that memory answers while others are added.
 
 Columns are taken in the widest passes that fit (`WIDTHS`); a column's sum is taken in the same order in all.
 """
