@@ -39,6 +39,9 @@ APART = ("seed",)
 PAIRS = 10_000
 """Pairs of rows that a whole sample's kernel width is taken from (bls19)."""
 
+TUNED = 20_000
+"""Items of a stream that a grid is tuned on: enough to tell settings apart."""
+
 
 def representation(
     *,
@@ -54,8 +57,10 @@ def representation(
     return dict(locals())
 
 
-def protocol(*, labelled: float = 0.1, order: OrderName = "shuffled", curve: int = 0) -> dict[str, Any]:
-    """The share that carries its label, the order, points of the curve."""
+def protocol(
+    *, labelled: float = 0.1, order: OrderName = "shuffled", curve: int = 0, items: int = 0
+) -> dict[str, Any]:
+    """The share that carries its label, the order, points of the curve, and items to stop after (0: none)."""
     return dict(locals())
 
 
@@ -77,7 +82,7 @@ class StreamTask:
     measures = ("accuracy", "updates", "kept_labelled", "kept_unlabelled", "seconds")
     shown: tuple[str, ...] = ("accuracy", "updates", "seconds")
     tuned_by = "accuracy"
-    in_tuning: Mapping[str, Any] = {"curve": 0}
+    in_tuning: Mapping[str, Any] = {"curve": 0, "items": TUNED}
 
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether every row has a label to judge by."""
@@ -116,13 +121,14 @@ class StreamTask:
         X, codes, n_classes, own_seed = prepared.X, prepared.codes, prepared.n_classes, seed + repeat
         warm_up(prepared.warm, spec.method, lambda: factory(n_classes, seed=0, **own).run(X[:2], codes[:2]))
         order, visible = draw(codes.size, how["labelled"], own_seed, how["order"])
+        order, visible = order[: how["items"] or None], visible[: how["items"] or None]
         learner, items, truth = factory(n_classes, seed=own_seed, **own), X[order], codes[order]
         started = time.perf_counter()
         stream = learner.run(items, truth, visible)
         seconds = time.perf_counter() - started
         curves = {}
         if how["curve"]:
-            at = few_points(codes.size, how["curve"])
+            at = few_points(truth.size, how["curve"])
             right = running_mean(stream.predicted == truth)
             curves = {"item": [float(i + 1) for i in at], "accuracy": right[at].tolist()}
         kept = getattr(learner, "sizes", (0, 0))
