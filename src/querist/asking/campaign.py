@@ -311,7 +311,6 @@ class Asking:
         return self._labellings[key]
 
     def _node(self, row: int) -> Hashable:
-        assert self.graph.nodes is not None
         return self.graph.nodes[row]
 
     def _named(self, answers: Mapping[int, int]) -> dict[Hashable, Hashable]:

@@ -94,7 +94,7 @@ class Labelling:
     def table(self) -> dict[str, Any]:
         """Columns of equal length: node, label, probability, runner_up, reached."""
         return {
-            "node": list(self.graph.nodes or ()),
+            "node": list(self.graph.nodes),
             "label": self.labels,
             "probability": self.probability,
             "runner_up": self.runner_up,
@@ -194,7 +194,6 @@ def label(
         )
     if multilabel and not known.multilabel:
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
-        assert problem.graph.nodes is not None
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     with one_blas_thread():  # the methods have threads of their own
         prediction = choose(problem, method=method, picked=picked, seed=seed, progress=progress)
