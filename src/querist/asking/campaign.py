@@ -26,7 +26,7 @@ from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
-from querist.progress import Progress
+from querist.progress import Progress, silent
 
 BUDGET = 100
 FORESEEN = 8
@@ -212,7 +212,7 @@ class Asking:
         """One row a node, as CSV or parquet by the path's extension."""
         from querist.labelling.output import write
 
-        write(self.labelling, path, self.progress)
+        write(self.labelling, path, self.progress or silent)
 
     # -- inside ----------------------------------------------------------------------------
 
