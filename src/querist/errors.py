@@ -5,7 +5,8 @@ also the built-in error a caller would expect, so `except ValueError` works.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 
 class QueristError(Exception):
@@ -14,6 +15,19 @@ class QueristError(Exception):
 
 class InputError(QueristError, ValueError):
     """A value, array, graph or file that cannot be used as it is."""
+
+
+def refuse(faults: Mapping[str, Any]) -> None:
+    """Raise an `InputError` with the first message that is true of what was given.
+
+    >>> refuse({"budget -1; it must be 0 or more": -1 < 0})
+    Traceback (most recent call last):
+    ...
+    querist.errors.InputError: budget -1; it must be 0 or more
+    """
+    for message, wrong in faults.items():
+        if wrong:
+            raise InputError(message)
 
 
 class UnknownNameError(QueristError, KeyError):
@@ -31,6 +45,12 @@ class UnknownNameError(QueristError, KeyError):
         near = difflib.get_close_matches(str(given).casefold(), list(spelled), n=1)
         hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
         return cls(f"unknown {kind} {given!r}; {hint}known: {', '.join(names)}")
+
+
+def check_name(kind: str, given: object, known: Collection[str]) -> None:
+    """Refuse a name that is none of those known."""
+    if given not in known:
+        raise UnknownNameError.of(kind, given, known)
 
 
 class DownloadError(QueristError, OSError):

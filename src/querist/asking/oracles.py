@@ -31,7 +31,6 @@ def as_oracle(
     """
     if oracle is None or callable(oracle):
         return oracle, classes
-    assert graph.nodes is not None
     codes, names = codes_of(oracle, graph.nodes, classes, missing)
     return {graph.nodes[row]: names[code] for row, code in codes.items()}.get, names
 
@@ -67,7 +66,6 @@ def fresh_labels(
     >>> fresh_labels({"ann": "cat", "bob": "dog"}, as_graph([("ann", "bob")]), ("cat", "dog"), {0: 0})
     {1: 1}
     """
-    assert graph.nodes is not None
     by_position = isinstance(labels, list | tuple | np.ndarray)
     nodes = graph.nodes[: len(labels)] if by_position else graph.nodes
     given, _ = codes_of(labels, nodes, classes, missing)
@@ -80,8 +78,8 @@ def fresh_labels(
     return {row: code for row, code in given.items() if row not in before}
 
 
-def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> int | None:
-    """The code of an answer, None for "unsure".
+def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> int:
+    """The code of an answer, -1 for "unsure".
 
     A text answers for a number that is written so: a program prints "3" for the class 3.
     """
@@ -89,7 +87,7 @@ def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> 
 
     value = plain(answer)
     if is_missing(value) or value is Answer.UNSURE:
-        return None
+        return -1
     for code, name in enumerate(classes):
         if value == name or (isinstance(value, str) and value == str(name)):
             return code

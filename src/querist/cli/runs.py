@@ -1,20 +1,14 @@
-"""What the verbs that run experiments share: their options, one specification on the data that were read, a
-meter with the time left, and how to go on.
-"""
+"""What verbs that keep their runs in a folder share: options, a meter with the time left, how to go on."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from querist.cli.screen import Meter
-
-if TYPE_CHECKING:
-    from querist.experiment.results import Result
-    from querist.experiment.specification import Specification
 
 Out = Annotated[
     Path,
@@ -44,35 +38,8 @@ def resumable(out: Path) -> Iterator[None]:
 
 def meter(show: Meter) -> Callable[[str, int, int], None]:
     """Runs done as a fraction, with the time left."""
-    from querist.progress import with_time_left
+    from querist.progress import count, with_time_left
 
     stages = {"tuning": "tuning", "run": "running"}
     timed = with_time_left(lambda fraction, text: show("runs", fraction, text))
-
-    def report(stage: str, done: int, total: int) -> None:
-        timed(done / total if total else 1.0, f"{stages.get(stage, stage)}, {done:,} of {total:,}")
-
-    return report
-
-
-def as_parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a specification takes them: None is "none" there."""
-    return {name: "none" if value is None else value for name, value in chosen.items()}
-
-
-def represented(rank: int | None, **rest: Any) -> dict[str, Any]:
-    """A representation with its rank, where one is given."""
-    return rest if rank is None else {"rank": rank, **rest}
-
-
-def measured(spec: "Specification", data: Any, show: Meter, what: str) -> tuple["Result", Any]:
-    """The runs of a specification on data that were read already, and what its task prepared of them."""
-    from querist.experiment.runner import run_here
-
-    stages = {"tuning": "tuning", "run": "runs"}
-    return run_here(
-        spec,
-        data,
-        preparing=lambda done, text: show("embedding", done, text),
-        progress=lambda stage, done, total: show(stages[stage], done / total, f"{done} of {total} {what}"),
-    )
+    return lambda stage, done, total: count(timed, done, total, stages.get(stage, stage))

@@ -16,13 +16,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from querist.errors import InputError
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, digest, plain
+from querist.operator.threads import cores
 from querist.version import VERSION
 
 TUNING, RUN = "tuning", "run"
@@ -171,20 +172,18 @@ def _number(value: float | None) -> float:
 @cache
 def versions() -> dict[str, str]:
     """Under which a number came about: of Python, of Querist and of what it computes with."""
-    found = {"python": platform.python_version(), "querist": VERSION}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # pragma: no cover
-            continue
-    return found
+    packages = {package: version(package) for package in _PACKAGES}
+    return {"python": platform.python_version(), "querist": VERSION, **packages}
 
 
 @cache
 def machine() -> dict[str, str | int]:
     """Processor, cores that this process may use, and system; not the machine's name."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return {"processor": _processor(), "cores": usable, "system": f"{platform.system()} {platform.machine()}"}
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def _processor() -> str:
