@@ -18,8 +18,8 @@ Where that code departs from its own intent (class centres that are sums, an ind
 the intent is taken. The most micro-clusters, the first clusters and the fading are those of the authors'
 later stream version (Din et al., "Online reliable semi-supervised learning on evolving data streams", 2020,
 its public Matlab code). What is a guess: 5 neighbours, tau = 1, a first batch of 200 (theirs is 1,000, and
-not judged), the commonest class as the answer where there are no clusters or no votes, and that an item that
-was set aside is not used again. Nothing was chosen by looking at the published column.
+not judged), no negative R, the commonest class as the answer where there are no clusters or no votes,
+and that an item that was set aside is not used again. Nothing was chosen by looking at the published column.
 """
 
 import math
@@ -30,6 +30,7 @@ import numpy as np
 from querist.budgeted import checks
 from querist.budgeted.clustered import k_means
 from querist.budgeted.learner import Stream
+from querist.budgeted.similarity import dense
 from querist.compiled import compiled, compiled_lanes
 from querist.types import Bools, Codes, Floats
 
@@ -90,7 +91,10 @@ def entropy(counts: Floats) -> float:
 
 @compiled
 def reliability(labels: Floats, overall: Floats) -> float:
-    """R from the label counts of a micro-cluster and of all; 0 without labels, 1 while there is one class."""
+    """R from the label counts of a micro-cluster and of all; 1 while there is one class.
+
+    0 without labels, or where they are more mixed than all are.
+    """
     own, everything, H = labels.sum(), overall.sum(), entropy(overall)
     if own == 0:
         return 0.0
@@ -102,7 +106,7 @@ def reliability(labels: Floats, overall: Floats) -> float:
             P = overall[k] / everything
             rarity += (labels[k] / own - P) / P
     # Beyond 700 the exponential overflows.
-    return (H - entropy(labels)) / H * math.exp(min(rarity, 700.0))
+    return max(H - entropy(labels), 0.0) / H * math.exp(min(rarity, 700.0))
 
 
 @compiled
@@ -233,39 +237,40 @@ class ReSSL:
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then let it join the micro-clusters."""
-        M = checks.checked_vectors(X, None if self.state is None else self.state.centres.shape[1])
-        checks.checked_squares(M)
-        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        known = None if self.state is None else self.state.centres.shape[1]
+        M, codes = checks.checked_stream(X, labels, labelled, self.n_classes, known)
         if self.state is None:
             self.state = self._empty(M.shape[1])
-        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
-        at = 0
+        done, at = Stream.blank(codes.size), 0
         while at < codes.size:
             begun = self.state.counts[0] > 0
             stop = min(codes.size, at + (4096 if begun else self.first - len(self.waiting)))
             part = slice(at, stop)
-            rows = M[part] if isinstance(M, np.ndarray) else M[part].toarray()
-            run(self.state, rows, codes[part], self.fading, predicted[part], actions[part])
+            rows = dense(M[part])
+            run(self.state, rows, codes[part], self.fading, done.predicted[part], done.actions[part])
             if not begun:
                 self.waiting += zip(rows.copy(), codes[part].tolist(), strict=True)
                 if len(self.waiting) == self.first:
                     self._begin()
             at = stop
-        return Stream(predicted, actions)
+        return done
 
     def _empty(self, d: int) -> MicroClusters:
-        room, classes = self.most, self.n_classes
+        room, classes, near = self.most, self.n_classes, self.neighbours
         return MicroClusters(
-            np.zeros((room, d)),
-            *(np.zeros(room) for _ in range(4)),
-            np.zeros((room, classes)),
-            np.zeros((room, classes, d)),
-            np.zeros(classes),
-            np.zeros(2, dtype=np.int64),
-            np.zeros(room),
-            np.zeros(self.neighbours, dtype=np.int64),
-            np.zeros(self.neighbours),
-            np.zeros(classes),
+            centres=np.zeros((room, d)),
+            sizes=np.zeros(room),
+            spreads=np.zeros(room),
+            weights=np.zeros(room),
+            last=np.zeros(room),
+            labels=np.zeros((room, classes)),
+            means=np.zeros((room, classes, d)),
+            overall=np.zeros(classes),
+            counts=np.zeros(2, dtype=np.int64),
+            far=np.zeros(room),
+            order=np.zeros(near, dtype=np.int64),
+            trust=np.zeros(near),
+            votes=np.zeros(classes),
         )
 
     def _begin(self) -> None:

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_graph
+from querist.cli.data import measured, read_graph
 from querist.cli.lists import APART, ON_GRAPH
-from querist.cli.runs import measured
 from querist.cli.screen import print_found, print_line, print_table
 from querist.errors import check_name
 from querist.parameters import effective, read_settings

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_graph
-from querist.cli.runs import measured
+from querist.cli.data import measured, read_graph
 from querist.cli.screen import print_found, print_line, print_table
 from querist.parameters import effective, read_settings
 

@@ -1,13 +1,16 @@
-"""The graph or the vectors that a command line names: by the name of a data set, or of a file."""
+"""The graph or the vectors that a command line names, by a data set or a file, and a task's runs on them."""
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from querist.cli.options import Columns
-from querist.cli.screen import Meter
+from querist.cli.screen import Meter, progress
 
 if TYPE_CHECKING:
+    from querist.experiment.results import Result
     from querist.graph import Graph
     from querist.types import Codes
 
@@ -36,3 +39,42 @@ def read_vectors(
     found = labelled_vectors(data, label_column)
     show("reading", 1.0, found[3])
     return found
+
+
+def measured(
+    task: str,
+    data: str,
+    read: Callable[[Meter], Any],
+    method: str,
+    chosen: Mapping[str, Any],
+    what: str,
+    representation: Mapping[str, Any] = MappingProxyType({}),
+    **rest: Any,
+) -> tuple[Any, "Result", Any]:
+    """What `read` gives, the runs of a task on it, and what the task prepared of it.
+
+    `chosen` are the method's parameters, `what` its repeats are called; a representation of None is left to
+    the task. `rest` is the rest of the specification.
+    """
+    from querist.experiment import Specification, run_here
+
+    spec = Specification(
+        task,
+        data,
+        method,
+        {name: "none" if value is None else value for name, value in chosen.items()},
+        representation={name: value for name, value in representation.items() if value is not None},
+        **rest,
+    )
+    stages = {"tuning": "tuning", "run": "runs"}
+    with progress() as show:
+        found = read(show)
+        result, prepared = run_here(
+            spec,
+            found,
+            preparing=lambda done, text: show("embedding", done, text),
+            progress=lambda stage, done, total: show(
+                stages[stage], done / total, f"{done} of {total} {what}"
+            ),
+        )
+    return found, result, prepared

@@ -1,20 +1,14 @@
-"""What the verbs that run experiments share: their options, one task on data that are read, a
-meter with the time left, and how to go on.
-"""
+"""What verbs that keep their runs in a folder share: options, a meter with the time left, how to go on."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from querist.cli.screen import Meter, progress
-
-if TYPE_CHECKING:
-    from querist.experiment.results import Result
+from querist.cli.screen import Meter
 
 Out = Annotated[
     Path,
@@ -44,51 +38,8 @@ def resumable(out: Path) -> Iterator[None]:
 
 def meter(show: Meter) -> Callable[[str, int, int], None]:
     """Runs done as a fraction, with the time left."""
-    from querist.progress import with_time_left
+    from querist.progress import count, with_time_left
 
     stages = {"tuning": "tuning", "run": "running"}
     timed = with_time_left(lambda fraction, text: show("runs", fraction, text))
-
-    def report(stage: str, done: int, total: int) -> None:
-        timed(done / total if total else 1.0, f"{stages.get(stage, stage)}, {done:,} of {total:,}")
-
-    return report
-
-
-def measured(
-    task: str,
-    data: str,
-    read: Callable[[Meter], Any],
-    method: str,
-    chosen: Mapping[str, Any],
-    what: str,
-    representation: Mapping[str, Any] = MappingProxyType({}),
-    **rest: Any,
-) -> tuple[Any, "Result", Any]:
-    """What `read` gives, the runs of a task on it, and what the task prepared of it.
-
-    `chosen` are the method's parameters, `what` its repeats are called; a representation of None is left to
-    the task. `rest` is the rest of the specification.
-    """
-    from querist.experiment import Specification, run_here
-
-    spec = Specification(
-        task,
-        data,
-        method,
-        {name: "none" if value is None else value for name, value in chosen.items()},
-        representation={name: value for name, value in representation.items() if value is not None},
-        **rest,
-    )
-    stages = {"tuning": "tuning", "run": "runs"}
-    with progress() as show:
-        found = read(show)
-        result, prepared = run_here(
-            spec,
-            found,
-            preparing=lambda done, text: show("embedding", done, text),
-            progress=lambda stage, done, total: show(
-                stages[stage], done / total, f"{done} of {total} {what}"
-            ),
-        )
-    return found, result, prepared
+    return lambda stage, done, total: count(timed, done, total, stages.get(stage, stage))

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_vectors
-from querist.cli.runs import measured
+from querist.cli.data import measured, read_vectors
 from querist.cli.screen import print_found, print_line, print_table
 from querist.errors import InputError, UnknownNameError
 from querist.parameters import effective, parameters_of, read_settings

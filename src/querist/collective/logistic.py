@@ -72,7 +72,8 @@ def regularise_labels(start: Logistic, X: Any, indicator: Floats, C: float, weig
     seeds, present = indicator.any(axis=1), indicator.any(axis=0)
     if seeds.all() or present.sum() == 1:
         return start
-    own, others = (sp.csr_array(sp.hstack([X[rows], np.ones((rows.sum(), 1))])) for rows in (seeds, ~seeds))
+    whole = sp.csr_array(sp.hstack([X, sp.csr_array(np.ones((X.shape[0], 1)))]))
+    own, others = whole[seeds], whole[~seeds]
     T = indicator[np.ix_(seeds, present)]
     p = T.mean(axis=0)
 

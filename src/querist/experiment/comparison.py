@@ -155,12 +155,11 @@ def _with_control(spec: Specification) -> Specification:
 def _distinct(names: Sequence[str], specifications: Sequence[Specification]) -> list[str]:
     """Names that tell rows of one data set apart: the parameters are added where they must be."""
     seen = Counter((spec.dataset, name) for name, spec in zip(names, specifications, strict=True))
-    found = []
-    for name, spec in zip(names, specifications, strict=True):
-        settings = ", ".join(f"{n} {v}" for n, v in spec.parameters.items())
-        several = seen[spec.dataset, name] > 1 and settings
-        found.append(f"{name} ({settings})" if several else name)
-    return found
+    settings = [", ".join(f"{n} {v}" for n, v in spec.parameters.items()) for spec in specifications]
+    return [
+        f"{name} ({own})" if own and seen[spec.dataset, name] > 1 else name
+        for name, spec, own in zip(names, specifications, settings, strict=True)
+    ]
 
 
 def _line(text: str, where: Where) -> int | None:

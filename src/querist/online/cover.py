@@ -26,7 +26,7 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.online.algebra import count
-from querist.online.kernels import Verdict, margin_of, prediction_of
+from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of
 from querist.online.loop import RunRecord, note
 from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened, unscreened
 from querist.types import Bools, Codes, Floats
@@ -191,16 +191,6 @@ def decide_in_block(
 
 
 @compiled
-def find_mistakes(rules: CoverRules, prediction: int, allowed: Bools, tie: float, work: CoverScratch) -> bool:
-    """Which problems are wrong, into `work.wrong`; returns whether the round is. A score of 0 is wrong."""
-    for c in range(work.f.size):
-        positive = allowed[1] if work.f.size == 1 else allowed[c]
-        by_sign = work.f[c] <= tie if positive else work.f[c] >= -tie
-        work.wrong[c] = by_sign if rules.binary else not allowed[prediction]
-    return work.wrong[0] if work.f.size == 1 else not allowed[prediction]
-
-
-@compiled
 def absorb(
     rules: CoverRules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: CoverScratch
 ) -> None:
@@ -273,7 +263,7 @@ def learn_step(
     verdict = decide_step(rules, state, place, node, 1.0, work)
     for c in range(asks.size):
         work.asks[c] = asks[c]
-    find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
+    find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
     return learn(rules, state, place, node, allowed, work)
 
 
@@ -287,7 +277,9 @@ def run_rounds(
         node = order[i]
         work.allowed[labels[node]] = True
         verdict = decide_in_block(rules, state, place, node, view, i, work)
-        mistaken = find_mistakes(rules, verdict.prediction, work.allowed, place.tie[node], work)
+        mistaken = find_mistakes(
+            rules.binary, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
+        )
         asked = budget < 0 or state.counts[1] < budget
         for c in range(work.f.size):
             work.asks[c] = asked

@@ -330,8 +330,8 @@ class Learner:
                 judged[i] = True
                 self._work.f[:] = decision.scores
                 tie = self._place.tie[node]
-                record.mistaken[i] = self._maths.find_mistakes(
-                    self._rules, decision.prediction, allowed, tie, self._work
+                record.mistaken[i] = kernels.find_mistakes(
+                    self._rules.binary, decision.prediction, allowed, tie, self._work.f, self._work.wrong
                 )
                 record.problem_mistaken[i] = self._work.wrong
                 record.problem_updated[i] = self._work.learned

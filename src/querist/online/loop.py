@@ -29,15 +29,13 @@ from querist.online.kernels import (
     OnlineState,
     Scratch,
     ask_probability,
-    best_of,
     close_round,
+    decide_step,
     find_mistakes,
-    judge,
     learn,
     learns,
     margin_of,
-    multiply,
-    score,
+    prediction_of,
 )
 from querist.types import Bools, Codes, Floats
 
@@ -174,18 +172,11 @@ def settle(
     Fills `work.asks` and `work.wrong`.
     """
     f = work.f
-    best = 0
-    margin = np.inf
-    if f.size > 1:
-        best = best_of(f, place.tie_order, 0.0)
-        margin = margin_of(f, best)
-    doubt = SLACK * (1.0 + abs(f[best]))
-    clear = margin > doubt
-    prediction = best
-    if f.size == 1:
-        prediction = 1 if f[0] > 0.0 else 0
-        margin = abs(f[0])
-    find_mistakes(rules, prediction, allowed, 0.0, work)
+    prediction = prediction_of(f, place.tie_order, 0.0)
+    margin = abs(f[0]) if f.size == 1 else margin_of(f, prediction)
+    doubt = SLACK * (1.0 + abs(f[0] if f.size == 1 else f[prediction]))
+    clear = f.size == 1 or margin > doubt
+    find_mistakes(rules.binary, prediction, allowed, 0.0, work.f, work.wrong)
     for c in range(work.r.size):
         own = abs(f[c]) if rules.binary else margin
         verdict = 0
@@ -208,12 +199,8 @@ def play(
     allowed: Bools, work: Scratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Round i by the step kernel: predict, maybe ask, maybe learn."""
-    m = place.rows[node]
-    for c in range(work.r.size):
-        multiply(rules, state, c, m, work.g[c])
-    score(rules, state, m, work)
-    verdict = judge(rules, state, place, node, u, work)
-    mistaken = find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
+    verdict = decide_step(rules, state, place, node, u, work)
+    mistaken = find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
     asked = not spent and count(work.asks) > 0
     for c in range(work.r.size):
         work.asks[c] = work.asks[c] and asked

@@ -41,8 +41,7 @@ def save(learner: "protocol.Learner", path: str | PathLike[str]) -> None:
             for node, queue in learner._pending.items()
         },
     }
-    arrays = {**learner._place._asdict(), **learner._state._asdict()}
-    saved.write(path, about, arrays)
+    saved.write(path, about, {**learner._place._asdict(), **learner._state._asdict()})
 
 
 def load(path: str | PathLike[str]) -> "protocol.Learner":

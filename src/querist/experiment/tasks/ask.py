@@ -159,8 +159,7 @@ class _Campaign:
         if not answers:
             raise InputError(f"{choose} asked nothing on {self.graph.name}; give it more labels at the start")
         if len(final) < len(how["marks"]):  # it stopped before: what it had then is what it has
-            rest = self._right(self._final(asking), free)
-            final += [rest] * (len(how["marks"]) - len(final))
+            final += [self._right(self._final(asking), free)] * (len(how["marks"]) - len(final))
         missing = how["budget"] - answers
         curves = {
             "answer": list(np.arange(1.0, how["budget"] + 1)),

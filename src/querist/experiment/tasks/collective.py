@@ -80,8 +80,7 @@ class Collective:
         """Names, kinds, and whether the data have labels."""
         factory = checked_method(spec, CLASSIFIERS, APART)
         try_out(spec, factory, partial(_fit_small, factory, small_graph()), APART)
-        how = complete(spec, "protocol", protocol)
-        share(spec, how["labelled"], most=1 - 1e-12)
+        share(spec, complete(spec, "protocol", protocol)["labelled"], most=1 - 1e-12)
         graph = self.prepare(spec)
         with blame("dataset"):
             check_labelled(graph)

@@ -24,14 +24,15 @@ from querist.budgeted.learner import StreamLearner
 from querist.budgeted.similarity import gram_of
 from querist.experiment.item import Cell, Entry, Item, Shown, Table
 from querist.experiment.results import Outcome, Result
-from querist.experiment.specification import Specification
-from querist.experiment.tasks.stream import STREAM, StreamSample, draw
+from querist.experiment.specification import Specification, blame
+from querist.experiment.tasks.common import vectors_of
+from querist.experiment.tasks.stream import StreamSample, StreamTask, draw
 from querist.papers.bls19.published import PAPER
-from querist.papers.cases import Cases
+from querist.papers.cases import Cases, Label
 from querist.types import Floats
 
 ROUNDS = 500
-SLOTS = {"budget_labelled": 50, "budget_unlabelled": 100}
+SLOTS: dict[str, Any] = {"budget_labelled": 50, "budget_unlabelled": 100}
 """Small, so that a few hundred items fill them."""
 
 
@@ -118,11 +119,12 @@ class Rounds:
     def check(self, spec: Specification) -> None:
         """Whether the set is there."""
         if spec.dataset:
-            STREAM.prepare(spec)
+            with blame("dataset"):
+                vectors_of(spec.dataset)
 
     def prepare(self, spec: Specification) -> StreamSample | None:
         """The rows and the width of their kernel."""
-        return STREAM.prepare(spec) if spec.dataset else None
+        return StreamTask().prepare(spec) if spec.dataset else None
 
     def run(
         self,
@@ -154,28 +156,26 @@ class Rounds:
         return Outcome(vars(measured(K, A, y, c, learner.rules.lambda1)))
 
 
-_runs = Cases(
-    {
-        ("one item", "gradient descent", lambda1): Specification(
-            "bls19.regret", "", "descent", {"lambda1": lambda1}, repeats=1
-        )
-        for lambda1 in (1.0, 0.1)
-    }
-    | {
-        (name, strategy, lambda1): Specification(
-            "bls19.regret",
-            name,
-            "bls",
-            {"strategy": strategy, "lambda1": lambda1, "lambda2": 0.1},
-            representation={"width": "sample"},
-            repeats=3,
-        )
-        for name in ("phishing", "a6a", "electricity")
-        for strategy in ("remove", "projection")
-        for lambda1 in (1.0, 0.1)
-    },
-    few=1,
-)
+_cases: dict[Label, Specification] = {
+    ("one item", "gradient descent", lambda1): Specification(
+        Rounds.name, "", "descent", {"lambda1": lambda1}, repeats=1
+    )
+    for lambda1 in (1.0, 0.1)
+}
+_cases |= {
+    (name, strategy, lambda1): Specification(
+        Rounds.name,
+        name,
+        "bls",
+        {"strategy": strategy, "lambda1": lambda1, "lambda2": 0.1},
+        representation={"width": "sample"},
+        repeats=3,
+    )
+    for name in ("phishing", "a6a", "electricity")
+    for strategy in ("remove", "projection")
+    for lambda1 in (1.0, 0.1)
+}
+_runs = Cases(_cases, few=1, hurried=lambda label: label[0] in ("one item", "phishing"))
 
 
 def _show(results: Sequence[Result]) -> Shown:

@@ -18,7 +18,7 @@ from querist.experiment.item import Cell, Entry, Figure, Item, Shown, Table
 from querist.experiment.results import Outcome, Result
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.common import vectors_of
-from querist.experiment.tasks.transduce import TRANSDUCE, Alike, cover
+from querist.experiment.tasks.transduce import Alike, Transduce, cover
 from querist.papers.bls19.compared import number, remarks_on
 from querist.papers.bls19.published import DATA, PAPER, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
 from querist.papers.cases import Cases
@@ -61,7 +61,7 @@ class Draws:
 
     def prepare(self, spec: Specification) -> Alike:
         """The kernel matrix."""
-        return TRANSDUCE.prepare(spec)
+        return Transduce().prepare(spec)
 
     def run(
         self, spec: Specification, prepared: Alike, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -175,7 +175,7 @@ def _show_table(results: Sequence[Result]) -> Shown:
             "Features are taken as the files hold them, in every set; Australian and FourClass lie in "
             "[-1, 1] already. The second table scales every set that is not of 0/1 features. The paper does "
             "not say what it did.",
-            *remarks_on(numbers, reasons),
+            *remarks_on(numbers, lambda each: reasons[each.dataset, each.method]),
         ],
     )
 

@@ -18,12 +18,11 @@ from querist.online.catalogue import ALGORITHMS
 from querist.online.learner import Learner
 from querist.papers.cases import Cases, Label
 from querist.papers.graphs import DATA, TITLES, place
-from querist.papers.sslgc13.published import CHOSEN
+from querist.papers.sslgc13.published import CHOSEN, PAPER
 from querist.theory import sslgc13 as theory
 from querist.theory.runs import binary_runs
 from querist.types import Codes, Floats
 
-PAPER = "sslgc13"
 COUNTED, PRINTED, HOLDS = "counted", "printed", "holds"
 """Each statement has a number for what a run counted, what is printed above it, and what holds above it."""
 
@@ -129,8 +128,8 @@ def _regret(dataset: str, mu: float, representation: Mapping[str, Any], **protoc
 
 
 _graphs = Cases(
-    {(TITLES[name],): _regret(DATA[name], CHOSEN[name], place()) for name in DATA}
-    | {
+    {
+        **{(TITLES[name],): _regret(DATA[name], CHOSEN[name], place()) for name in DATA},
         (FITTED,): _regret("karate", 0.001, place(rank=34)),
         (ADVERSARY,): _regret("cora", 1.0, place(rank=11), adversary=True),
     },
@@ -225,7 +224,7 @@ class DrawnLabels:
         trace = ALGORITHMS[spec.method](rows, 2, kappa=kappa, **ridge).run(np.arange(T), labels)
         scores = np.where(trace.predicted == 1, 1, -1) * trace.margin / (1 + trace.variance)
         asked, length = trace.questions, float((rows**2).sum(axis=1).max())
-        printed = (kappa, length * u @ u, d * np.log1p(asked / (mu * d)))
+        printed = (kappa, length * float(u @ u), d * float(np.log1p(asked / (mu * d))))
         found: dict[str, Sides] = {
             OFF: {
                 COUNTED: (np.abs(scores - margins) >= EPS).sum(),
@@ -242,7 +241,7 @@ class DrawnLabels:
             },
         }
         if np.array_equal(trace.asked, trace.updated):  # what was learned is a fair sample of what was seen
-            holds = (kappa, mu * u @ u, np.log1p(trace.variance[trace.updated]).sum())
+            holds = (kappa, mu * float(u @ u), float(np.log1p(trace.variance[trace.updated]).sum()))
             found[OFF][HOLDS], found[REGRET][HOLDS] = (
                 theory.lemma_6(EPS, *holds),
                 theory.theorem_7(margins, *holds),
@@ -282,8 +281,8 @@ def _show_drawn(results: Sequence[Result]) -> Shown:
         "answer. What holds of Lemma 6 and the regret holds for a learner of every answer alone.",
         [
             "Lemma 6 is false as printed: SSLGC learns its mistakes only. On one node it learns one answer "
-            "of a thousand, its score stays at 1/3 where it should be 1, and it asks for ever. On two lengths "
-            "half of what it learns points the wrong way, and the regret grows with the rounds.",
+            "of a thousand, its score stays at 1/3 where it should be 1, and it asks for ever. On two "
+            "lengths half of what it learns points the wrong way, and the regret grows with the rounds.",
             "Even for a learner of every answer, the B |u|^2 of Lemma 6 has to be mu |u|^2 (one node, mu = "
             "100), and d ln(1 + N/(mu d)) supposes rows no longer than 1.",
             "The regret follows the paper's eq. 21, in which a score of 0 errs in no round.",
