@@ -64,7 +64,7 @@ def bound(
             repeats=1,
             seed=seed,
         )
-        result, _ = measured(spec, graph, show, "runs")
+        result, _ = measured(spec, graph, show)
     (outcome,) = result.outcomes
     bounds = [
         {**each, "class": None if each["problem"] is None else str(graph.classes[each["problem"]])}

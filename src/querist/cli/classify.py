@@ -78,7 +78,7 @@ def classify(
             repeats=trials,
             seed=seed,
         )
-        found, _ = measured(spec, graph, show, "trials")
+        found, _ = measured(spec, graph, show)
     report = {
         "method": method,
         "dataset": graph.name,

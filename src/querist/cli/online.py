@@ -74,7 +74,7 @@ def online(
             repeats=shuffles,
             seed=seed,
         )
-        runs, place = measured(spec, graph, show, "shuffles")
+        runs, place = measured(spec, graph, show)
     on_graph = algorithm in ON_GRAPH and rank is None
     found = {
         "algorithm": algorithm,

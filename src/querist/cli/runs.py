@@ -3,7 +3,7 @@ meter with the time left, and how to go on.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from querist.cli.screen import Meter
 if TYPE_CHECKING:
     from querist.experiment.results import Result
     from querist.experiment.specification import Specification
+    from querist.progress import Progress
 
 Out = Annotated[
     Path,
@@ -42,17 +43,11 @@ def resumable(out: Path) -> Iterator[None]:
         raise
 
 
-def meter(show: Meter) -> Callable[[str, int, int], None]:
-    """Runs done as a fraction, with the time left."""
+def meter(show: Meter) -> "Progress":
+    """Runs done, with the time left."""
     from querist.progress import with_time_left
 
-    stages = {"tuning": "tuning", "run": "running"}
-    timed = with_time_left(lambda fraction, text: show("runs", fraction, text))
-
-    def report(stage: str, done: int, total: int) -> None:
-        timed(done / total if total else 1.0, f"{stages.get(stage, stage)}, {done:,} of {total:,}")
-
-    return report
+    return with_time_left(lambda fraction, text: show("runs", fraction, text))
 
 
 def as_parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,14 +60,13 @@ def represented(rank: int | None, **rest: Any) -> dict[str, Any]:
     return rest if rank is None else {"rank": rank, **rest}
 
 
-def measured(spec: "Specification", data: Any, show: Meter, what: str) -> tuple["Result", Any]:
+def measured(spec: "Specification", data: Any, show: Meter) -> tuple["Result", Any]:
     """The runs of a specification on data that were read already, and what its task prepared of them."""
     from querist.experiment.runner import run_here
 
-    stages = {"tuning": "tuning", "run": "runs"}
     return run_here(
         spec,
         data,
         preparing=lambda done, text: show("embedding", done, text),
-        progress=lambda stage, done, total: show(stages[stage], done / total, f"{done} of {total} {what}"),
+        progress=meter(show),
     )

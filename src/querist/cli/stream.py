@@ -116,7 +116,7 @@ def stream(
             repeats=repeats,
             seed=seed,
         )
-        runs, _ = measured(spec, found, show, "runs")
+        runs, _ = measured(spec, found, show)
     seconds = sum(runs.values("seconds").tolist())
     report = _report(method, name, X.shape, labelled, factory, chosen) | {
         "accuracy": runs.spread("accuracy").as_dict(),

@@ -84,7 +84,7 @@ def transduce(
             seed=seed,
             held_out=seed + HELD_OUT,
         )
-        found, alike = measured(spec, read, show, "trials")
+        found, alike = measured(spec, read, show)
     report = {
         "method": method.value,
         "dataset": name,
