@@ -24,10 +24,11 @@ from querist.errors import InputError
 from querist.experiment import Specification, Store, run
 from querist.experiment.tasks import OPEN, task_of
 from querist.labelling import MEMBERS
-from querist.papers import mrgm15 as mrgm15  # registers its tasks
+from querist.papers import all_items
 from querist.theory.runs import BOUNDED
 
 pytestmark = pytest.mark.slow
+all_items()  # the papers, once loaded, have their tasks registered
 
 ROWS = {"rank": 8}
 PLAN = [
