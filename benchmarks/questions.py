@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 import querist
-from querist.asking.model import GAMMA, RANKS, QuickModel
+from querist.asking.model import GAMMAS, RANKS, QuickModel
 from querist.asking.rules import RULES
 from querist.embedding import Embedding
+from querist.embedding.kinds import kind_of
 from querist.labelling.rows import quick_rows
 from querist.labelling.suggest import best
 from querist.report import PAGE_SIZE, Figure, charts, standalone
@@ -65,7 +66,7 @@ def measure(name: str, rules: list[str], starts: range) -> dict[str, Any]:
         rows = quick_rows(graph, max(ranks))
         return np.mean([played(rows, codes, rule, ranks, gamma, start) for start in starts], axis=0)
 
-    own = GAMMA[quick_rows(graph, max(RANKS)).kind]
+    own = GAMMAS[kind_of(quick_rows(graph, max(RANKS)).kind).attributes][0]
     tuned = {(ranks, g): mean(None, ranks, g) for ranks in (RANKS, *SINGLE) for g in {*RIDGES, own}}
     best_of = max(tuned, key=lambda setting: tuned[setting][0, -1])
     control, plain = tuned[best_of], tuned[RANKS, own]

@@ -13,27 +13,27 @@ __version__ = VERSION
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "ALGORITHMS": ".online.catalogue",
-        "Answer": ".online.checks",
-        "Asking": ".asking.asking",
-        "BudgetedLeastSquares": ".adapters.sklearn",
-        "CLASSIFIERS": ".collective.catalogue",
-        "Decision": ".online.trace",
+        "ALGORITHMS": ".online",
+        "Answer": ".online",
+        "Asking": ".asking",
+        "BudgetedLeastSquares": ".adapters",
+        "CLASSIFIERS": ".collective",
+        "Decision": ".online",
         "Embedding": ".embedding",
         "Graph": ".graph",
         "InputError": ".errors",
-        "Learner": ".online.learner",
-        "OnGraph": ".adapters.sklearn",
+        "Learner": ".online",
+        "OnGraph": ".adapters",
         "Operator": ".operator",
         "QueristError": ".errors",
-        "RiverBudgetedLeastSquares": ".adapters.river",
-        "STREAMS": ".budgeted.catalogue",
-        "Trace": ".online.trace",
+        "RiverBudgetedLeastSquares": ".adapters",
+        "STREAMS": ".budgeted",
+        "Trace": ".online",
         "as_graph": ".graph",
-        "ask": ".asking.asking",
+        "ask": ".asking",
         "embed": ".embedding",
         "from_points": ".graph",
-        "label": ".labelling.labelling",
+        "label": ".labelling",
         "laplacian": ".graph",
         "load": ".datasets",
         "load_graph": ".datasets",
@@ -52,83 +52,48 @@ __getattr__, __dir__, __all__ = names_of(
 if TYPE_CHECKING:
     from querist import (
         adapters as adapters,
-    )
-    from querist import (
         asking as asking,
-    )
-    from querist import (
         budgeted as budgeted,
-    )
-    from querist import (
         collective as collective,
-    )
-    from querist import (
         datasets as datasets,
-    )
-    from querist import (
         embedding as embedding,
-    )
-    from querist import (
         errors as errors,
-    )
-    from querist import (
         experiment as experiment,
-    )
-    from querist import (
         graph as graph,
-    )
-    from querist import (
         labelling as labelling,
-    )
-    from querist import (
         labels as labels,
-    )
-    from querist import (
         metrics as metrics,
-    )
-    from querist import (
         online as online,
-    )
-    from querist import (
         operator as operator,
-    )
-    from querist import (
         papers as papers,
-    )
-    from querist import (
         report as report,
-    )
-    from querist import (
         stats as stats,
-    )
-    from querist import (
         tables as tables,
-    )
-    from querist import (
         theory as theory,
     )
-    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
-    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares
-    from querist.adapters.sklearn import OnGraph as OnGraph
-    from querist.asking.asking import Asking as Asking
-    from querist.asking.asking import ask as ask
-    from querist.budgeted.catalogue import STREAMS as STREAMS
-    from querist.collective.catalogue import CLASSIFIERS as CLASSIFIERS
-    from querist.datasets import load as load
-    from querist.datasets import load_graph as load_graph
-    from querist.datasets import load_vectors as load_vectors
-    from querist.embedding import Embedding as Embedding
-    from querist.embedding import embed as embed
-    from querist.errors import InputError as InputError
-    from querist.errors import QueristError as QueristError
-    from querist.graph import Graph as Graph
-    from querist.graph import as_graph as as_graph
-    from querist.graph import from_points as from_points
-    from querist.graph import laplacian as laplacian
-    from querist.labelling.labelling import label as label
-    from querist.online.catalogue import ALGORITHMS as ALGORITHMS
-    from querist.online.checks import Answer as Answer
-    from querist.online.learner import Learner as Learner
-    from querist.online.trace import Decision as Decision
-    from querist.online.trace import Trace as Trace
+    from querist.adapters import (
+        BudgetedLeastSquares as BudgetedLeastSquares,
+        OnGraph as OnGraph,
+        RiverBudgetedLeastSquares as RiverBudgetedLeastSquares,
+    )
+    from querist.asking import Asking as Asking, ask as ask
+    from querist.budgeted import STREAMS as STREAMS
+    from querist.collective import CLASSIFIERS as CLASSIFIERS
+    from querist.datasets import load as load, load_graph as load_graph, load_vectors as load_vectors
+    from querist.embedding import Embedding as Embedding, embed as embed
+    from querist.errors import InputError as InputError, QueristError as QueristError
+    from querist.graph import (
+        Graph as Graph,
+        as_graph as as_graph,
+        from_points as from_points,
+        laplacian as laplacian,
+    )
+    from querist.labelling import label as label
+    from querist.online import (
+        ALGORITHMS as ALGORITHMS,
+        Answer as Answer,
+        Decision as Decision,
+        Learner as Learner,
+        Trace as Trace,
+    )
     from querist.operator import Operator as Operator

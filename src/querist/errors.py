@@ -5,7 +5,7 @@ also the built-in error a caller would expect, so `except ValueError` works.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class QueristError(Exception):
@@ -31,6 +31,12 @@ class UnknownNameError(QueristError, KeyError):
         near = difflib.get_close_matches(str(given).casefold(), list(spelled), n=1)
         hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
         return cls(f"unknown {kind} {given!r}; {hint}known: {', '.join(names)}")
+
+
+def check_name(kind: str, given: object, known: Collection[str]) -> None:
+    """Refuse a name that is none of those known."""
+    if given not in known:
+        raise UnknownNameError.of(kind, given, known)
 
 
 class DownloadError(QueristError, OSError):

@@ -26,11 +26,12 @@ def plain(value: Any) -> Any:
 
 
 def is_missing(value: Any, missing: Hashable = None) -> bool:
-    """Whether a (plain) label value means "unlabelled"."""
+    """Whether a (plain) label value means "unlabelled"; a text `missing` stands for a number written so."""
     try:
         # Only NaN differs from itself.
         nan = bool(value != value)  # noqa: PLR0124
-        return value is None or nan or (missing is not None and bool(value == missing))
+        own = str(value) if isinstance(missing, str) else value
+        return value is None or nan or (missing is not None and bool(own == missing))
     except (TypeError, ValueError):
         # pandas.NA has no truth value, and an array has many.
         return type(value).__name__ == "NAType"
@@ -192,7 +193,11 @@ def tabulate(
     if isinstance(labels, Mapping):
         labels = _by_id(labels, nodes)
     if isinstance(labels, list) and labels and all(isinstance(row, list | np.ndarray) for row in labels):
-        labels = _stacked(labels)
+        if len({len(row) for row in labels}) > 1:
+            raise InputError(
+                "rows of labels differ in length; give a 0/1 value a class, or a set of classes a node"
+            )
+        labels = np.array(labels)
     if sp.issparse(labels) or _is_matrix(labels):
         matrix = _checked_matrix(labels, len(nodes))
         own = names or columns or tuple(range(matrix.shape[1]))
@@ -267,14 +272,6 @@ def _by_index(labels: Any, nodes: Sequence[Hashable]) -> tuple[Any, tuple[Hashab
     known = [i for i, node in enumerate(nodes) if node in row_of]
     table[known] = rows[[row_of[nodes[i]] for i in known]]
     return table, columns
-
-
-def _stacked(rows: list[Any]) -> Any:
-    if len({len(row) for row in rows}) > 1:
-        raise InputError(
-            "rows of labels differ in length; give a 0/1 value a class, or a set of classes a node"
-        )
-    return np.array(rows)
 
 
 def _is_matrix(labels: Any) -> bool:

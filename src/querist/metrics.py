@@ -15,7 +15,7 @@ best. A node without a class has no ranking measures and is left out of them; F1
 neither true nor predicted, as in scikit-learn with `zero_division=0`.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -118,17 +118,11 @@ def ranks(scores: Floats, ties: Ties = "ordinal") -> Floats:
     >>> ranks(np.array([[0.5, 0.5, 0.1]])), ranks(np.array([[0.5, 0.5, 0.1]]), "max")
     (array([[1., 2., 3.]]), array([[2., 2., 3.]]))
     """
-    if ties == "ordinal":
-        order = np.argsort(-scores, axis=1, kind="stable")
-        found = np.empty(scores.shape)
-        np.put_along_axis(found, order, np.arange(1.0, scores.shape[1] + 1)[None, :], axis=1)
-        return found
-    if ties != "max":
+    from scipy.stats import rankdata
+
+    if ties not in get_args(Ties):
         raise InputError(f"ties = {ties!r}; it must be 'ordinal' or 'max'")
-    found = np.zeros(scores.shape)
-    for k in range(scores.shape[1]):
-        found += scores[:, k : k + 1] >= scores
-    return found
+    return np.asarray(rankdata(-scores, method=ties, axis=1), dtype=np.float64)
 
 
 def _hits(truth: Any, predicted: Any) -> tuple[Floats, Floats]:

@@ -5,12 +5,13 @@ its annotations say what a value must be, its defaults what holds otherwise.
 """
 
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -68,12 +69,22 @@ def read_settings(
         name = name.strip()
         if not equals or not name:
             raise InputError(f"{setting!r} is not a setting; write name=value, as in gamma=1")
-        if name not in known:
-            raise UnknownNameError.of("parameter", name, known)
+        check_name("parameter", name, known)
         if name in chosen:
             raise InputError(f"{name} is set twice; set it once")
         chosen[name] = known[name].read(text)
     return chosen
+
+
+def checked_count(name: str, value: Any, least: int) -> int:
+    """A whole number, not below `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{name} = {value!r}; it must be a whole number, {least} or more")
+    return number
 
 
 def effective(

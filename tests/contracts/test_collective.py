@@ -180,11 +180,20 @@ def test_bad_input_is_refused_in_words(name):
 def test_progress_and_stopping(name):
     graph, truth = two_camps()
     seen = []
-    model = CLASSIFIERS[name](max_iter=4, tol=0.0, progress=lambda done, change: seen.append((done, change)))
+    model = CLASSIFIERS[name](max_iter=4, tol=0.0, progress=lambda *said: seen.append(said))
     model.fit(graph, seeds_of(truth))
-    assert [done for done, _ in seen] == [1, 2, 3, 4]
-    assert [change for _, change in seen] == model.history_.change.tolist()
+    assert seen == [(done / 4, f"iterations, {done} of 4") for done in (1, 2, 3, 4)]
     assert CLASSIFIERS[name](max_iter=500, tol=1e-2).fit(graph, seeds_of(truth)).n_iter_ < 60
+
+
+def test_progress_of_one_against_all_goes_on():
+    """Each class has its part of the whole, so that fractions never fall."""
+    graph, _ = two_camps()
+    given = {0: {"a"}, 1: {"a", "b"}, 12: {"b"}, 13: {"c"}}
+    fractions = []
+    model = CLASSIFIERS["wvrn"](max_iter=2, progress=lambda fraction, text: fractions.append(fraction))
+    model.fit(graph, given)
+    assert fractions == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
 
 
 # -- scikit-learn -------------------------------------------------------------------------------

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import querist
 from querist import ALGORITHMS, Answer, Embedding, InputError, Learner, QueristError

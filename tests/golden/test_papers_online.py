@@ -15,8 +15,7 @@ from querist.graph import Graph
 from querist.papers.cases import Cases, Label
 from querist.papers.graphs import DATA
 from querist.papers.msg16.published import STATED
-from querist.papers.msg16.table import CASES as MULTICLASS
-from querist.papers.msg16.table import CONSERVATIVE
+from querist.papers.msg16.table import CASES as MULTICLASS, CONSERVATIVE
 from querist.papers.sslgc13.published import CHOSEN
 from querist.papers.sslgc13.tables import CASES as ONE_VS_REST
 

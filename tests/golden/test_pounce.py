@@ -17,7 +17,7 @@ from querist import as_graph, embed
 from querist.experiment import Specification
 from querist.experiment.runner import run_here
 from querist.graph import Graph
-from querist.online.pounce import CoverLearner, pounce
+from querist.online import CoverLearner, pounce
 
 GRAPHS = json.loads(Path(__file__).with_name("online.json").read_text())["graphs"]
 ENTRIES = [(name, key) for name, entry in GRAPHS.items() for key in entry["results"] if "pounce" in key]

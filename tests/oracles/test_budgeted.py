@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from scipy.spatial.distance import pdist
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
@@ -16,8 +15,10 @@ from querist.budgeted import closed_form, inverse, loop, screen, similarity, ste
 from querist.budgeted.budget import empty
 from querist.budgeted.catalogue import STREAMS
 from querist.budgeted.checks import as_rows
+from querist.budgeted.clustered import SPASC
 from querist.budgeted.learner import StreamLearner
 from querist.budgeted.passive import PassiveAggressive
+from querist.budgeted.reliable import ReSSL
 
 pytestmark = pytest.mark.slow
 
@@ -579,11 +580,112 @@ def test_passive_aggressive_against_its_definition(variant, classes):
     np.testing.assert_allclose(learner.W, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["spasc", "ressl"])
-def test_cluster_learners_find_clusters(name):
+@pytest.mark.parametrize("method", ["bls", "rlp", "lp"])
+def test_one_inverse_serves_all_draws(method):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 3))
+    codes = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
+    K = rbf_kernel(X, gamma=0.3)
+    draws = [np.where(rng.random(90) < share, codes, -1) for share in (0.1, 0.3, 0.5, 0.9)]
+    for how in ({"lambda1": 0.01, "lambda2": 10.0}, {"lambda1": 10.0, "lambda2": 0.01}, {"ridge": 0.1}):
+        found = closed_form.transduce_draws(K, draws, method=method, **how)
+        for codes_of, answers in zip(draws, found, strict=True):
+            expected = closed_form.transduce(K, codes_of, method=method, **how)
+            np.testing.assert_array_equal(answers, expected)
+
+
+def micro_clusters(X, codes, learner):
+    """ReSSL item by item as its sources describe it: lists of items, nothing kept up to date."""
+    clusters, overall, t, found = [], np.zeros(learner.n_classes), 0, []
+
+    def radius(c):
+        return np.sqrt(np.mean(np.sum((np.array(c["x"]) - np.mean(c["x"], axis=0)) ** 2, axis=1)))
+
+    def shares(c):
+        counts = np.bincount([k for k in c["y"] if k >= 0], minlength=overall.size)
+        return counts / counts.sum() if counts.sum() else counts * 0.0
+
+    def entropy(p):
+        return -np.sum(p[p > 0] * np.log(p[p > 0]))
+
+    for n, (x, code) in enumerate(zip(X, codes, strict=True)):
+        order = sorted(clusters, key=lambda c: np.linalg.norm(np.mean(c["x"], axis=0) - x))
+        near, P = order[: learner.neighbours], overall / max(overall.sum(), 1)
+        R = np.array([
+            0.0 if not shares(c).any() else 1.0 if entropy(P) == 0
+            else max(1 - entropy(shares(c)) / entropy(P), 0) * np.exp(sum((shares(c) - P)[P > 0] / P[P > 0]))
+            for c in near
+        ])  # fmt: skip
+        voters = near[:1] if near and R[0] > R.mean() + R.std() else near
+        votes = np.zeros(overall.size)
+        for c, trust in zip(voters, R, strict=False):
+            for k in set(c["y"]) - {-1}:
+                mean = np.mean([v for v, y in zip(c["x"], c["y"], strict=True) if y == k], axis=0)
+                votes[k] += trust * shares(c)[k] / max(np.linalg.norm(mean - x), 1e-12)
+        found.append(votes.argmax() if votes.any() else overall.argmax() if overall.any() else -1)
+        if near:
+            first, far = near[0], np.linalg.norm(np.mean(near[0]["x"], axis=0) - x)
+            r, size = radius(first), len(first["x"])
+            if far >= r:
+                if size > 1 and far > np.sqrt(2 * size * r**2 / (size - 1)):
+                    first = None
+                elif len(near) > 1:
+                    border = np.linalg.norm(np.mean(near[1]["x"], axis=0) - x) - radius(near[1])
+                    if border - (far - r) < 0.5 * r:
+                        if len(clusters) == learner.most:
+                            weights = [c["w"] * np.exp(-learner.fading * (t - c["t"])) for c in clusters]
+                            clusters.pop(int(np.argmin(weights)))
+                        first = {"x": [], "y": [], "w": 0.0, "t": t}
+                        clusters.append(first)
+            if first is not None:
+                first["w"] = first["w"] * np.exp(-learner.fading * (t - first["t"])) + 1
+                first["t"], t = t, t + 1
+                first["x"].append(x)
+                first["y"].append(code)
+        if code >= 0:
+            overall[code] += 1
+        if n + 1 == learner.first:
+            from sklearn.cluster import KMeans
+
+            start = X[: learner.clusters]
+            member = KMeans(len(start), init=start, n_init=1, max_iter=10, tol=0).fit_predict(X[: n + 1])
+            for c in np.unique(member):
+                inside = np.flatnonzero(member == c)
+                last = t + len(inside) - 1
+                w = sum(np.exp(-learner.fading * (last - i)) for i in range(t, last + 1))
+                clusters.append({"x": list(X[inside]), "y": codes[inside].tolist(), "w": w, "t": last})
+                t = last + 1
+    return np.array(found)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_reliable_micro_clusters_against_lists_of_items(classes):
+    X, codes = stream_of(400, seed=5, classes=classes, labelled=0.3)
+    learner = ReSSL(classes, first=30, clusters=8, most=12, neighbours=3, fading=0.01)
+    found = learner.run(X, codes).predicted
+    expected = micro_clusters(
+        X, codes, ReSSL(classes, first=30, clusters=8, most=12, neighbours=3, fading=0.01)
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_batch_is_classified_before_its_labels_are_seen():
+    """SPASC: labels of a batch change nothing within it, and everything after it."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(300, 2)), rng.integers(2, size=300)
+    flipped = np.concatenate([codes[:200], 1 - codes[200:]])
+    one, two = (SPASC(2, chunk=100, clusters=5, seed=1).run(X, y).predicted for y in (codes, flipped))
+    assert (one[:100] == -1).all()
+    np.testing.assert_array_equal(one, two)
+    mirrored = SPASC(2, chunk=100, clusters=5, seed=1).run(X, 1 - codes).predicted
+    assert np.mean(mirrored[100:] == one[100:]) < 0.5
+
+
+@pytest.mark.parametrize(("name", "least"), [("spasc", 0.95), ("ressl", 0.9)])
+def test_cluster_learners_find_clusters(name, least):
     """On well-parted clusters, one in ten labelled, they are nearly always right once warm."""
     rng = np.random.default_rng(12)
     codes = rng.integers(3, size=3000)
     X = rng.normal(size=(3000, 2)) + 12 * np.array([[0, 0], [1, 0], [0, 1]])[codes]
     done = STREAMS[name](3, seed=0).run(X, codes, rng.random(3000) < 0.1)
-    assert np.mean(done.predicted[500:] == codes[500:]) > 0.95
+    assert np.mean(done.predicted[500:] == codes[500:]) > least

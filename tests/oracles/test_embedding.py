@@ -13,14 +13,14 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from querist.embedding import Embedding, embed
 from querist.embedding.kinds.diffusion import diffusion
 from querist.graph.graph import Graph
 from querist.online.catalogue import ALGORITHMS
 from querist.operator.eigen import pool, solve
+from querist.progress import silent
 from querist.types import Floats
 
 pytestmark = pytest.mark.slow
@@ -191,7 +191,7 @@ def problem(S: Floats, count: int, normalised: bool, tol: float) -> solve.EigenP
     null = np.sqrt(np.abs(S).sum(axis=1)) if normalised else np.ones(len(S))
     scaled = sp.csr_array(S if normalised else S / np.abs(S).sum(axis=1).mean())
     unit = null / np.linalg.norm(null)
-    return solve.EigenProblem(scaled, unit, count, normalised, tol, 0, lambda share: None)
+    return solve.EigenProblem(scaled, unit, count, normalised, tol, 0, silent)
 
 
 @pytest.mark.parametrize("name", REGULAR)

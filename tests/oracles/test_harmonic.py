@@ -7,8 +7,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from networkx.algorithms.node_classification import harmonic_function
 from sklearn.semi_supervised import LabelPropagation
 

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from querist import Learner
-from querist.online import nearby
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
+from querist.online import nearby, nearest, pounce
 
 
 def lattice(rng: np.random.Generator) -> np.ndarray:

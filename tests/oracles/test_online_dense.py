@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
-from hypothesis import strategies as st
+from hypothesis import given, reject, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from querist import ALGORITHMS, Answer, Learner

@@ -16,8 +16,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from querist.errors import InputError, QueristError, ResidualWarning
 from querist.graph.graph import Graph

@@ -5,13 +5,13 @@ columns, the nearest mistaken trial by a loop. It shares no code with the packag
 """
 
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import nnls
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -19,10 +19,9 @@ from querist import ALGORITHMS, Answer, InputError, Learner, as_graph, datasets,
 from querist.graph import Graph, laplacian
 from querist.graph.laplacian import resistances
 from querist.graph.neighbours import all_distances
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
+from querist.online import nearest, pounce
 from querist.operator.resistance import check_room, tree_coordinates
-from querist.theory import minimiser, pounce08, resistance_diameter, separating_cover_numbers
+from querist.theory import minimiser, pounce08, relaxed_energy, resistance_diameter, separating_cover_numbers
 
 pytestmark = pytest.mark.slow
 
@@ -328,6 +327,7 @@ def test_theorem_5_over_generated_graphs(signed: bool) -> None:
         root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
         _, norm = nnls(root * y, -root @ y)
         assert energy == pytest.approx(norm**2, rel=1e-12, abs=1e-12)
+        assert relaxed_energy(graph, nodes, y) == pytest.approx(norm**2, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.08])
@@ -404,3 +404,52 @@ def test_the_perceptron_bound_has_its_diameter() -> None:
     W[np.arange(links), size + np.arange(links)] = W[size + np.arange(links), np.arange(links)] = 1.0
     np.fill_diagonal(W, 0)
     assert resistance_diameter(as_graph(W)) <= 5 / links
+
+
+# -- section 6: a line that is cut once ---------------------------------------------
+
+
+def line(n: int) -> Graph:
+    return as_graph([(i, i + 1) for i in range(n - 1)])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_the_search_of_all_orders_is_every_order(n: int) -> None:
+    """Every order of the nodes and every cut, played by the twin."""
+    graph, most = line(n), 0
+    for cut in range(1, n):
+        signs = np.where(np.arange(n) < cut, 1, -1)
+        for order in permutations(range(n)):
+            twin = Twin(graph)
+            most = max(most, sum(twin.learn(node, int(signs[node])) for node in order))
+    assert pounce08.most_mistakes_on_line(n) == most == int(np.ceil(np.log2(n))) + 1
+
+
+def test_no_order_on_a_line_costs_more_than_a_bisection() -> None:
+    for n in (7, 8, 9, 15, 16, 17, 31, 32):
+        assert pounce08.most_mistakes_on_line(n) == int(np.ceil(np.log2(n))) + 1
+
+
+@given(st.integers(0, 10**6), st.integers(2, 40))
+def test_halving_is_a_vote_of_all_labellings(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels, order = (np.arange(n) >= rng.integers(0, n + 1)).astype(int), rng.permutation(n)
+    left = {tuple(int((i < k) ^ flip) for i in range(n)) for k in range(n + 1) for flip in (False, True)}
+    assert len(left) == 2 * n
+    expected = []
+    for node in order.tolist():
+        ones = sum(guess[node] for guess in left)
+        expected.append(int(2 * ones > len(left)) != labels[node])
+        left = {guess for guess in left if guess[node] == labels[node]}
+    found = pounce08.halving_on_line(order, labels)
+    assert found.tolist() == expected
+    assert found.sum() <= np.log2(2 * n)
+
+
+@pytest.mark.parametrize("n", [3, 8, 17, 30])
+def test_theorem_2_on_a_line_is_theorem_2(n: int) -> None:
+    """With exact covers, and mistakes on both sides of the cut, so that u* has all the energy there is."""
+    signs = np.where(np.arange(n) < n // 2, 1, -1)
+    mistaken = np.isin(np.arange(n), [n // 2 - 1, n // 2])
+    bound = pounce08.theorem_2(line(n), np.arange(n), signs, mistaken, exact=True)
+    assert bound.value == pytest.approx(pounce08.theorem_2_on_line(n))

@@ -6,13 +6,11 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from querist import ALGORITHMS, InputError, as_graph, datasets, embed
 from querist.graph import Graph, quadratic_form
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
+from querist.online import nearest, pounce
 from querist.parameters import effective
 from querist.theory import (
     bounds_of,

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 import sklearn.metrics as peer
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from querist import InputError, metrics
 

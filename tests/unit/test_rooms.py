@@ -43,10 +43,12 @@ def test_public_things_are_found_in_their_rooms():
     from querist.budgeted import StreamLearner
     from querist.collective import GMNR
     from querist.embedding import embed
-    from querist.online import msg
+    from querist.online import msg, nearest, pounce
 
     assert querist.CLASSIFIERS["gmnr"] is GMNR
     assert querist.ALGORITHMS["msg"].__wrapped__ is msg
+    assert querist.ALGORITHMS["nearest"] is nearest
+    assert querist.ALGORITHMS["pounce"] is pounce
     assert querist.STREAMS["bls"](2).__class__ is StreamLearner
     assert querist.embed is embed
 

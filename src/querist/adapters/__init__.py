@@ -18,8 +18,9 @@ __getattr__, __dir__, __all__ = names_of(
 
 if TYPE_CHECKING:
     from querist.adapters.activeml import SelectiveSampling as SelectiveSampling
-    from querist.adapters.river import GraphAsker as GraphAsker
-    from querist.adapters.river import GraphClassifier as GraphClassifier
-    from querist.adapters.river import RiverBudgetedLeastSquares as RiverBudgetedLeastSquares
-    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares
-    from querist.adapters.sklearn import OnGraph as OnGraph
+    from querist.adapters.river import (
+        GraphAsker as GraphAsker,
+        GraphClassifier as GraphClassifier,
+        RiverBudgetedLeastSquares as RiverBudgetedLeastSquares,
+    )
+    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares, OnGraph as OnGraph

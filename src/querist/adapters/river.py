@@ -13,7 +13,8 @@ Every prediction that may ask is a round of the learner (`querist.online`): it i
 rule, and closed. An answer goes to the question that is open about its node.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any
@@ -29,8 +30,7 @@ from querist.budgeted.learner import StreamParameters
 from querist.budgeted.similarity import Gram
 from querist.errors import InputError
 from querist.labels import plain
-from querist.online.catalogue import ALGORITHMS
-from querist.online.trace import Decision
+from querist.online import ALGORITHMS, Decision
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -120,24 +120,18 @@ class RiverBudgetedLeastSquares(base.Classifier, StreamParameters):
         """A sparse row; features that nobody knows are new, or, in a prediction, met by zeros everywhere."""
         known, room = self._features, self._learner.n_features or 0
         strange = sorted((name for name in values if name not in known), key=repr)
+        new = {name: len(known) + i for i, name in enumerate(strange)}
+        needed = max(1, len(known) + len(new))
         if grow:
-            for name in strange:
-                known[name] = len(known)
-        columns = {name: known.get(name, len(known) + i) for i, name in enumerate(_first(strange, values))}
-        needed = max(1, len(known) + (0 if grow else len(strange)))
+            known |= new
         if needed > room:
             room = max(needed, 2 * room) if grow and room else needed
             # A prediction changes nothing that can be seen: the new rows are zeros.
             self._learner.widen(room)
-        pairs = sorted((columns[name], value) for name, value in values.items() if value != 0)
+        places = ChainMap(new, known)
+        pairs = sorted((places[name], value) for name, value in values.items() if value != 0)
         indices, data = [i for i, _ in pairs], [v for _, v in pairs]
         return sp.csr_array((np.array(data, dtype=np.float64), indices, [0, len(data)]), shape=(1, room))
-
-
-def _first(strange: Iterable[Hashable], values: Mapping[Hashable, float]) -> list[Hashable]:
-    """Strange names first, so that their places follow the known ones."""
-    ahead = list(strange)
-    return [*ahead, *(name for name in values if name not in set(ahead))]
 
 
 def _numbers(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:

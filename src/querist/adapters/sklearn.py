@@ -76,9 +76,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         self, X: Any, y: Any, classes: Iterable[Hashable] | None = None
     ) -> "BudgetedLeastSquares":
         """Learn more rows in order. The first call names all classes, unless they are all in its y."""
-        fresh = not hasattr(self, "classes_")
-        X, y = self._validated(X, y, reset=fresh)
-        codes = self._ready(y, classes, fresh)
+        X, codes = self._ready(X, y, classes)
         self._learner_.run(X, codes)
         return self
 
@@ -90,9 +88,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         `labelled` hides the labels where it is false. Before anything is known, the prediction is
         the first class, as in `predict`; `stream_` says more.
         """
-        fresh = not hasattr(self, "classes_")
-        X, y = self._validated(X, y, reset=fresh)
-        codes = self._ready(y, classes, fresh)
+        X, codes = self._ready(X, y, classes)
         self.stream_: Stream = self._learner_.run(X, codes, labelled)
         return self.classes_[np.maximum(self.stream_.predicted, 0)]
 
@@ -174,8 +170,10 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         check_classification_targets(known)
         return unique_labels(known) if known.size else known
 
-    def _ready(self, y: Any, classes: Iterable[Hashable] | None, fresh: bool) -> Codes:
-        """The codes of a batch, as its classes have them; those of the first call are kept."""
+    def _ready(self, X: Any, y: Any, classes: Iterable[Hashable] | None) -> tuple[Any, Codes]:
+        """The rows and codes of a batch, as its classes have them; those of the first call are kept."""
+        fresh = not hasattr(self, "classes_")
+        X, y = self._validated(X, y, reset=fresh)
         if fresh:
             named = None if classes is None else unique_labels(np.asarray(list(classes)))
             self._begin(self._distinct(y, self.missing_label) if named is None else named)
@@ -185,7 +183,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
                 "partial_fit; leave them out, or start with fit"
             )
         missing = implied_missing(y, self.classes_, self.missing_label, "missing_label")
-        return self._codes(y, missing)
+        return X, self._codes(y, missing)
 
     def _begin(self, classes: Any) -> None:
         if len(classes) < 2:

@@ -20,12 +20,9 @@ __getattr__, __dir__, __all__ = names_of(
 )
 
 if TYPE_CHECKING:
-    from querist.asking.asking import Asking as Asking
-    from querist.asking.asking import ask as ask
+    from querist.asking.asking import Asking as Asking, ask as ask
     from querist.asking.campaign import Question as Question
-    from querist.asking.files import FileCampaign as FileCampaign
-    from querist.asking.files import from_files as from_files
+    from querist.asking.files import FileCampaign as FileCampaign, from_files as from_files
     from querist.asking.journal import Journal as Journal
     from querist.asking.oracles import command_oracle as command_oracle
-    from querist.asking.rules import RULES as RULES
-    from querist.asking.rules import PoolRule as PoolRule
+    from querist.asking.rules import RULES as RULES, PoolRule as PoolRule

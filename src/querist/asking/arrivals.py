@@ -6,7 +6,7 @@ small enough for a journal, so that resuming needs nothing but the files the cam
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,13 +66,10 @@ def arrival(old: Graph, new: Graph) -> Arrival:
     odd = next((node for node in more if not isinstance(node, str | int | float)), None)
     if odd is not None:
         raise InputError(f"node {odd!r} is {type(odd).__name__}; a journal keeps strings and numbers as ids")
-    heads, tails, weights = _changed(old.adjacency, new.adjacency)
-    edges = tuple(zip(heads.tolist(), tails.tolist(), weights.tolist(), strict=True))
+    edges = _entries(_changed(old.adjacency, new.adjacency))
     if new.attributes is None or not more:
         return Arrival(more, edges)
-    own: Any = new.attributes[n:].tocoo()
-    entries = tuple(zip(own.row.tolist(), own.col.tolist(), own.data.tolist(), strict=True))
-    return Arrival(more, edges, entries, int(new.attributes.shape[1]))
+    return Arrival(more, edges, _entries(new.attributes[n:]), int(new.attributes.shape[1]))
 
 
 def joined(graph: Graph, came: Arrival) -> Graph:
@@ -99,42 +96,28 @@ def grown(graph: Graph, events: Iterable[Event]) -> Graph:
     return graph
 
 
-def _changed(old: Sparse, new: Sparse) -> tuple[Any, Any, Any]:
-    """Rows, columns and new weights of the upper triangle where `new` differs from the smaller `old`."""
-    n = new.shape[0]
-    before, after = (_upper(matrix) for matrix in (_padded(old, n), new))
-    if not np.isin(before.keys, after.keys).all():
+def _changed(old: Sparse, new: Any) -> Any:
+    """The upper triangle of `new` where it differs from the smaller `old`."""
+    before: Any = _padded(old, new.shape[0])
+    if ((before != 0) > (new != 0)).nnz:
         raise InputError("a graph that grows keeps its edges; begin anew without them")
-    was = np.zeros(after.keys.size)
-    was[np.isin(after.keys, before.keys)] = before.weights
-    there = was != after.weights
-    return after.keys[there] // n, after.keys[there] % n, after.weights[there]
+    return sp.triu(new.multiply(before != new), format="csr")
 
 
-class _Upper(NamedTuple):
-    keys: Any
-    weights: Any
-
-
-def _upper(S: Sparse) -> _Upper:
-    """`row * n + column`, growing, and weight of the entries above the diagonal."""
-    entries: Any = sp.triu(S, format="coo")
-    keys = entries.row.astype(np.int64) * S.shape[0] + entries.col
-    order = np.argsort(keys)
-    return _Upper(keys[order], entries.data[order])
+def _entries(matrix: Any) -> tuple[tuple[int, int, float], ...]:
+    """(row, column, value), row by row."""
+    own = matrix.tocoo()
+    return tuple(zip(own.row.tolist(), own.col.tolist(), own.data.tolist(), strict=True))
 
 
 def _with_edges(S: Sparse, edges: Sequence[tuple[int, int, float]]) -> Sparse:
     """The same matrix with these weights, in both directions, whatever stood in their places."""
     if not edges:
         return S
-    heads, tails, weights = (np.array(part) for part in zip(*edges, strict=True))
-    rows, columns = np.concatenate([heads, tails]), np.concatenate([tails, heads])
-    n, old = S.shape[0], S.tocoo()
-    kept = ~np.isin(old.row.astype(np.int64) * n + old.col, rows.astype(np.int64) * n + columns)
-    entries = np.concatenate([old.data[kept], weights, weights])
-    where = np.concatenate([old.row[kept], rows]), np.concatenate([old.col[kept], columns])
-    return sp.csr_array((entries, where), shape=S.shape)
+    heads, tails, weights = zip(*edges, strict=True)
+    half = sp.csr_array((weights, (heads, tails)), shape=S.shape)
+    came: Any = half + half.T
+    return sp.csr_array(S - S.multiply(came != 0) + came)
 
 
 def _padded(matrix: Sparse, rows: int, columns: int | None = None) -> Sparse:

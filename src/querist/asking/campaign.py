@@ -19,7 +19,6 @@ from querist.asking.journal import Event, Journal
 from querist.asking.model import RANKS, QuickModel
 from querist.asking.oracles import checked_answer, fresh_labels
 from querist.asking.prefetch import Prefetcher
-from querist.asking.results import Audit
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState, upcoming
 from querist.asking.turns import Turn
@@ -85,7 +84,8 @@ class Asking:
         self.state = CampaignState(specification, graph, quick_rows(graph, max(RANKS), progress=progress))
         if not events:
             self._write("campaign", **specification.body())
-        self._resumed = len(events) > 1
+        self.resumed = len(events) > 1
+        """Whether the journal held questions when it was opened."""
         for event in events[1:]:
             self.state.apply(event)
 
@@ -104,22 +104,16 @@ class Asking:
 
     def answer(self, given: Hashable) -> None:
         """The class of the open question's node; None is "unsure"."""
-        turn = self._pending()
-        code = checked_answer(given, self.classes, self._node(turn.row))
-        if code is None:
-            self._close("unsure", -1)
-        else:
-            self._close("answer", code)
+        code = checked_answer(given, self.classes, self._node(self._pending().row))
+        self._close("unsure" if code < 0 else "answer", code)
 
     def unsure(self) -> None:
         """Nobody can tell: it counts as asked, and teaches nothing."""
-        self._pending()
-        self._close("unsure", -1)
+        self._close("unsure")
 
     def skip(self) -> None:
         """Put the node aside: it is not asked about again, and not counted."""
-        self._pending()
-        self._close("skip", -1)
+        self._close("skip")
 
     def undo(self) -> bool:
         """Take the last answer back and put its question again; False when there is none."""
@@ -184,11 +178,6 @@ class Asking:
         return self.specification.classes
 
     @property
-    def resumed(self) -> bool:
-        """Whether the journal held questions when it was opened."""
-        return self._resumed
-
-    @property
     def asked(self) -> int:
         """Questions that were answered, or answered with "unsure"."""
         return self.state.asked
@@ -213,30 +202,17 @@ class Asking:
         """The label of every node, None where no answer reaches."""
         return self.labelling.labels
 
-    @property
-    def audit(self) -> Audit | None:
-        """The accuracy on nodes drawn at random for it (see results.py); None where none were."""
-        return results.audited(self)
-
-    def neighbours(self, node: Hashable) -> list[tuple[Hashable, Hashable | None, bool]]:
-        """(neighbour, its label by answer or guess, whether it was answered), the heaviest edges first."""
-        return results.neighbours(self, node)
+    audit = property(results.audited)
+    neighbours = results.neighbours
+    summary = results.summary
+    __repr__ = results.in_words
+    _repr_html_ = results.as_html
 
     def write(self, path: str | PathLike[str]) -> None:
         """One row a node, as CSV or parquet by the path's extension."""
         from querist.labelling.output import write
 
         write(self.labelling, path, self.progress)
-
-    def summary(self) -> dict[str, Any]:
-        """What happened, in numbers."""
-        return results.summary(self)
-
-    def __repr__(self) -> str:
-        return results.in_words(self)
-
-    def _repr_html_(self) -> str:
-        return results.as_html(self)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -250,11 +226,10 @@ class Asking:
             raise InputError("no question is open; look at `question` first")
         return self.state.open
 
-    def _close(self, kind: str, code: int) -> None:
+    def _close(self, kind: str, code: int = -1) -> None:
         """Keep an outcome, then learn it; what was worked out ahead for it is taken."""
         turn = self._pending()
-        body = {"row": turn.row, **({"code": code} if code >= 0 else {})}
-        event = self._write(kind, **body)
+        event = self._write(kind, row=turn.row, **({"code": code} if code >= 0 else {}))
         ahead, self._ahead = self._ahead, None
         found = None if ahead is None else ahead.take(-1 if turn.audit else code)
         self.state.apply(event, None if found is None else found[0])

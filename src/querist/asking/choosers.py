@@ -35,9 +35,9 @@ class Pick:
 
 
 class Chooser(Protocol):
-    """A way to choose."""
+    """A way to choose; one that remembers nothing need not listen to what became of its questions."""
 
-    foresees: bool
+    foresees: bool = True
     """Whether `pick` changes nothing, so that it can be tried on answers that are not given yet."""
 
     def pick(self, model: QuickModel, free: Bools) -> Pick | None:
@@ -45,9 +45,11 @@ class Chooser(Protocol):
 
     def asked(self, turn: Turn) -> None:
         """A question was put."""
+        return
 
     def closed(self, turn: Turn) -> None:
         """Its outcome is there."""
+        return
 
 
 def chooser_of(
@@ -61,10 +63,8 @@ def chooser_of(
     return StreamChooser(specification, model, order, known)
 
 
-class PoolChooser:
+class PoolChooser(Chooser):
     """The most valuable node anywhere."""
-
-    foresees = True
 
     def __init__(self, rule: PoolRule) -> None:
         self.rule = rule
@@ -75,17 +75,9 @@ class PoolChooser:
         row = best(values, free)
         return None if row is None else Pick(row, self.rule.reason, float(values[row]))
 
-    def asked(self, turn: Turn) -> None:
-        """Nothing to remember."""
 
-    def closed(self, turn: Turn) -> None:
-        """Nothing to remember."""
-
-
-class RandomChooser:
+class RandomChooser(Chooser):
     """A random order."""
-
-    foresees = True
 
     def __init__(self, order: Sequence[int]) -> None:
         self.order = order
@@ -95,14 +87,8 @@ class RandomChooser:
         row = next((row for row in self.order if free[row]), None)
         return None if row is None else Pick(row, "drawn at random")
 
-    def asked(self, turn: Turn) -> None:
-        """Nothing to remember."""
 
-    def closed(self, turn: Turn) -> None:
-        """Nothing to remember."""
-
-
-class StreamChooser:
+class StreamChooser(Chooser):
     """Selective sampling over a random order; known labels are rounds of their own before it."""
 
     foresees = False

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from querist.embedding import Embedding
+from querist.embedding.kinds import kind_of
 from querist.labelling.heads import unit_rows
 from querist.labelling.rows import CHOOSING_RANK
 from querist.types import Bools, Codes, Floats
@@ -35,10 +36,8 @@ RANKS = (16, 32, 64, 100)
 """Columns of the regressions that are averaged."""
 ROOM = 4e8
 """Most numbers in the rows of all regressions; a larger graph has fewer of them."""
-GAMMA = {"diffusion": 1.0, "spectral": 0.1}
-"""The ridge of the scores, by the kind of rows."""
-CHOOSING_GAMMA = {"diffusion": 2.0, "spectral": 0.1}
-"""The ridge with which questions are chosen."""
+GAMMAS = {True: (1.0, 2.0), False: (0.1, 0.1)}
+"""The ridges of the scores and of choosing questions, by whether rows of the kind depend on attributes."""
 TEMPERATURE = 0.1
 
 
@@ -160,11 +159,12 @@ class QuickModel:
         [0.0, 1.0]
         """
         n, columns = embedding.rows.shape
-        kind, widths = embedding.kind, sorted({min(rank, columns) for rank in ranks})
+        widths = sorted({min(rank, columns) for rank in ranks})
         while len(widths) > 1 and n * sum(widths) > ROOM:
             widths.pop()
-        own = GAMMA[kind] if gamma is None else gamma
-        ridge = CHOOSING_GAMMA[kind] if choosing_gamma is None else choosing_gamma
+        scores, choosing = GAMMAS[kind_of(embedding.kind).attributes]
+        own = scores if gamma is None else gamma
+        ridge = choosing if choosing_gamma is None else choosing_gamma
         rows = leading(embedding, CHOOSING_RANK)
         return QuickModel(
             regressions=tuple(Regression.start(leading(embedding, rank), n_classes, own) for rank in widths),

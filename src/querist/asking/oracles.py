@@ -80,8 +80,8 @@ def fresh_labels(
     return {row: code for row, code in given.items() if row not in before}
 
 
-def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> int | None:
-    """The code of an answer, None for "unsure".
+def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> int:
+    """The code of an answer, -1 for "unsure".
 
     A text answers for a number that is written so: a program prints "3" for the class 3.
     """
@@ -89,7 +89,7 @@ def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> 
 
     value = plain(answer)
     if is_missing(value) or value is Answer.UNSURE:
-        return None
+        return -1
     for code, name in enumerate(classes):
         if value == name or (isinstance(value, str) and value == str(name)):
             return code

@@ -7,6 +7,7 @@ out now, so nothing but the waiting depends on it.
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 Found = TypeVar("Found")
@@ -25,9 +26,9 @@ class Prefetcher(Generic[Found]):
         self._found: dict[int, Found] = {}
         self._stopped = threading.Event()
         self._changed = threading.Condition()
-        self._current: int | None = None
-        self._thread = threading.Thread(target=self._work, daemon=True, name="querist-ahead")
-        self._begin()
+        # The first is taken up before the thread runs, so that `take` waits for it instead of missing it.
+        self._current = self._outcomes[0] if self._outcomes else None
+        threading.Thread(target=self._work, daemon=True, name="querist-ahead").start()
 
     def take(self, outcome: int) -> Found | None:
         """What was worked out for this outcome, after a wait if it is being worked out; else None."""
@@ -41,11 +42,6 @@ class Prefetcher(Generic[Found]):
         """Work out nothing more."""
         self._stopped.set()
 
-    def _begin(self) -> None:
-        # The first is taken up before the thread runs, so that `take` waits for it instead of missing it.
-        self._current = self._outcomes[0] if self._outcomes else None
-        self._thread.start()
-
     def _work(self) -> None:
         for outcome in self._outcomes:
             with self._changed:
@@ -54,10 +50,8 @@ class Prefetcher(Generic[Found]):
                 self._current = outcome
             found = None
             # Whatever goes wrong here goes wrong again, and is told, when it is worked out in its turn.
-            try:
+            with suppress(Exception):
                 found = self._find(outcome)
-            except Exception:
-                found = None
             with self._changed:
                 if found is not None:
                     self._found[outcome] = found

@@ -15,7 +15,7 @@ from querist.asking.choosers import Chooser, Pick, chooser_of
 from querist.asking.journal import Event
 from querist.asking.model import QuickModel
 from querist.asking.specification import CampaignSpec
-from querist.asking.turns import Turn, apply
+from querist.asking.turns import CLOSING, Turn, apply
 from querist.embedding import Embedding
 from querist.graph import Graph
 from querist.labelling.growth import keep_up
@@ -70,7 +70,7 @@ class CampaignState:
                 self.model = self._past.pop()
             else:
                 self._learn_anew()
-        elif event.kind in ("answer", "skip", "unsure"):
+        elif event.kind in CLOSING:
             self._past.append(self.model)
             self._learn(self.turns[-1], after)
 

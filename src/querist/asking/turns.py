@@ -5,7 +5,7 @@ open, and opens the turn before it again: the same question is put once more. So
 campaign is that of its last turn, if this is open, whenever the process was killed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,15 @@ class Turn:
 
 
 def apply(turns: list[Turn], event: Event) -> None:
-    """One event more."""
+    """One event more.
+
+    >>> happened = [("question", 4), ("answer", 4), ("question", 7), ("undo", 4), ("skip", 4)]
+    >>> turns: list[Turn] = []
+    >>> for i, (kind, row) in enumerate(happened):
+    ...     apply(turns, Event(i, 0.0, kind, {"row": row, "audit": False}))
+    >>> [(turn.row, turn.outcome) for turn in turns]
+    [(4, 'skip')]
+    """
     body = event.body
     if event.kind == "question":
         turns.append(Turn(body["row"], body["audit"], body))
@@ -44,17 +52,3 @@ def apply(turns: list[Turn], event: Event) -> None:
         if turns and turns[-1].outcome is None:
             turns.pop()
         turns[-1] = replace(turns[-1], outcome=None, code=-1)
-
-
-def turns_of(events: Iterable[Event]) -> list[Turn]:
-    """All turns.
-
-    >>> happened = [("question", 4), ("answer", 4), ("question", 7), ("undo", 4), ("skip", 4)]
-    >>> events = [Event(i, 0.0, kind, {"row": r, "audit": False}) for i, (kind, r) in enumerate(happened)]
-    >>> [(turn.row, turn.outcome) for turn in turns_of(events)]
-    [(4, 'skip')]
-    """
-    turns: list[Turn] = []
-    for event in events:
-        apply(turns, event)
-    return turns

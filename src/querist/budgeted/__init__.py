@@ -9,8 +9,8 @@ __getattr__, __dir__, __all__ = names_of(
     {
         "ClosedForm": ".closed_form",
         "PassiveAggressive": ".passive",
-        "ReSSL": ".ressl",
-        "SPASC": ".spasc",
+        "ReSSL": ".reliable",
+        "SPASC": ".clustered",
         "STREAMS": ".catalogue",
         "Stream": ".learner",
         "StreamLearner": ".learner",
@@ -19,21 +19,28 @@ __getattr__, __dir__, __all__ = names_of(
         "pa": ".catalogue",
         "pa1": ".catalogue",
         "pa2": ".catalogue",
+        "ressl": ".catalogue",
+        "spasc": ".catalogue",
         "transduce": ".closed_form",
     },
 )
 
 if TYPE_CHECKING:
-    from querist.budgeted.catalogue import STREAMS as STREAMS
-    from querist.budgeted.catalogue import bls as bls
-    from querist.budgeted.catalogue import pa as pa
-    from querist.budgeted.catalogue import pa1 as pa1
-    from querist.budgeted.catalogue import pa2 as pa2
-    from querist.budgeted.closed_form import ClosedForm as ClosedForm
-    from querist.budgeted.closed_form import transduce as transduce
-    from querist.budgeted.learner import Stream as Stream
-    from querist.budgeted.learner import StreamLearner as StreamLearner
-    from querist.budgeted.learner import StreamParameters as StreamParameters
+    from querist.budgeted.catalogue import (
+        STREAMS as STREAMS,
+        bls as bls,
+        pa as pa,
+        pa1 as pa1,
+        pa2 as pa2,
+        ressl as ressl,
+        spasc as spasc,
+    )
+    from querist.budgeted.closed_form import ClosedForm as ClosedForm, transduce as transduce
+    from querist.budgeted.clustered import SPASC as SPASC
+    from querist.budgeted.learner import (
+        Stream as Stream,
+        StreamLearner as StreamLearner,
+        StreamParameters as StreamParameters,
+    )
     from querist.budgeted.passive import PassiveAggressive as PassiveAggressive
-    from querist.budgeted.ressl import ReSSL as ReSSL
-    from querist.budgeted.spasc import SPASC as SPASC
+    from querist.budgeted.reliable import ReSSL as ReSSL

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from querist.budgeted.inverse import inverted
 from querist.budgeted.similarity import OTHER, Gram, dense_row
 from querist.budgeted.step import PERSIST, REMOVE, SINCE, BudgetRules, BudgetState, drift, settled, size
 from querist.errors import InputError
@@ -157,12 +158,12 @@ def refactor(state: BudgetState, rules: BudgetRules, gram: Gram) -> float:
     if b == 0:
         return 0.0
     K = gram_matrix(state, rules, gram)
-    H = _inverse(K, state.D[:b], f"lambda1 = {rules.lambda1:g}", "lambda1")
+    H = inverted(K, state.D[:b], f"lambda1 = {rules.lambda1:g}", "lambda1")
     state.H[:b, :b] = np.tril(H)
     if rules.strategy == REMOVE:
         state.alpha[:, :b] = _times(state.Y[:, :b], H)
     else:
-        G = _inverse(K, np.full(b, rules.ridge), f"ridge = {rules.ridge:g}", "ridge")
+        G = inverted(K, np.full(b, rules.ridge), f"ridge = {rules.ridge:g}", "ridge")
         state.G[:b, :b] = np.tril(G)
         if rules.strategy != PERSIST:
             state.base[:, :b] = _times(state.Y[:, :b], H)
@@ -188,24 +189,6 @@ def residual(state: BudgetState, rules: BudgetRules, gram: Gram, j: int) -> floa
     else:
         dense_row(rules.kernel, rules.width, state.X, b, x, state.k)
     return float(drift(state, rules, j))
-
-
-def _inverse(K: Floats, diagonal: Floats, what: str, name: str) -> Floats:
-    """`(K + diag)^-1` by Cholesky; its lower triangle, and above it nothing of use."""
-    A = K.copy()
-    A.flat[:: A.shape[0] + 1] += diagonal
-    factor, info = scipy.linalg.lapack.dpotrf(A.T, lower=False, clean=False, overwrite_a=True)
-    found = factor
-    if info == 0:
-        found, info = scipy.linalg.lapack.dpotri(factor, lower=False, overwrite_c=True)
-    # LAPACK goes by columns: its upper triangle is our lower one. The largest entry is on the diagonal.
-    lower = found.T
-    if info != 0 or not np.isfinite(np.diagonal(lower)).all():
-        raise InputError(
-            f"the kernel matrix of the budget with {what} on its diagonal is not positive definite; "
-            f"raise {name}, scale the features, or use a positive definite kernel"
-        )
-    return np.asarray(lower)
 
 
 def _times(Y: Floats, lower: Floats) -> Floats:

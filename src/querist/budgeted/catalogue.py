@@ -7,11 +7,11 @@ then learns it; labels are class codes, and are seen only where `labelled`.
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from querist.budgeted.clustered import SPASC, WeightName
 from querist.budgeted.learner import ConditionName, StrategyName, StreamLearner
 from querist.budgeted.passive import PassiveAggressive
 from querist.budgeted.peers import RiverStream, ScikitStream, several
-from querist.budgeted.ressl import ReSSL
-from querist.budgeted.spasc import SPASC, WeightName
+from querist.budgeted.reliable import ReSSL
 from querist.registry import Registry
 
 Factory: TypeAlias = Callable[..., Any]
@@ -73,19 +73,11 @@ def spasc(
     chunk: int = 100,
     clusters: int = 10,
     pool: int = 10,
-    decay: float = 0.9,
     restart: float = 0.01,
 ) -> SPASC:
-    """A pool of clusterings of chunks, weighted by labelled items; an outline of the published method."""
+    """SPASC: a pool of clusterings of batches, weighted by their labelled items."""
     return SPASC(
-        n_classes,
-        weights=weights,
-        chunk=chunk,
-        clusters=clusters,
-        pool=pool,
-        decay=decay,
-        restart=restart,
-        seed=seed,
+        n_classes, weights=weights, chunk=chunk, clusters=clusters, pool=pool, restart=restart, seed=seed
     )
 
 
@@ -93,13 +85,14 @@ def ressl(
     n_classes: int,
     *,
     seed: int = 0,
-    clusters: int = 200,
+    first: int = 200,
+    clusters: int = 50,
+    most: int = 1000,
     neighbours: int = 5,
-    rate: float = 0.1,
-    fading: float = 0.9999,
+    fading: float = 2e-6,
 ) -> ReSSL:
-    """Micro-clusters that vote by their reliability; an outline of the published method."""
-    return ReSSL(n_classes, clusters=clusters, neighbours=neighbours, rate=rate, fading=fading)
+    """ReSSL: micro-clusters that vote by their reliability; no randomness."""
+    return ReSSL(n_classes, first=first, clusters=clusters, most=most, neighbours=neighbours, fading=fading)
 
 
 def sklearn_sgd(n_classes: int, *, seed: int = 0, alpha: float = 1e-4) -> ScikitStream:

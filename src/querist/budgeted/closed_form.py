@@ -12,6 +12,7 @@ it, and moves no boundary towards a cluster. "K is always of full rank" (III-C) 
 duplicates; `K + D` always is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ import numpy as np
 import scipy.linalg
 
 from querist.budgeted import checks
+from querist.budgeted.inverse import indefinite, inverted
 from querist.budgeted.similarity import Gram, checked_kernel, gram_of, mean_distance
 from querist.errors import InputError, UnknownNameError
 from querist.labels import UNLABELLED
@@ -65,17 +67,14 @@ def solve(
     """
     lambda1, lambda2 = checks.checked_number("lambda1", lambda1), checks.checked_number("lambda2", lambda2)
     D = np.where(labelled, lambda1, lambda1 * (1 + 1 / lambda2))
-    A = K + np.diag(D)
     Y = np.where(labelled[:, None], Y, 0.0)
+    A = K + np.diag(D)
     try:
         alpha = np.asarray(
             scipy.linalg.cho_solve(scipy.linalg.cho_factor(A, lower=True, overwrite_a=True), Y)
         )
     except np.linalg.LinAlgError:
-        raise InputError(
-            f"the kernel matrix with lambda1 = {lambda1:g} on its diagonal is not positive definite; raise "
-            "lambda1, scale the features, or use a positive definite kernel"
-        ) from None
+        raise indefinite(f"lambda1 = {lambda1:g}", "lambda1") from None
     return ClosedFormSolution(alpha, np.where(labelled[:, None], Y, -(lambda1 / lambda2) * alpha))
 
 
@@ -150,3 +149,38 @@ def transduce(
         raise UnknownNameError.of("method", method, METHODS)
     rows = np.flatnonzero(labelled)
     return decide(harmonic(K, rows, Y[rows], ridge=ridge if method == "rlp" else 0.0))
+
+
+def transduce_draws(
+    K: Floats,
+    draws: Sequence[Codes],
+    *,
+    method: MethodName = "bls",
+    lambda1: float = 1.0,
+    lambda2: float = 0.1,
+    ridge: float = 1.0,
+) -> list[Codes]:
+    """`transduce` of two classes for many draws of the labelled points: one inverse serves them all.
+
+    With l the labelled rows, `c = lambda1/lambda2` and `B = (K + (lambda1 + c) I)^-1`, Woodbury's identity
+    makes eq. 6 `z_u = -c B_ul (I - c B_ll)^-1 y`. RLP is `B_ul B_ll^-1 y` with `B = (L + ridge I)^-1`. LP has
+    no inverse to share.
+    """
+    if method == "lp":
+        return [transduce(K, codes, method="lp") for codes in draws]
+    c = lambda1 / lambda2
+    B = (
+        inverted(K, np.full(K.shape[0], lambda1 + c))
+        if method == "bls"
+        else inverted(-K, K.sum(axis=1) + ridge, f"ridge = {ridge:g}", "ridge")
+    )
+    for j in range(B.shape[0]):
+        B[j, j + 1 :] = B[j + 1 :, j]
+    V = np.column_stack([targets(codes, 2)[:, 0] for codes in draws])
+    for t, codes in enumerate(draws):
+        rows = np.flatnonzero(codes >= 0)
+        inner = B[np.ix_(rows, rows)]
+        A = np.eye(rows.size) - c * inner if method == "bls" else inner
+        V[rows, t] = scipy.linalg.solve(A, V[rows, t], assume_a="pos")
+    scores = B @ V if method == "rlp" else -(B @ V)
+    return [np.where(codes < 0, decide(scores[:, t : t + 1]), codes) for t, codes in enumerate(draws)]

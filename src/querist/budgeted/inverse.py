@@ -12,9 +12,39 @@ Each is O(b^2). The paper moves row i to the front by permutations before it shr
 (P_i and Q_i, whose sizes are misprinted); the formula needs no permutation.
 """
 
+import numpy as np
+import scipy.linalg
+
 from querist.compiled import compiled, compiled_lanes
+from querist.errors import InputError
 from querist.triangle import dot, product
 from querist.types import Floats
+
+
+def inverted(K: Floats, diagonal: Floats, what: str = "this", name: str = "it") -> Floats:
+    """`(K + diag)^-1` by Cholesky; its lower triangle, and above it nothing of use.
+
+    `what` is on the diagonal, and `name` is to be raised where that is not enough.
+    """
+    A = K.copy()
+    A.flat[:: A.shape[0] + 1] += diagonal
+    factor, info = scipy.linalg.lapack.dpotrf(A.T, lower=False, clean=False, overwrite_a=True)
+    found = factor
+    if info == 0:
+        found, info = scipy.linalg.lapack.dpotri(factor, lower=False, overwrite_c=True)
+    # LAPACK goes by columns: its upper triangle is our lower one. The largest entry is on the diagonal.
+    lower = found.T
+    if info != 0 or not np.isfinite(np.diagonal(lower)).all():
+        raise indefinite(what, name)
+    return np.asarray(lower)
+
+
+def indefinite(what: str, name: str) -> InputError:
+    """What to say of a kernel matrix that has no inverse."""
+    return InputError(
+        f"the kernel matrix with {what} on its diagonal is not positive definite; raise {name}, scale the "
+        "features, or use a positive definite kernel"
+    )
 
 
 @compiled

@@ -8,95 +8,83 @@ import typer
 
 from querist.cli import options
 from querist.cli.screen import print_json, print_line, progress
+from querist.errors import InputError
 
 if TYPE_CHECKING:
     from querist.asking.asking import Asking, Question
     from querist.labelling.files import GraphFiles
-
-Known = Annotated[
-    str | None,
-    typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked, not counted."),
-]
-Extend = Annotated[
-    list[str] | None, typer.Option(metavar="EDGES2", help="More edges that arrived since; may be repeated.")
-]
-ExtendNodes = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="NODES2", help="More nodes, with the columns of NODES; may be repeated."),
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,C", help="What an answer may be; a journal, --oracle, --labels and a data set know it."
-    ),
-]
-LabelFile = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LABELS",
-        help="File of nodes and labels that answers instead of you; or a data set by its name, as in "
-        "querist ask karate --oracle karate.",
-    ),
-]
-Command = Annotated[
-    str | None,
-    typer.Option(metavar="CMD", help="Program that answers: it gets the node id and prints a class."),
-]
-Budget = Annotated[int, typer.Option(min=0, help="The most answers.")]
-Stop = Annotated[
-    float | None,
-    typer.Option(min=0.0, help="End when an answer is expected to gain less accuracy: 0.001 is 0.1 points."),
-]
-AuditSize = Annotated[
-    int | None,
-    typer.Option(min=0, help="So many of the questions are random: they measure the accuracy without bias."),
-]
-Ways = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WAY",
-        help="pool: the most valuable node (the default), or the name of a rule; stream: one after another, "
-        "or the name of an algorithm (querist algorithms lists both); random.",
-    ),
-]
-Seed = Annotated[int | None, typer.Option(min=0, help="Of everything random; 0 by default.")]
-JournalFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Keeps every answer; the same command goes on from it after a break. Without it, yours are kept "
-        "beside DATA.",
-    ),
-]
-Method = Annotated[
-    str, typer.Option(metavar="NAME", help="That makes the labels at the end, as in querist label.")
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside DATA by default."
-    ),
-]
 
 
 @options.with_columns
 def ask(
     data: options.Data,
     nodes: options.Nodes = None,
-    labels: Known = None,
-    extend: Extend = None,
-    extend_nodes: ExtendNodes = None,
-    classes: Classes = None,
-    oracle: LabelFile = None,
-    oracle_command: Command = None,
-    budget: Budget = 100,
-    stop: Stop = None,
-    audit: AuditSize = None,
-    choose: Ways = None,
-    seed: Seed = None,
-    journal: JournalFile = None,
-    method: Method = "auto",
-    out: Out = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS", help="Labels that are known: learned first, never asked, not counted."
+        ),
+    ] = None,
+    extend: options.Extend = None,
+    extend_nodes: options.ExtendNodes = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="What an answer may be; a journal, --oracle, --labels and a data set know it.",
+        ),
+    ] = None,
+    oracle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS",
+            help="File of nodes and labels that answers instead of you; or a data set by its name, as in "
+            "querist ask karate --oracle karate.",
+        ),
+    ] = None,
+    oracle_command: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="Program that answers: it gets the node id and prints a class."),
+    ] = None,
+    budget: Annotated[int, typer.Option(min=0, help="The most answers.")] = 100,
+    stop: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, help="End when an answer is expected to gain less accuracy: 0.001 is 0.1 points."
+        ),
+    ] = None,
+    audit: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="So many of the questions are random: they measure the accuracy without bias."
+        ),
+    ] = None,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WAY",
+            help="pool: the most valuable node (the default), or the name of a rule; stream: one after "
+            "another, or the name of an algorithm (querist algorithms lists both); random.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of everything random; 0 by default.")] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keeps every answer; the same command goes on from it after a break. Without it, yours are "
+            "kept beside DATA.",
+        ),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="That makes the labels at the end, as in querist label.")
+    ] = "auto",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside DATA by default."
+        ),
+    ] = None,
     columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
@@ -109,10 +97,7 @@ def ask(
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
     these labels are, because it asks where it is unsure: --audit measures that with random questions.
     """
-    from querist.asking.files import from_files
-    from querist.asking.journal import Journal
-    from querist.asking.oracles import command_oracle
-    from querist.errors import InputError
+    from querist.asking import Journal, command_oracle, from_files
     from querist.labelling.files import GraphFiles
     from querist.tables.output import check_place
 

@@ -1,15 +1,17 @@
 """`querist bound`: one run, and what theory says about its mistakes and questions."""
 
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from querist.cli import options
-from querist.cli.data import check_labels, read_graph
+from querist.cli.data import measured, read_graph
 from querist.cli.lists import APART, ON_GRAPH
-from querist.cli.runs import as_parameters, measured, represented
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import check_name
+from querist.parameters import effective, read_settings
 
 NAMES = ("pounce", "nearest", "ollgc", "sslgc", "bbq", "cmog", "cmog_selected", "msg")
 """Algorithms with a bound, for a help text that must not load them; a test keeps the two equal."""
@@ -20,9 +22,9 @@ def bound(
     data: options.Data,
     algorithm: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "pounce",
     rank: options.Rank = None,
-    laplacian: options.Matrix = options.Laplacian.COMBINATORIAL,
+    laplacian: options.Matrix = "combinatorial",
     constant: options.Constant = 1.0,
-    component: options.Part = options.Component.ALL,
+    component: options.Part = "all",
     seed: options.Seed = 0,
     settings: options.Settings = None,
     nodes: options.Nodes = None,
@@ -38,33 +40,26 @@ def bound(
     One-vs-rest algorithms have a bound for every class. pounce and nearest run on the graph itself, the
     others on an embedding.
     """
-    from querist.errors import UnknownNameError
-    from querist.experiment.specification import Specification
     from querist.online.catalogue import ALGORITHMS
-    from querist.parameters import effective, read_settings
 
-    if algorithm not in NAMES:
-        raise UnknownNameError.of("algorithm with a bound", algorithm, NAMES)
+    check_name("algorithm with a bound", algorithm, NAMES)
     factory = ALGORITHMS[algorithm]
     chosen = read_settings(factory, settings or [], APART)
-    with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
-        check_labels(graph)
-        spec = Specification(
-            "bound",
-            data,
-            algorithm,
-            as_parameters(chosen),
-            representation=represented(
-                None if algorithm in ON_GRAPH else rank,
-                normalised=laplacian is options.Laplacian.NORMALISED,
-                constant=constant,
-                component=component.value,
-            ),
-            repeats=1,
-            seed=seed,
-        )
-        result, _ = measured(spec, graph, show)
+    graph, result, _ = measured(
+        "bound",
+        data,
+        partial(read_graph, data, nodes, component == "largest", columns),
+        algorithm,
+        chosen,
+        representation={
+            "rank": None if algorithm in ON_GRAPH else rank,
+            "normalised": laplacian == "normalised",
+            "constant": constant,
+            "component": component,
+        },
+        repeats=1,
+        seed=seed,
+    )
     (outcome,) = result.outcomes
     bounds = [
         {**each, "class": None if each["problem"] is None else str(graph.classes[each["problem"]])}
@@ -81,11 +76,7 @@ def bound(
         "notes": outcome.details["notes"],
         "bounds": bounds,
     }
-    if as_json:
-        print_json(found)
-    else:
-        print_line(graph.describe())
-        _print_report(found)
+    print_found(found, as_json, _print_report, graph.describe())
 
 
 def _print_report(found: dict[str, Any]) -> None:
@@ -93,18 +84,16 @@ def _print_report(found: dict[str, Any]) -> None:
         f"{found['algorithm']}: {found['mistakes']:,} mistakes and {found['questions']:,} questions in "
         f"{found['rounds']:,} rounds, seed {found['seed']}\n"
     )
-    rows = []
-    for each in found["bounds"]:
-        kind = f"E[{each['what']}]" if each["in_expectation"] else each["what"]
-        rows.append(
-            (
-                each["source"] if each["class"] is None else f"{each['source']}; class {each['class']}",
-                f"{each['observed']:,.0f}",
-                f"{each['value']:,.1f}",
-                kind,
-                ", ".join(f"{term} {value:.4g}" for term, value in each["terms"].items()),
-            )
+    rows = [
+        (
+            each["source"] if each["class"] is None else f"{each['source']}; class {each['class']}",
+            f"{each['observed']:,.0f}",
+            f"{each['value']:,.1f}",
+            f"E[{each['what']}]" if each["in_expectation"] else each["what"],
+            ", ".join(f"{term} {value:.4g}" for term, value in each["terms"].items()),
         )
+        for each in found["bounds"]
+    ]
     print_table(("bound", "observed", "at most", "what", "terms"), rows, text_columns=(0, 3, 4))
     for text in dict.fromkeys(_remarks(found["bounds"])):
         print_line(text)

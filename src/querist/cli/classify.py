@@ -1,14 +1,15 @@
 """`querist classify`: label a whole graph from a few labels, on several draws of them."""
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_graph
-from querist.cli.runs import as_parameters, measured
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.data import measured, read_graph
+from querist.cli.screen import print_found, print_line, print_table
+from querist.parameters import effective, read_settings
 
 if TYPE_CHECKING:
     from querist.experiment.results import Result
@@ -45,7 +46,7 @@ def classify(
     trials: Annotated[int, typer.Option(min=1, help="Draws of the labelled nodes.")] = 10,
     seed: options.Seed = 0,
     settings: options.Settings = None,
-    component: options.Part = options.Component.ALL,
+    component: options.Part = "all",
     nodes: options.Nodes = None,
     columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
@@ -58,27 +59,20 @@ def classify(
     labels.
     """
     from querist import CLASSIFIERS
-    from querist.errors import UnknownNameError
-    from querist.experiment.specification import Specification
-    from querist.parameters import effective, read_settings
 
-    if method not in CLASSIFIERS:
-        raise UnknownNameError.of("method", method, CLASSIFIERS)
     factory = CLASSIFIERS[method]
     chosen = read_settings(factory, settings or [], APART)
-    with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
-        spec = Specification(
-            "collective",
-            data,
-            method,
-            as_parameters(chosen),
-            representation={"component": component.value},
-            protocol={"labelled": labelled},
-            repeats=trials,
-            seed=seed,
-        )
-        found, _ = measured(spec, graph, show)
+    graph, found, _ = measured(
+        "collective",
+        data,
+        partial(read_graph, data, nodes, component == "largest", columns),
+        method,
+        chosen,
+        representation={"component": component},
+        protocol={"labelled": labelled},
+        repeats=trials,
+        seed=seed,
+    )
     report = {
         "method": method,
         "dataset": graph.name,
@@ -90,11 +84,7 @@ def classify(
         "parameters": effective(factory, chosen, APART),
         **_numbers(found),
     }
-    if as_json:
-        print_json(report)
-    else:
-        print_line(graph.describe())
-        _print_report(report, found)
+    print_found(report, as_json, partial(_print_report, found=found), graph.describe())
 
 
 def _numbers(found: "Result") -> dict[str, Any]:

@@ -1,32 +1,31 @@
-"""The graph or the vectors that a command line names: by the name of a data set, or of a file."""
+"""The graph or the vectors that a command line names, by a data set or a file, and a task's runs on them."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from querist.cli.options import Columns
-from querist.cli.screen import Meter
+from querist.cli.runs import meter
+from querist.cli.screen import Meter, progress
 
 if TYPE_CHECKING:
+    from querist.experiment.results import Result
     from querist.graph import Graph
     from querist.types import Codes
 
 
-def read_graph(
-    data: str, nodes: Path | None, largest: bool, show: Meter, columns: Columns = MappingProxyType({})
-) -> "Graph":
+def read_graph(data: str, nodes: Path | None, largest: bool, columns: Columns, show: Meter) -> "Graph":
     """The graph called `data`, or in the file of that name with a table of nodes where one is given."""
     from querist.datasets import load_graph
-
-    def fetching(file: str, done: int, total: int) -> None:
-        show("fetching", done / total if total else 0.0, f"{file}, {done / 1e6:.1f} MB")
 
     show("reading", 0.0, data)
     called = {"weight": "weights", "label_column": "labels"}
     given: dict[str, Any] = {called.get(name, name): value for name, value in columns.items()}
     if nodes is not None:
         given["nodes"] = nodes.expanduser()
-    graph = load_graph(data, report=fetching, **given)
+    graph = load_graph(data, progress=partial(show, "fetching"), **given)
     show("reading", 1.0, graph.name)
     return graph.largest_component() if largest else graph
 
@@ -35,24 +34,44 @@ def read_vectors(
     data: str, label_column: str | None, show: Meter
 ) -> "tuple[Any, Codes, tuple[Any, ...], str]":
     """The rows, class codes (-1 where unlabelled), classes and name of the set or file called `data`."""
-    from querist.datasets.rows import read_vectors as read
+    from querist.datasets.resolve import labelled_vectors
 
     show("reading", 0.0, data)
-    found = read(data, label_column)
+    found = labelled_vectors(data, label_column)
     show("reading", 1.0, found[3])
     return found
 
 
-def check_labels(graph: "Graph") -> None:
-    """Refuse a graph on which answers cannot be simulated."""
-    from querist.errors import InputError
+def measured(
+    task: str,
+    data: str,
+    read: Callable[[Meter], Any],
+    method: str,
+    chosen: Mapping[str, Any],
+    representation: Mapping[str, Any] = MappingProxyType({}),
+    **rest: Any,
+) -> tuple[Any, "Result", Any]:
+    """What `read` gives, the runs of a task on it, and what the task prepared of it.
 
-    if graph.label_matrix is not None:
-        raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
-    if graph.labelled.size == 0:
-        raise InputError(
-            f"{graph.name} has no labels, so nothing can answer; use a labelled set, or give --nodes a table "
-            "with the columns node and label"
+    `chosen` are the method's parameters; a representation of None is left to the task. `rest` is the rest of
+    the specification.
+    """
+    from querist.experiment import Specification, run_here
+
+    spec = Specification(
+        task,
+        data,
+        method,
+        {name: "none" if value is None else value for name, value in chosen.items()},
+        representation={name: value for name, value in representation.items() if value is not None},
+        **rest,
+    )
+    with progress() as show:
+        found = read(show)
+        result, prepared = run_here(
+            spec,
+            found,
+            preparing=lambda done, text: show("embedding", done, text),
+            progress=meter(show),
         )
-    if graph.n_classes < 2:
-        raise InputError(f"{graph.name} has one class only, {graph.classes[0]!r}; at least 2 are needed")
+    return found, result, prepared

@@ -9,35 +9,33 @@ import typer
 from querist.cli import options
 from querist.cli.data import read_graph
 from querist.cli.screen import print_json, print_line, progress
+from querist.errors import InputError
 
 if TYPE_CHECKING:
     from querist.embedding import Embedding
     from querist.graph import Graph
 
-Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the rows go: a .npy file.")]
-Tol = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest residual of an eigenpair; 2e-3 by default, 1e-6 for rows that other solvers agree with."
-    ),
-]
-Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")]
-
 
 @options.with_columns
 def embed(
     data: options.Data,
-    out: Out,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the rows go: a .npy file.")],
     rank: options.Rank = None,
     embedding: options.Rows = "spectral",
-    laplacian: options.Matrix = options.Laplacian.NORMALISED,
+    laplacian: options.Matrix = "normalised",
     constant: options.Constant = 1.0,
-    component: options.Part = options.Component.ALL,
-    tol: Tol = None,
+    component: options.Part = "all",
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest residual of an eigenpair; 2e-3 by default, 1e-6 for rows that other solvers agree "
+            "with."
+        ),
+    ] = None,
     seed: options.Seed = 0,
     nodes: options.Nodes = None,
     columns: options.Columns = MappingProxyType({}),
-    cache: Cache = True,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")] = True,
     as_json: options.Json = False,
 ) -> None:
     """Embed a graph and save the rows.
@@ -50,7 +48,6 @@ def embed(
 
     from querist.atomic import replacing
     from querist.embedding import embed as embed_graph
-    from querist.errors import InputError
 
     place = out.expanduser()
     if place.suffix != ".npy":
@@ -60,12 +57,12 @@ def embed(
     if place.is_dir():
         raise InputError(f"--out {out}: that is a directory; name a file in it, such as {out / 'rows.npy'}")
     with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
+        graph = read_graph(data, nodes, component == "largest", columns, show)
         rows = embed_graph(
             graph,
             rank,
             kind=embedding,
-            normalised=laplacian is options.Laplacian.NORMALISED,
+            normalised=laplacian == "normalised",
             constant=constant,
             tol=tol,
             seed=seed,

@@ -14,51 +14,39 @@ from querist.cli.screen import print_json, print_line, print_table, progress
 if TYPE_CHECKING:
     from querist.labelling.files import FilesLabelled
 
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LABELS",
-        help="Table of known labels: node, label. Without it, those that DATA or NODES hold.",
-    ),
-]
-Out = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the labels go: .csv, .tsv, .parquet.")
-]
-Report = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also write an HTML page on what was found.")
-]
-Method = Annotated[
-    str, typer.Option(metavar="NAME", help="auto chooses by cross-validation; or a method by its name.")
-]
-Several = Annotated[bool, typer.Option("--multi-label", help="A node may have several labels, a row each.")]
-Picked = Annotated[
-    bool,
-    typer.Option(
-        "--picked", help="The labelled nodes were picked, not drawn: their shares say nothing about classes."
-    ),
-]
-Extend = Annotated[
-    list[str] | None,
-    typer.Option(metavar="EDGES2", help="Further edges to join, perhaps to new nodes; may be given again."),
-]
-ExtendNodes = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="NODES2", help="Further nodes, with the columns of NODES; may be given again."),
-]
-
 
 @options.with_columns
 def label(
     data: options.Data,
-    out: Out,
-    labels: Labels = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where the labels go: .csv, .tsv, .parquet.")
+    ],
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS",
+            help="Table of known labels: node, label. Without it, those that DATA or NODES hold.",
+        ),
+    ] = None,
     nodes: options.Nodes = None,
-    method: Method = "auto",
-    multilabel: Several = False,
-    picked: Picked = False,
-    report: Report = None,
-    extend: Extend = None,
-    extend_nodes: ExtendNodes = None,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="auto chooses by cross-validation; or a method by its name.")
+    ] = "auto",
+    multilabel: Annotated[
+        bool, typer.Option("--multi-label", help="A node may have several labels, a row each.")
+    ] = False,
+    picked: Annotated[
+        bool,
+        typer.Option(
+            "--picked",
+            help="The labelled nodes were picked, not drawn: their shares say nothing about classes.",
+        ),
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write an HTML page on what was found.")
+    ] = None,
+    extend: options.Extend = None,
+    extend_nodes: options.ExtendNodes = None,
     columns: options.Columns = MappingProxyType({}),
     seed: options.Seed = 0,
     as_json: options.Json = False,

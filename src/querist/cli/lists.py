@@ -85,7 +85,11 @@ def datasets(
         return
     head = ["name", "nodes", "edges", "classes", "attributes", "from"]
     cells = [
-        [r.name, *map(_count, (r.nodes, r.edges, r.classes, r.attributes)), _whence(r.kind, r.source)]
+        [
+            r.name,
+            *map(_count, (r.nodes, r.edges, r.classes, r.attributes)),
+            f"{r.source}: damaged" if r.kind == "damaged" else r.source,
+        ]
         for r in rows
     ]
     if width() >= 120:
@@ -95,10 +99,6 @@ def datasets(
     if any(row.kind == "vectors" for row in rows):
         print_line("Sets without edges are vectors: their nodes are rows, their attributes features.")
     print_line("Run an algorithm on a graph: querist online NAME")
-
-
-def _whence(kind: str, source: str) -> str:
-    return f"{source}: {kind}" if kind == "damaged" else source
 
 
 def _count(number: int | None) -> str:

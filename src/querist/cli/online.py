@@ -1,15 +1,17 @@
 """`querist online`: run an online algorithm on shuffles of a data set."""
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from querist.cli import options
-from querist.cli.data import check_labels, read_graph
+from querist.cli.data import measured, read_graph
 from querist.cli.lists import APART, NAMES, ON_GRAPH
-from querist.cli.runs import as_parameters, measured, represented
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import InputError
+from querist.parameters import effective, parameters_of, read_settings
 
 CONTROL = "control_"
 NO_ROWS = "none"
@@ -26,9 +28,9 @@ def online(
     algorithm: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "msg",
     rank: options.Rank = None,
     embedding: options.Rows = "spectral",
-    laplacian: options.Matrix = options.Laplacian.NORMALISED,
+    laplacian: options.Matrix = "normalised",
     constant: options.Constant = 1.0,
-    component: options.Part = options.Component.ALL,
+    component: options.Part = "all",
     scheme: options.Problems = None,
     shuffles: options.Shuffles = 20,
     seed: options.Seed = 0,
@@ -51,30 +53,25 @@ def online(
 
     `querist algorithms` lists the parameters that --set reaches.
     """
-    from querist.experiment.specification import Specification
-    from querist.parameters import effective
 
     factory, chosen = _algorithm(algorithm, scheme, budget, settings or [])
     full = effective(factory, chosen, APART)
-    with progress() as show:
-        graph = read_graph(data, nodes, component is options.Component.LARGEST, show, columns)
-        check_labels(graph)
-        spec = Specification(
-            "online",
-            data,
-            algorithm,
-            as_parameters(chosen),
-            representation=represented(
-                rank,
-                kind=embedding,
-                normalised=laplacian is options.Laplacian.NORMALISED,
-                constant=constant,
-                component=component.value,
-            ),
-            repeats=shuffles,
-            seed=seed,
-        )
-        runs, place = measured(spec, graph, show)
+    graph, runs, place = measured(
+        "online",
+        data,
+        partial(read_graph, data, nodes, component == "largest", columns),
+        algorithm,
+        chosen,
+        representation={
+            "rank": rank,
+            "kind": embedding,
+            "normalised": laplacian == "normalised",
+            "constant": constant,
+            "component": component,
+        },
+        repeats=shuffles,
+        seed=seed,
+    )
     on_graph = algorithm in ON_GRAPH and rank is None
     found = {
         "algorithm": algorithm,
@@ -83,11 +80,11 @@ def online(
         "classes": graph.n_classes,
         "rank": place.rows.rank,
         "embedding": NO_ROWS if on_graph else embedding,
-        "laplacian": laplacian.value,
+        "laplacian": laplacian,
         "constant": constant,
-        "component": component.value,
+        "component": component,
         "parameters": {name: value for name, value in full.items() if name not in ("scheme", "budget")},
-        "scheme": full.get("scheme", options.SchemeOption.MULTICLASS.value),
+        "scheme": full.get("scheme", "multiclass"),
         "budget": full["budget"],
         "shuffles": shuffles,
         "seed": seed,
@@ -99,37 +96,29 @@ def online(
             "seconds": {"run": float(runs.values(CONTROL + "seconds").sum())},
         },
     }
-    if as_json:
-        print_json(found)
-    else:
-        print_line(graph.describe())
-        _print_report(found)
+    print_found(found, as_json, _print_report, graph.describe())
 
 
 def _algorithm(
-    name: str, scheme: options.SchemeOption | None, budget: int | None, settings: list[str]
+    name: str, scheme: options.SchemeName | None, budget: int | None, settings: list[str]
 ) -> tuple["Factory", dict[str, Any]]:
     """The factory, and what was chosen for it: `--scheme` and `--budget` are settings like any other."""
     from querist import ALGORITHMS
-    from querist.errors import InputError, UnknownNameError
-    from querist.parameters import parameters_of, read_settings
 
-    if name not in ALGORITHMS:
-        raise UnknownNameError.of("algorithm", name, ALGORITHMS)
     factory, given = ALGORITHMS[name], list(settings)
     if any(setting.partition("=")[0].strip() in APART for setting in given):
         raise InputError("a seed is not a setting: every shuffle has a seed of its own; use --seed")
     if budget is not None:
         given.append(f"budget={budget}")
     has_scheme = "scheme" in parameters_of(factory)
-    if scheme is options.SchemeOption.ONE_VS_REST and not has_scheme:
+    if scheme == "one-vs-rest" and not has_scheme:
         able = [other for other in ALGORITHMS if "scheme" in parameters_of(ALGORITHMS[other])]
         raise InputError(
             f"{name} compares all classes at once and has no one-vs-rest form; leave --scheme out, or choose "
             f"--algorithm {', '.join(able[:-1])} or {able[-1]}"
         )
     if scheme is not None and has_scheme:
-        given.append(f"scheme={scheme.value}")
+        given.append(f"scheme={scheme}")
     return factory, read_settings(factory, given, APART)
 
 

@@ -5,41 +5,15 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
+from querist.errors import UnknownNameError
 
-class Component(StrEnum):
-    """Which part of a graph."""
-
-    ALL = "all"
-    LARGEST = "largest"
-
-
-class Laplacian(StrEnum):
-    """The Laplacian of a spectral embedding."""
-
-    NORMALISED = "normalised"
-    COMBINATORIAL = "combinatorial"
-
-
-class SchemeOption(StrEnum):
-    """One problem over all classes, or one a class."""
-
-    MULTICLASS = "multiclass"
-    ONE_VS_REST = "one-vs-rest"
-
-
-class Parallel(StrEnum):
-    """What an edge weighs that is given more than once."""
-
-    MAX = "max"
-    SUM = "sum"
-    FIRST = "first"
-
+SchemeName = Literal["multiclass", "one-vs-rest"]
+Parallel = Literal["max", "sum", "first"]
 
 DEFAULT_RANK = 100
 
@@ -51,13 +25,31 @@ Data = Annotated[
         ".graphml, text also as .gz; - is the standard input.",
     ),
 ]
+Vectors = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Name of a data set of vectors; path of a .csv, .tsv, .parquet, .libsvm or .jsonl file; "
+        "or - for lines of CSV, JSON or LIBSVM on standard input.",
+    ),
+]
 Nodes = Annotated[
     Path | None,
     typer.Option(
         metavar="NODES", help="Table of the nodes of a file of edges, with their labels and attributes."
     ),
 ]
-Part = Annotated[Component, typer.Option(help="The whole graph, or its largest component.")]
+Extend = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="EDGES2", help="More edges that arrived since, perhaps to new nodes; may be repeated."
+    ),
+]
+ExtendNodes = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="NODES2", help="More nodes, with the columns of NODES; may be repeated."),
+]
+Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]
 Rank = Annotated[
     int | None,
     typer.Option(
@@ -85,7 +77,6 @@ class _Kinds(str):
 def _kind(name: str) -> str:
     """A registered kind of embedding."""
     from querist.embedding.kinds import kind_of
-    from querist.errors import UnknownNameError
 
     try:
         return kind_of(name).name
@@ -97,11 +88,12 @@ Rows = Annotated[
     str, typer.Option(parser=_kind, metavar=_Kinds("KIND"), help="Where a node's row comes from.")
 ]
 Matrix = Annotated[
-    Laplacian, typer.Option(help="Laplacian of the spectral part; the papers use combinatorial.")
+    Literal["normalised", "combinatorial"],
+    typer.Option(help="Laplacian of the spectral part; the papers use combinatorial."),
 ]
 Constant = Annotated[float, typer.Option(help="Value of the constant column; the papers use 3.")]
 Problems = Annotated[
-    SchemeOption | None,
+    SchemeName | None,
     typer.Option(
         help="All classes at once, or a binary problem a class; the algorithm's own way by default."
     ),
@@ -159,6 +151,14 @@ COLUMNS: Mapping[str, Any] = {
         typer.Option(metavar="NAME", help="Column of the ids of nodes; node, id, or the first."),
     ],
     "label_column": LabelColumn,
+    "missing": Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="The label that means unlabelled, besides an empty field; nan for no other, so that -1 is a "
+            "class.",
+        ),
+    ],
 }
 """Options of every verb that reads a graph from files, as `labelling.GraphFiles` calls them."""
 
@@ -166,15 +166,13 @@ COLUMNS: Mapping[str, Any] = {
 def with_columns(verb: Callable[..., None]) -> Callable[..., None]:
     """The verb with the options of `COLUMNS` where its parameter `columns` stands, which gets those given."""
     own = inspect.signature(verb)
-    parameters = []
-    for parameter in own.parameters.values():
-        if parameter.name != "columns":
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        parameters += [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in COLUMNS.items()
-        ]
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    more = [inspect.Parameter(n, by_name, default=None, annotation=kind) for n, kind in COLUMNS.items()]
+    parameters = [
+        each
+        for given in own.parameters.values()
+        for each in (more if given.name == "columns" else [given.replace(kind=by_name)])
+    ]
 
     @functools.wraps(verb)
     def with_options(**given: Any) -> None:

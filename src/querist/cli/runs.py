@@ -1,20 +1,16 @@
-"""What the verbs that run experiments share: their options, one specification on the data that were read, a
-meter with the time left, and how to go on.
-"""
+"""What verbs that keep their runs in a folder share: options, a meter with the time left, how to go on."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from querist.cli.screen import Meter
 
 if TYPE_CHECKING:
-    from querist.experiment.results import Result
-    from querist.experiment.specification import Specification
     from querist.progress import Progress
 
 Out = Annotated[
@@ -48,25 +44,3 @@ def meter(show: Meter) -> "Progress":
     from querist.progress import with_time_left
 
     return with_time_left(lambda fraction, text: show("runs", fraction, text))
-
-
-def as_parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a specification takes them: None is "none" there."""
-    return {name: "none" if value is None else value for name, value in chosen.items()}
-
-
-def represented(rank: int | None, **rest: Any) -> dict[str, Any]:
-    """A representation with its rank, where one is given."""
-    return rest if rank is None else {"rank": rank, **rest}
-
-
-def measured(spec: "Specification", data: Any, show: Meter) -> tuple["Result", Any]:
-    """The runs of a specification on data that were read already, and what its task prepared of them."""
-    from querist.experiment.runner import run_here
-
-    return run_here(
-        spec,
-        data,
-        preparing=lambda done, text: show("embedding", done, text),
-        progress=meter(show),
-    )

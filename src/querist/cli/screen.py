@@ -1,12 +1,11 @@
 """What goes to the screen: tables and JSON to standard output, progress to standard error."""
 
 import json
-import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -32,7 +31,19 @@ class Meter(Protocol):
 
 def print_json(value: Any) -> None:
     """JSON on standard output: ASCII, so that it survives any encoding; a NaN becomes null."""
-    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+    from querist.experiment.specification import plain
+
+    print(json.dumps(plain(value), indent=2, allow_nan=False))
+
+
+def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about: str = "") -> None:
+    """What a verb found: JSON, or what it is about and a report for people."""
+    if as_json:
+        print_json(found)
+        return
+    if about:
+        print_line(about)
+    report(found)
 
 
 def print_line(text: str) -> None:
@@ -151,13 +162,3 @@ def _print(what: Any, **options: Any) -> None:
 def _showable(text: str) -> str:
     """The same in letters that the screen has."""
     return text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("±", "+-")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

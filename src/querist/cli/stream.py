@@ -2,16 +2,17 @@
 
 import sys
 import time
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_vectors
-from querist.cli.runs import as_parameters, measured
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.data import measured, read_vectors
+from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import InputError
+from querist.parameters import effective, parameters_of, read_settings
 
 if TYPE_CHECKING:
     from querist.budgeted.catalogue import Factory
@@ -35,29 +36,13 @@ SAY_EVERY = 2.0
 """Seconds between two lines of running accuracy."""
 
 
-class Order(StrEnum):
-    """The order of the items."""
-
-    SHUFFLED = "shuffled"
-    SOURCE = "source"
-
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="Name of a data set of vectors; path of a .csv, .tsv, .parquet, .libsvm or .jsonl file; "
-        "or - for lines of CSV, JSON or LIBSVM on standard input.",
-    ),
-]
-Share = Annotated[float, typer.Option(help="Share of the items whose label is seen: 0.1 is one in ten.")]
-
-
 def stream(
-    data: Data,
+    data: options.Vectors,
     method: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}.")] = "bls",
     settings: options.Settings = None,
-    labelled: Share = 0.1,
+    labelled: Annotated[
+        float, typer.Option(help="Share of the items whose label is seen: 0.1 is one in ten.")
+    ] = 0.1,
     budget_labelled: Annotated[
         int | None, typer.Option(help="Labelled vectors kept; 150 by default.")
     ] = None,
@@ -66,8 +51,9 @@ def stream(
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Runs, each over another random order.")] = 3,
     order: Annotated[
-        Order, typer.Option(help="A random order of the items, or that of the source.")
-    ] = Order.SHUFFLED,
+        Literal["shuffled", "source"],
+        typer.Option(help="A random order of the items, or that of the source."),
+    ] = "shuffled",
     seed: options.Seed = 0,
     label: options.VectorLabel = None,
     classes: Annotated[
@@ -98,36 +84,28 @@ def stream(
         known = None if classes is None else [as_label(part) for part in classes.split(",")]
         _from_lines(method, factory, chosen, labelled, seed, label, known, skip_broken, save, as_json)
         return
-    from querist.errors import InputError
-    from querist.experiment.specification import Specification
 
     for option, value in (("--classes", classes), ("--save", save)):
         if value is not None:
             raise InputError(f"{option} is for standard input; leave it out")
-    with progress() as show:
-        found = read_vectors(data, label, show)
-        X, codes, names, name = found
-        spec = Specification(
-            "stream",
-            data,
-            method,
-            as_parameters(chosen),
-            protocol={"labelled": labelled, "order": order.value},
-            repeats=repeats,
-            seed=seed,
-        )
-        runs, _ = measured(spec, found, show)
+    (X, codes, names, name), runs, _ = measured(
+        "stream",
+        data,
+        partial(read_vectors, data, label),
+        method,
+        chosen,
+        protocol={"labelled": labelled, "order": order},
+        repeats=repeats,
+        seed=seed,
+    )
     seconds = sum(runs.values("seconds").tolist())
     report = _report(method, name, X.shape, labelled, factory, chosen) | {
         "accuracy": runs.spread("accuracy").as_dict(),
         "updates": sum(runs.values("updates").tolist()) / repeats,
         **_pace(seconds, codes.size * repeats),
     }
-    if as_json:
-        print_json(report)
-    else:
-        print_line(f"{name}: {X.shape[0]:,} vectors of {X.shape[1]:,} features, {len(names)} classes")
-        _print_report(report)
+    about = f"{name}: {X.shape[0]:,} vectors of {X.shape[1]:,} features, {len(names)} classes"
+    print_found(report, as_json, _print_report, about)
 
 
 def _method(
@@ -135,11 +113,7 @@ def _method(
 ) -> tuple["Factory", dict[str, Any]]:
     """The factory, and what was chosen for it: the budgets are settings like any other."""
     from querist import STREAMS
-    from querist.errors import InputError, UnknownNameError
-    from querist.parameters import parameters_of, read_settings
 
-    if name not in STREAMS:
-        raise UnknownNameError.of("method", name, STREAMS)
     factory, given = STREAMS[name], list(settings)
     for option, value in (("budget_labelled", budget_labelled), ("budget_unlabelled", budget_unlabelled)):
         if value is None:
@@ -161,7 +135,6 @@ def _report(
     chosen: Any,
 ) -> dict[str, Any]:
     """All but what came of it."""
-    from querist.parameters import effective
 
     full = effective(factory, chosen, APART)
     budget = {
@@ -214,7 +187,6 @@ def _from_lines(
 ) -> None:
     """Standard input: one run, the accuracy so far as it goes on."""
     from querist.budgeted.feed import Running, feed
-    from querist.errors import InputError
     from querist.experiment.results import Spread
     from querist.tables.readers.lines import Lines
 
@@ -251,12 +223,9 @@ def _from_lines(
     }
     if skip_broken:
         report["broken_lines"] = lines.broken
-    if as_json:
-        print_json(report)
-    else:
-        _print_report(report)
-        if lines.broken:
-            print_line(f"{lines.broken:,} broken lines were left out.")
+    print_found(report, as_json, _print_report)
+    if lines.broken and not as_json:
+        print_line(f"{lines.broken:,} broken lines were left out.")
 
 
 def _say(running: Any, seconds: float) -> None:

@@ -1,40 +1,26 @@
 """`querist transduce`: label the rest of a set of vectors from a share of it."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, Literal
 
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_vectors
-from querist.cli.runs import as_parameters, measured
-from querist.cli.screen import print_json, print_line, print_table, progress
-from querist.cli.stream import Data
-
-
-class Method(StrEnum):
-    """How labels spread."""
-
-    BLS = "bls"
-    LP = "lp"
-    RLP = "rlp"
-
-
-class Kernel(StrEnum):
-    """How alike two vectors are."""
-
-    RBF = "rbf"
-    LINEAR = "linear"
+from querist.cli.data import measured, read_vectors
+from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import InputError, UnknownNameError
+from querist.parameters import effective, parameters_of, read_settings
 
 
 def transduce(
-    data: Data,
+    data: options.Vectors,
     method: Annotated[
-        Method, typer.Option(help="Least squares, label propagation, or regularised.")
-    ] = Method.BLS,
+        Literal["bls", "lp", "rlp"], typer.Option(help="Least squares, label propagation, or regularised.")
+    ] = "bls",
     kernel: Annotated[
-        Kernel, typer.Option(help="Similarity of vectors; its values are the weights of lp.")
-    ] = Kernel.RBF,
+        Literal["rbf", "linear"],
+        typer.Option(help="Similarity of vectors; its values are the weights of lp."),
+    ] = "rbf",
     labelled: Annotated[float, typer.Option(help="Share of the rows whose label is seen.")] = 0.2,
     trials: Annotated[int, typer.Option(min=1, help="Draws of the labelled rows.")] = 10,
     seed: options.Seed = 0,
@@ -51,12 +37,10 @@ def transduce(
     the harmonic solution, rlp the regularised one. Mean and standard deviation (of these trials, ddof =
     0) are over draws of the labelled rows.
     """
-    from querist.errors import InputError, UnknownNameError
-    from querist.experiment.specification import HELD_OUT, Specification
+    from querist.experiment.specification import HELD_OUT
     from querist.experiment.tasks.transduce import GRIDS, METHODS, representation
-    from querist.parameters import effective, parameters_of, read_settings
 
-    factory = METHODS[method.value]
+    factory = METHODS[method]
     own: list[str] = []
     wide: list[str] = []
     for setting in settings or []:
@@ -65,33 +49,30 @@ def transduce(
             raise UnknownNameError.of("parameter", name, {*parameters_of(factory), "width"})
         (wide if name == "width" else own).append(setting)
     chosen, width = read_settings(factory, own), read_settings(representation, wide).get("width")
-    if method is not Method.BLS and kernel is Kernel.LINEAR:
+    if method != "bls" and kernel == "linear":
         raise InputError("lp and rlp need weights that are not negative; use --kernel rbf")
     if tune and chosen:
         raise InputError("--tune chooses the parameters itself; leave --set out, or --tune")
-    with progress() as show:
-        read = read_vectors(data, label, show)
-        X, _, classes, name = read
-        spec = Specification(
-            "transduce",
-            data,
-            method.value,
-            as_parameters(chosen),
-            grid=GRIDS[method.value] if tune else {},
-            representation={"kernel": kernel.value, **({} if width is None else {"width": width})},
-            protocol={"labelled": labelled, **({"tuning": 10} if tune else {})},
-            repeats=trials,
-            seed=seed,
-            held_out=seed + HELD_OUT,
-        )
-        found, alike = measured(spec, read, show)
+    (X, _, classes, name), found, alike = measured(
+        "transduce",
+        data,
+        partial(read_vectors, data, label),
+        method,
+        chosen,
+        grid=GRIDS[method] if tune else {},
+        representation={"kernel": kernel, "width": width},
+        protocol={"labelled": labelled, **({"tuning": 10} if tune else {})},
+        repeats=trials,
+        seed=seed,
+        held_out=seed + HELD_OUT,
+    )
     report = {
-        "method": method.value,
+        "method": method,
         "dataset": name,
         "rows": int(X.shape[0]),
         "features": int(X.shape[1]),
         "classes": len(classes),
-        "kernel": kernel.value,
+        "kernel": kernel,
         "labelled": labelled,
         "trials": trials,
         "seed": seed,
@@ -99,10 +80,7 @@ def transduce(
         "tuned": tune,
         "accuracy": found.spread("accuracy").as_dict(),
     }
-    if as_json:
-        print_json(report)
-    else:
-        _print_report(report)
+    print_found(report, as_json, _print_report)
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -32,24 +32,17 @@ __getattr__, __dir__, __all__ = names_of(
 )
 
 if TYPE_CHECKING:
-    from querist.collective.catalogue import CLASSIFIERS as CLASSIFIERS
-    from querist.collective.catalogue import NEED_ATTRIBUTES as NEED_ATTRIBUTES
-    from querist.collective.classifier import Classifier as Classifier
-    from querist.collective.classifier import History as History
-    from querist.collective.gmnr import GMNR as GMNR
-    from querist.collective.gmnr import MRGM as MRGM
-    from querist.collective.gmnr import PLSA as PLSA
-    from querist.collective.iterative import ICA as ICA
-    from querist.collective.iterative import ICML as ICML
-    from querist.collective.iterative import SemiICA as SemiICA
+    from querist.collective.catalogue import CLASSIFIERS as CLASSIFIERS, NEED_ATTRIBUTES as NEED_ATTRIBUTES
+    from querist.collective.classifier import Classifier as Classifier, History as History
+    from querist.collective.gmnr import GMNR as GMNR, MRGM as MRGM, PLSA as PLSA
+    from querist.collective.iterative import ICA as ICA, ICML as ICML, SemiICA as SemiICA
     from querist.collective.latent import LNP as LNP
-    from querist.collective.peers import Consistency as Consistency
-    from querist.collective.peers import Diffusion as Diffusion
-    from querist.collective.peers import LabelPropagation as LabelPropagation
-    from querist.collective.peers import LabelSpreading as LabelSpreading
-    from querist.collective.peers import PageRank as PageRank
-    from querist.collective.problem import Inference as Inference
-    from querist.collective.problem import Problem as Problem
-    from querist.collective.problem import pose as pose
-    from querist.collective.relational import WVRN as WVRN
-    from querist.collective.relational import Harmonic as Harmonic
+    from querist.collective.peers import (
+        Consistency as Consistency,
+        Diffusion as Diffusion,
+        LabelPropagation as LabelPropagation,
+        LabelSpreading as LabelSpreading,
+        PageRank as PageRank,
+    )
+    from querist.collective.problem import Inference as Inference, Problem as Problem, pose as pose
+    from querist.collective.relational import WVRN as WVRN, Harmonic as Harmonic

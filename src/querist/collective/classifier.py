@@ -16,6 +16,7 @@ parameters with the whole graph in sight, use `OnGraph`.
 
 import warnings
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
@@ -23,12 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from querist.collective.problem import Inference, Problem, Progress, pose, smoothness
+from querist.collective.problem import Inference, Problem, pose, smoothness
 from querist.collective.threshold import Threshold, decide
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
 from querist.operator.harmonic import reached
+from querist.progress import Progress, part, silent
 from querist.types import Bools, Floats
 
 
@@ -57,7 +59,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     threshold : with several labels a node, "max_drop" or a number: the least score of a class
     top_k : with several labels a node, how many classes each gets, instead of a threshold
-    progress : called with (iterations done, change in the last one)
+    progress : what the iterations report to (`querist.progress`)
 
     After `fit`
     -----------
@@ -73,7 +75,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     missing: Hashable = None
     threshold: Threshold = "max_drop"
     top_k: int | None = None
-    progress: Progress | None = None
+    progress: Progress = silent
 
     # -- what a method says -------------------------------------------------------
 
@@ -178,7 +180,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if own.prior.max() == 1.0:  # all seeds agree about this class
                 scores[:, k] = own.prior[1]
                 continue
-            one = self.infer(own)
+            model = copy(self)
+            model.progress = part(self.progress, k / problem.n_classes, 1 / problem.n_classes)
+            one = model.infer(own)
             scores[:, k] = _settled(own, one)[:, 1]
             is_reached = is_reached | one.reached
             parts.append(one)

@@ -29,6 +29,7 @@ from querist.collective.problem import Features, Inference, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
+from querist.progress import count
 from querist.types import Floats
 
 Clamp: TypeAlias = Literal["reset", "dirichlet", "none"]
@@ -101,8 +102,7 @@ class Generative(Classifier):
                 # A pass measures the parameters that came in: those of the iteration before.
                 loglik += [before] if done > 1 else []
                 penalties.append(penalty(smoother, Y))
-            if self.progress is not None:
-                self.progress(done, change[-1])
+            count(self.progress, done, self.max_iter, "iterations")
             if settled:
                 break
         if self.objective:

@@ -1,22 +1,32 @@
-"""LNP: label propagation on a latent graph, the network with links between alike nodes added.
+"""LNP, latent network propagation: label propagation on the network with latent links added.
 
-mrgm15 uses it as a rival and describes it in outline only (after Shi, Li and Yu 2011): every node is also
-linked to its nearest neighbours by attribute similarity. What is built here: similarity is the cosine of the
-attributes and the weight of the added link (added to an edge that is there already), `neighbours` of them
-a node, in both directions; labels then spread by the harmonic solution.
+Shi, Li and Yu (Collective prediction with latent graphs, CIKM 2011) join nodes by several kinds of linkages
+and mix these into one latent graph: one that links training nodes of the same label and parts those of
+different ones, found by quadratic programming; labels then propagate on it. mrgm15 (section 4.3) takes one
+kind, semantic similarity: each node is linked to its nearest neighbour by attributes. So, with `S_0` the
+network and `S_1` the links added,
+
+    w = argmin_{w >= 0}  sum_{i,j labelled} (sum_m w_m S_m,ij - t_ij)^2 + |w - 1|^2,
+
+with `t = 1` where two have the same label and 0 where not; and the harmonic solution on
+`w_0 S_0 + w_1 S_1`. Guesses, since their abstract gives no formula: the squares, the pull towards equal
+weights (which decides where no two labelled nodes are linked), cosine similarity, 0/1 links, and the harmonic
+solution.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
 from querist.collective.classifier import Classifier
 from querist.collective.problem import Features, Inference, Problem
 from querist.errors import InputError
 from querist.operator.harmonic import harmonic, reached
-from querist.types import Sparse
+from querist.types import Codes, Floats, Sparse
 
 BLOCK = 20_000_000
 """Similarities held at a time."""
@@ -30,33 +40,43 @@ class LNP(Classifier):
     ----------
     features : what makes nodes alike: their "attributes", or their "links"
     neighbours : links that each node gets to the nodes most like it
-    weight : of an added link, times the cosine
+
+    After `fit` also: `weights_` (2,) of the network and of the added links.
     """
 
     features: Features = "attributes"
     neighbours: int = 1
-    weight: float = 1.0
 
     def infer(self, problem: Problem) -> Inference:
         """The harmonic solution on the latent graph."""
-        if self.neighbours < 0 or not self.weight >= 0:
-            raise InputError(f"neighbours = {self.neighbours!r}, weight = {self.weight!r}; give 0 or more")
+        if self.neighbours < 0:
+            raise InputError(f"neighbours = {self.neighbours!r}; give 0 or more")
         seeds = np.flatnonzero(problem.seeds)
-        similar = similar_links(problem.features(self.features), self.neighbours)
-        latent: Any = sp.csr_array(problem.graph.adjacency + self.weight * similar)
+        kinds = (problem.graph.adjacency, similar_links(problem.features(self.features), self.neighbours))
+        weights = mixing_weights(kinds, seeds, problem.known.indicator[seeds])
+        latent: Any = sp.csr_array(weights[0] * kinds[0] + weights[1] * kinds[1])
         P = harmonic(latent, seeds, problem.rows[seeds], prior=problem.prior)
-        return Inference(P, reached(latent, seeds))
+        return Inference(P, reached(latent, seeds), details={"weights": weights})
+
+
+def mixing_weights(kinds: Sequence[Sparse], seeds: Codes, indicator: Floats) -> Floats:
+    """`w` of the module: (m,) how much each kind of link counts, from the labels (seeds, K) of the seeds."""
+    among: list[Any] = [sp.coo_array(links[seeds][:, seeds]) for links in kinds]
+    Q = np.eye(len(kinds)) + [[(first * second).sum() for second in among] for first in among]
+    b = [1.0 + links.data @ (indicator[links.row] * indicator[links.col]).any(axis=1) for links in among]
+    root = np.linalg.cholesky(Q)  # w'Qw - 2 b'w is |root' w - root^-1 b|^2 but for a constant
+    return np.asarray(nnls(root.T, np.linalg.solve(root, b))[0])
 
 
 def similar_links(X: Sparse, k: int) -> Sparse:
-    """(n, n) symmetric: the cosine between each node and the k nodes most like it, equal ones by row number.
+    """(n, n) symmetric: 1 between each node and the k nodes of largest cosine, equal ones by row number.
 
     Quadratic in the nodes, with bounded memory. A node without attributes gets no link.
     """
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     unit: Any = sp.csr_array(sp.diags_array(1 / np.where(lengths > 0, lengths, 1.0)) @ X)
     n, k = X.shape[0], min(k, X.shape[0] - 1)
-    heads, tails, values = [], [], []
+    heads, tails = [], []
     step = max(1, BLOCK // n)
     other = unit.T.tocsr()
     for first in range(0, n if k else 0, step):
@@ -65,14 +85,12 @@ def similar_links(X: Sparse, k: int) -> Sparse:
         cosine[np.arange(rows.size), rows] = -np.inf
         for _ in range(k):
             best = cosine.argmax(axis=1)
-            found = cosine[np.arange(rows.size), best]
-            kept = found > 0
+            kept = cosine[np.arange(rows.size), best] > 0
             heads.append(rows[kept])
             tails.append(best[kept])
-            values.append(found[kept])
             cosine[np.arange(rows.size), best] = -np.inf
     if not heads:
         return sp.csr_array((n, n))
-    entries = (np.concatenate(values), (np.concatenate(heads), np.concatenate(tails)))
-    links: Any = sp.csr_array(entries, shape=(n, n))
+    row, column = np.concatenate(heads), np.concatenate(tails)
+    links: Any = sp.csr_array((np.ones(row.size), (row, column)), shape=(n, n))
     return sp.csr_array(links.maximum(links.T))

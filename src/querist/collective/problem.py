@@ -1,6 +1,6 @@
 """What a classifier is asked, and what it answers: two frozen values between the door and the maths."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -17,9 +17,6 @@ from querist.types import Bools, Floats, Sparse
 Features: TypeAlias = Literal["attributes", "links"]
 LARGEST = 1e15
 """Count of a word in a node that is still taken."""
-
-Progress: TypeAlias = Callable[[int, float], None]
-"""Called with (iterations done, change in the last one)."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from querist.collective.problem import Inference, Problem, smoothness
 from querist.compiled import compiled
 from querist.errors import InputError
 from querist.operator.harmonic import harmonic, reached
+from querist.progress import count
 
 
 @compiled
@@ -88,8 +89,7 @@ class WVRN(Classifier):
             change.append(relax(S.indptr, S.indices, S.data, problem.seeds, self.decay**t, C, other, rough))
             objective.append(-float(rough[0]))  # of the step before
             C, other = other, C
-            if self.progress is not None:
-                self.progress(t, change[-1])
+            count(self.progress, t, self.max_iter, "iterations")
             if change[-1] <= self.tol:
                 break
         objective = [*objective[1:], smoothness(problem.graph, C)]

@@ -7,9 +7,9 @@ would come from.
 
 from querist.datasets.bundled import digits, karate, stochastic_block_model, three_clusters, two_moons
 from querist.datasets.fetch import fetch
-from querist.datasets.local import Vectors, cache_dir, data_dir
+from querist.datasets.local import Row, Vectors, cache_dir, data_dir
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry, File, register
-from querist.datasets.resolve import Row, catalogue, is_path, load, load_graph, load_vectors
+from querist.datasets.resolve import catalogue, is_path, load, load_graph, load_vectors
 
 sbm = stochastic_block_model
 

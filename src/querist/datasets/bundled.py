@@ -5,13 +5,12 @@ Points become a graph by their k nearest neighbours, with heat-kernel weights
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from querist.datasets.registry import Entry
 from querist.errors import InputError
 from querist.graph import Graph, from_points
 from querist.types import Codes, Floats, Sparse
@@ -50,7 +49,7 @@ def digits(k: int = 10, heat: bool = True) -> Graph:
 
     pixels, target = load_digits(return_X_y=True)
     return from_points(
-        pixels, k=k, weight=_weight(heat), labels=target, classes=tuple(range(10)), name="digits"
+        pixels, k=k, weight="heat" if heat else "unit", labels=target, classes=tuple(range(10)), name="digits"
     )
 
 
@@ -68,7 +67,9 @@ def two_moons(n: int = 400, noise: float = 0.1, k: int = 10, heat: bool = True, 
     sign = 1 - 2 * codes
     points = np.column_stack([codes + sign * np.cos(angle), 0.5 * codes + sign * np.sin(angle)])
     points += rng.normal(0, noise, points.shape)
-    return from_points(points, k=k, weight=_weight(heat), labels=codes, classes=(0, 1), name="two_moons")
+    return from_points(
+        points, k=k, weight="heat" if heat else "unit", labels=codes, classes=(0, 1), name="two_moons"
+    )
 
 
 def three_clusters(size: int = 12, links: int | None = None, bridges: int = 1) -> Graph:
@@ -129,30 +130,17 @@ def stochastic_block_model(
     )
 
 
-@dataclass(frozen=True)
-class Bundled:
-    """A builder, with the counts of what it builds by default."""
-
-    build: Callable[[], Graph]
-    nodes: int
-    edges: int
-    classes: int
-    attributes: int
-    about: str
-
-
-BUNDLED: dict[str, Bundled] = {
-    "digits": Bundled(digits, 1797, 12339, 10, 64, "handwritten digits, 10 nearest neighbours"),
-    "karate": Bundled(karate, 34, 78, 2, 0, "Zachary's karate club, the two sides of the split"),
-    "sbm": Bundled(stochastic_block_model, 300, 1775, 3, 0, "stochastic block model, 3 blocks of 100"),
-    "stochastic_block_model": Bundled(stochastic_block_model, 300, 1775, 3, 0, "the same as sbm"),
-    "three_clusters": Bundled(three_clusters, 36, 206, 3, 0, "three cliques of 12, one remote (pounce08)"),
-    "two_moons": Bundled(two_moons, 400, 2458, 2, 2, "two half circles, 10 nearest neighbours"),
-}
-
-
-def _weight(heat: bool) -> Literal["heat", "unit"]:
-    return "heat" if heat else "unit"
+BUILT = (
+    (digits, Entry("digits", 1797, 12339, 10, 64, "handwritten digits, 10 nearest neighbours")),
+    (karate, Entry("karate", 34, 78, 2, 0, "Zachary's karate club, the two sides of the split")),
+    (stochastic_block_model, Entry("sbm", 300, 1775, 3, 0, "stochastic block model, 3 blocks of 100")),
+    (stochastic_block_model, Entry("stochastic_block_model", 300, 1775, 3, 0, "the same as sbm")),
+    (three_clusters, Entry("three_clusters", 36, 206, 3, 0, "three cliques of 12, one remote (pounce08)")),
+    (two_moons, Entry("two_moons", 400, 2458, 2, 2, "two half circles, 10 nearest neighbours")),
+)
+BUILDERS: dict[str, Callable[[], Graph]] = {entry.name: build for build, entry in BUILT}
+BUNDLED = {entry.name: entry for _, entry in BUILT}
+"""The counts of what the builders make by default."""
 
 
 def _adjacency(edges: Codes, n: int, weights: Floats | None = None) -> Sparse:

@@ -57,7 +57,9 @@ def planetoid(paths: Sequence[Path]) -> Arrays:
     Rows of `tx` and `ty` belong to the nodes that `test.index` lists; the classes have
     no names in the source.
     """
-    allx, ally, tx, ty, neighbours = (_unpickled(path) for path in paths[:5])
+    # latin1 keeps the bytes of arrays pickled by Python 2 as they are.
+    parts = (_Unpickler(io.BytesIO(path.read_bytes()), encoding="latin1").load() for path in paths[:5])
+    allx, ally, tx, ty, neighbours = parts
     test = np.loadtxt(paths[5], dtype=np.int64, ndmin=1)
     n = allx.shape[0] + tx.shape[0]
     if sorted(test) != list(range(allx.shape[0], n)):
@@ -162,8 +164,3 @@ class _Unpickler(pickle.Unpickler):
             return _ALLOWED[module, name]
         except KeyError:
             raise pickle.UnpicklingError(f"{module}.{name} has no place in a data file") from None
-
-
-def _unpickled(path: Path) -> Any:
-    # latin1 keeps the bytes of arrays pickled by Python 2 as they are.
-    return _Unpickler(io.BytesIO(path.read_bytes()), encoding="latin1").load()

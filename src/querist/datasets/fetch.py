@@ -10,28 +10,25 @@ import pickle
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from querist.datasets.convert import Arrays, content_sha256
 from querist.datasets.registry import DownloadSource, Entry, File
 from querist.errors import DownloadError, InputError
-
-Report: TypeAlias = Callable[[str, int, int], None]
-"""Called with (file name, bytes so far, bytes in all; 0 where the server does not say)."""
+from querist.progress import Progress, silent
 
 TIMEOUT_SECONDS = 30
 _UNREADABLE = (ValueError, KeyError, IndexError, EOFError, OSError, zlib.error, tarfile.TarError,
                pickle.UnpicklingError, AttributeError, TypeError)  # fmt: skip
 
 
-def fetch(entry: Entry, cache: Path, *, retries: int = 1, report: Report | None = None) -> Path:
+def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = silent) -> Path:
     """Download a set into the cache as `NAME.npz` and return its path.
 
-    Sources are tried in turn, each file `1 + retries` times.
+    Sources are tried in turn, each file `1 + retries` times. `progress` is told how much of a file has come;
+    0 where the server does not say how large it is.
     """
     problems = []
     try:
@@ -39,7 +36,7 @@ def fetch(entry: Entry, cache: Path, *, retries: int = 1, report: Report | None 
         for source in entry.sources:
             with tempfile.TemporaryDirectory(prefix=f".{entry.name}-", dir=cache) as folder:
                 try:
-                    paths = [_fetch_file(file, Path(folder), retries, report) for file in source.files]
+                    paths = [_fetch_file(file, Path(folder), retries, progress) for file in source.files]
                     arrays = read_source(entry, source, paths)
                     return _install(arrays, cache / f"{entry.name}.npz", Path(folder))
                 except (_Failed, InputError) as problem:
@@ -79,12 +76,12 @@ class _Failed(Exception):
     """One file that did not come."""
 
 
-def _fetch_file(file: File, folder: Path, retries: int, report: Report | None) -> Path:
+def _fetch_file(file: File, folder: Path, retries: int, progress: Progress) -> Path:
     import pooch
     import requests
 
     pooch.get_logger().setLevel("WARNING")
-    meter: Any = False if report is None else _Meter(file.name, report)
+    meter = _Meter(file.name, progress)
     downloader = pooch.HTTPDownloader(progressbar=meter, chunk_size=2**16, timeout=TIMEOUT_SECONDS)
     known = None if file.sha256 is None else f"sha256:{file.sha256}"
     files, urls = {file.name: known}, {file.name: file.url}
@@ -114,13 +111,14 @@ def _install(arrays: Arrays, target: Path, folder: Path) -> Path:
 class _Meter:
     """The progress bar that pooch drives, passing the counts on."""
 
-    def __init__(self, name: str, report: Report) -> None:
-        self.total, self._name, self._report, self._done = 0, name, report, 0
+    def __init__(self, name: str, progress: Progress) -> None:
+        self.total, self._name, self._progress, self._done = 0, name, progress, 0
 
     def update(self, size: int) -> None:
         self._done += size
         # pooch ends with reset() and update(total), which would count everything twice.
-        self._report(self._name, min(self._done, self.total) if self.total else self._done, self.total)
+        done = min(self._done, self.total or self._done)
+        self._progress(done / self.total if self.total else 0.0, f"{self._name}, {done / 1e6:.1f} MB")
 
     def reset(self) -> None:
         self._done = 0

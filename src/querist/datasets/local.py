@@ -7,7 +7,6 @@ A file holds a graph (`edges`, ...) or vectors (`X`, `y`). Its counts come from 
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,12 +21,13 @@ from querist.errors import InputError, QueristError
 from querist.graph import Graph, as_graph
 from querist.labels import class_order, is_missing
 from querist.tables.files import read_vectors
+from querist.tables.formats import BROKEN
 from querist.types import Floats, Sparse
 
 SUBSETS = {"a1a": "a9a", "a6a": "a9a", "a7a": "a9a", "a8a": "a9a", "w1a": "w8a", "w7a": "w8a"}
 """Sets that are rows of another: `rows_NAME` in its file."""
 
-_BROKEN = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
+_BROKEN = (*BROKEN, TypeError, AttributeError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +65,18 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class FileContents:
-    """What a file holds; None where it does not say."""
+class Row:
+    """A line of the catalogue, None where a file does not say; `source` says where it would come from now."""
 
+    name: str
     kind: str
-    nodes: int | None
-    edges: int | None
-    classes: int | None
-    attributes: int | None
+    nodes: int | None = None
+    edges: int | None = None
+    classes: int | None = None
+    attributes: int | None = None
+    source: str = ""
+    about: str = ""
+    licence: str = ""
 
 
 def data_dir() -> Path | None:
@@ -100,11 +104,6 @@ def names_in(folder: Path | None) -> list[str]:
     return sorted(path.stem for path in found if path.is_file())
 
 
-def subsets_in(folder: Path | None) -> list[str]:
-    """The sets that are rows of a set in this directory."""
-    return [name for name in SUBSETS if subset_home(folder, name) is not None]
-
-
 def subset_home(folder: Path | None, name: str) -> Path | None:
     """The file that holds the rows of a subset, where it is there."""
     if folder is None or name not in SUBSETS:
@@ -130,9 +129,9 @@ def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
         return {}
 
 
-def subset_counts(path: Path, name: str) -> FileContents:
+def subset_counts(path: Path, name: str) -> Row:
     """The counts of a subset: those of the larger set, but for the rows."""
-    return replace(counts(path), nodes=_shapes(path)[f"rows_{name}"][0])
+    return replace(counts(path), name=name, nodes=_shapes(path)[f"rows_{name}"][0])
 
 
 def read(path: Path, name: str | None = None) -> Graph | Vectors:
@@ -150,34 +149,38 @@ def read(path: Path, name: str | None = None) -> Graph | Vectors:
         raise InputError(f"{path}: cannot be read ({problem}); get the file again") from problem
 
 
-def counts(path: Path) -> FileContents:
+def counts(path: Path) -> Row:
     """The counts of a file, without reading its data."""
     try:
         stated = _manifest(path.parent / "MANIFEST.json").get(path.name)
-        return _from_headers(path) if stated is None else _from_manifest(stated["counts"])
+        return Row(path.stem, *(_from_headers(path) if stated is None else _from_manifest(stated["counts"])))
     except _BROKEN:
-        return FileContents("damaged", None, None, None, None)
+        return Row(path.stem, "damaged")
 
 
-def _from_manifest(stated: dict[str, Any]) -> FileContents:
+Counts = tuple[str, int | None, int | None, int, int]
+"""Kind, nodes, edges, classes and attributes."""
+
+
+def _from_manifest(stated: dict[str, Any]) -> Counts:
     if stated["kind"] == "vector":
-        return FileContents("vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"])
+        return "vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"]
     classes = stated.get("classes", stated.get("multilabel_classes", 0))
-    return FileContents("graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0))
+    return "graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0)
 
 
-def _from_headers(path: Path) -> FileContents:
+def _from_headers(path: Path) -> Counts:
     shape = _members(path)
     with np.load(path, allow_pickle=False) as arrays:
         if _vectors(shape):
             n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
-            return FileContents("vectors", int(n), None, len(np.unique(arrays["y"])), int(d))
+            return "vectors", int(n), None, len(np.unique(arrays["y"])), int(d)
         small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
         coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
     by_node = (shape.get("labels"), shape.get("node_names"), *small.values())
     nodes = next((dimensions[0] for dimensions in by_node if dimensions), None)
     classes = shape.get("class_names", small.get("labels_shape", [coded]))[-1]
-    return FileContents("graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1])
+    return "graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1]
 
 
 def _members(path: Path) -> dict[str, tuple[int, ...]]:

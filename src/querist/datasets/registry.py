@@ -46,7 +46,7 @@ class Entry:
     classes: int
     attributes: int
     about: str
-    licence: str
+    licence: str = ""
     sources: tuple[DownloadSource, ...] = ()
     content: str | None = None
 
@@ -88,16 +88,7 @@ def _pubmed(base: str) -> DownloadSource:
     return DownloadSource(tuple(files), planetoid)
 
 
-ENTRIES: dict[str, Entry] = {}
-
-
-def register(entry: Entry) -> Entry:
-    """Make a data set known to `load`; an entry of the same name is replaced."""
-    ENTRIES[entry.name] = entry
-    return entry
-
-
-register(
+_KNOWN = (
     Entry(
         "cora", 2708, 5278, 7, 1433, "machine-learning papers, words and citations", _LINQS_LICENCE,
         sources=(
@@ -112,16 +103,12 @@ register(
             _archive("cora"),
         ),
         content="76cc5fd9bcc914314a952d368a71f1f4e4db4f51bce34d4c3bdf0c071d60d783",
-    )
-)  # fmt: skip
-register(
+    ),
     Entry(
         "citeseer", 3312, 4536, 6, 3703, "computer-science papers, words and citations", _LINQS_LICENCE,
         sources=(_archive("citeseer"), _text(f"{_RAW}/ZPowerZ/citeseer-dataset/master", "citeseer")),
         content="8e160a3cadf6f2e7e610d45946c42a7ac5081aa4b19541092369b0a61f599e89",
-    )
-)  # fmt: skip
-register(
+    ),
     Entry(
         "pubmed", 19717, 44324, 3, 500, "papers on diabetes, tf-idf words and citations", _LINQS_LICENCE,
         sources=(
@@ -134,17 +121,20 @@ register(
             ),
         ),
         content="7b9061f794d36fae03818f4623318996bd151dd0b694ca335434dab9a98a05ca",
-    )
-)  # fmt: skip
-register(
+    ),
     Entry(
         "dblp_four_area_1711", 1711, 2898, 4, 8920, "co-authors in four areas (msg16, sslgc13)",
         "DBLP four-area collection; no licence stated",
-    )
-)  # fmt: skip
-register(
+    ),
     Entry(
         "imdb_coactor", 4278, 40540, 3, 3066, "films that share a lead actor",
         "IMDB 5000 collection; no licence stated",
-    )
+    ),
 )  # fmt: skip
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in _KNOWN}
+
+
+def register(entry: Entry) -> Entry:
+    """Make a data set known to `load`; an entry of the same name is replaced."""
+    ENTRIES[entry.name] = entry
+    return entry

@@ -2,42 +2,32 @@
 
 import os
 import tempfile
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from querist.datasets import local
-from querist.datasets.bundled import BUNDLED
-from querist.datasets.fetch import Report, by_hand, fetch, read_source
-from querist.datasets.local import FileContents, Vectors
+from querist.datasets.bundled import BUILDERS, BUNDLED
+from querist.datasets.fetch import by_hand, fetch, read_source
+from querist.datasets.local import Row, Vectors
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph, as_graph
+from querist.labels import encode
+from querist.progress import Progress, silent
 from querist.tables.files import STANDARD_INPUT, is_file_name, read_vectors
+from querist.types import Codes
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the catalogue; `source` says where the set would come from right now."""
-
-    name: str
-    kind: str
-    nodes: int | None
-    edges: int | None
-    classes: int | None
-    attributes: int | None
-    source: str
-    about: str = ""
-    licence: str = ""
-
-
-def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph | Vectors:
+def load(name: str | os.PathLike[str], *, progress: Progress = silent) -> Graph | Vectors:
     """A data set by its name, or the graph in a file by its path.
 
     Looked for in this order: the bundled sets, the directory QUERIST_DATA, the user's
-    cache, a checksummed download from the public source (`report` is called as it comes).
+    cache, a checksummed download from the public source (`progress` is called as it comes).
 
     >>> load("karate").describe()
     'karate: 34 nodes, 78 edges, 2 classes, connected'
@@ -46,10 +36,10 @@ def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph
         return local.read(Path(name).expanduser())
     assert isinstance(name, str)
     if name in BUNDLED:
-        return BUNDLED[name].build()
+        return BUILDERS[name]()
     folder, entry = local.data_dir(), ENTRIES.get(name)
-    if folder is not None and (found := _in_folder(folder, name, entry)) is not None:
-        return found
+    if (found := _in_folder(folder, name, entry)) is not None:
+        return found.read()
     cached = local.cache_dir() / f"{name}.npz"
     if cached.is_file():
         try:
@@ -64,26 +54,26 @@ def load(name: str | os.PathLike[str], *, report: Report | None = None) -> Graph
     if not entry.sources:
         raise DownloadError(f"{looked}, and it has no public download. {by_hand(entry)}")
     try:
-        return local.read(fetch(entry, cached.parent, report=report), name)
+        return local.read(fetch(entry, cached.parent, progress=progress), name)
     except DownloadError as problem:
         raise DownloadError(f"{looked}, and {problem}") from problem
 
 
-def load_graph(name: str | os.PathLike[str], *, report: Report | None = None, **options: Any) -> Graph:
+def load_graph(name: str | os.PathLike[str], *, progress: Progress = silent, **options: Any) -> Graph:
     """`load`, where only a graph will do; `options` of `as_graph` say how to read a file."""
     if options and not is_path(name):
         given = " and ".join(f"{option}=" for option in options)
         raise InputError(f"{name} is a data set, which needs no {given}: that is for files; leave it out")
     if options:
         return as_graph(Path(name).expanduser(), **options)
-    found = load(name, report=report)
+    found = load(name, progress=progress)
     if isinstance(found, Vectors):
         raise InputError(f"{found.name} holds vectors, not a graph; join near rows to a graph first")
     return found
 
 
 def load_vectors(
-    name: str | os.PathLike[str], *, label: str | None = None, report: Report | None = None
+    name: str | os.PathLike[str], *, label: str | None = None, progress: Progress = silent
 ) -> Vectors:
     """`load`, where only vectors will do: a data set by its name, or the table in a file by its path.
 
@@ -94,12 +84,21 @@ def load_vectors(
         y = np.empty(len(table.labels), dtype=object)
         y[:] = table.labels
         return Vectors(table.X, y, table.name)
-    found = load(name, report=report)
+    found = load(name, progress=progress)
     if not isinstance(found, Vectors):
         raise InputError(
             f"{found.name} holds a graph, not vectors; see online and classify (collective in TOML)"
         )
     return found
+
+
+def labelled_vectors(name: str, label: str | None = None) -> tuple[Any, Codes, tuple[Any, ...], str]:
+    """X, class codes (-1 where unlabelled), the classes and the name of a set or file of vectors."""
+    found = load_vectors(name, label=label)
+    codes, classes = encode(found.y.tolist())
+    if len(classes) < 2:
+        raise InputError(f"{found.name} has {len(classes)} classes, {list(classes)!r}; at least 2 are needed")
+    return found.X, codes, classes, found.name
 
 
 def is_path(name: str | os.PathLike[str]) -> bool:
@@ -114,47 +113,49 @@ def is_path(name: str | os.PathLike[str]) -> bool:
 def catalogue() -> list[Row]:
     """All sets that `load` knows by name, and where each would come from right now."""
     folder, cache = local.data_dir(), local.cache_dir()
-    names = {*BUNDLED, *ENTRIES, *local.names_in(folder), *local.subsets_in(folder), *local.names_in(cache)}
+    subsets = [name for name in local.SUBSETS if local.subset_home(folder, name) is not None]
+    names = {*BUNDLED, *ENTRIES, *local.names_in(folder), *subsets, *local.names_in(cache)}
     return [_row(name, folder, cache) for name in sorted(names)]
 
 
-def _in_folder(folder: Path, name: str, entry: Entry | None) -> Graph | Vectors | None:
+class _Place(NamedTuple):
+    """How to read a set, and how to count it without reading it."""
+
+    read: Callable[[], Graph | Vectors]
+    counts: Callable[[], Row]
+
+
+def _in_folder(folder: Path | None, name: str, entry: Entry | None) -> _Place | None:
     """The set in its own file, in the file of a larger set, or in source files fetched by hand."""
+    if folder is None:
+        return None
     if (path := folder / f"{name}.npz").is_file():
-        return local.read(path, name)
+        return _Place(partial(local.read, path, name), partial(local.counts, path))
     if (home := local.subset_home(folder, name)) is not None:
-        return local.read_subset(home, name)
+        return _Place(partial(local.read_subset, home, name), partial(local.subset_counts, home, name))
     if entry is not None and (source := _source_in(folder, entry)) is not None:
-        return _from_files(folder, entry, source)
+        return _Place(partial(_from_files, folder, entry, source), partial(_stated, entry))
     return None
 
 
 def _row(name: str, folder: Path | None, cache: Path) -> Row:
+    entry = BUNDLED.get(name) or ENTRIES.get(name)
+    row = _counted(name, entry, folder, cache)
+    return row if entry is None else replace(row, about=entry.about, licence=entry.licence)
+
+
+def _counted(name: str, entry: Entry | None, folder: Path | None, cache: Path) -> Row:
     if name in BUNDLED:
-        b = BUNDLED[name]
-        return Row(name, "graph", b.nodes, b.edges, b.classes, b.attributes, "bundled", b.about)
-    entry = ENTRIES.get(name)
-    counts, source = _whereabouts(name, entry, folder, cache)
-    about, licence = (entry.about, entry.licence) if entry is not None else ("", "")
-    return Row(name, source=source, about=about, licence=licence, **asdict(counts))
-
-
-def _whereabouts(
-    name: str, entry: Entry | None, folder: Path | None, cache: Path
-) -> tuple[FileContents, str]:
-    if folder is not None and (path := folder / f"{name}.npz").is_file():
-        return local.counts(path), "QUERIST_DATA"
-    if (home := local.subset_home(folder, name)) is not None:
-        return local.subset_counts(home, name), "QUERIST_DATA"
-    if folder is not None and entry is not None and _source_in(folder, entry) is not None:
-        return _stated(entry), "QUERIST_DATA"
+        return _stated(BUNDLED[name], "bundled")
+    if (found := _in_folder(folder, name, entry)) is not None:
+        return replace(found.counts(), source="QUERIST_DATA")
     if entry is None or (cache / f"{name}.npz").is_file():
-        return local.counts(cache / f"{name}.npz"), "cache"
-    return _stated(entry), "download" if entry.sources else "absent"
+        return replace(local.counts(cache / f"{name}.npz"), source="cache")
+    return _stated(entry, "download" if entry.sources else "absent")
 
 
-def _stated(entry: Entry) -> FileContents:
-    return FileContents("graph", entry.nodes, entry.edges, entry.classes, entry.attributes)
+def _stated(entry: Entry, source: str = "") -> Row:
+    return Row(entry.name, "graph", entry.nodes, entry.edges, entry.classes, entry.attributes, source)
 
 
 def _source_in(folder: Path, entry: Entry) -> DownloadSource | None:

@@ -16,8 +16,7 @@ from querist.embedding import embed
 from querist.experiment.results import Spread
 from querist.experiment.tasks.online import learner_seed, random_rounds, shuffled
 from querist.graph import Graph
-from querist.online.catalogue import ALGORITHMS
-from querist.online.learner import Learner
+from querist.online import ALGORITHMS, Learner, Trace
 from querist.progress import Progress
 from querist.types import Bools, Codes, Floats
 
@@ -129,14 +128,11 @@ def _pass(
     """Run a learner over the order, looking every few rounds at what it would say of the rest."""
     unasked = np.ones(codes.size, dtype=np.bool_)
     looks = [(0, 1.0)]
-    predicted, asked, mistaken = [], [], []
-    wrong = 0
+    traces, wrong = list[Trace](), 0
     for start in range(0, order.size, STEP):
         stop = min(start + STEP, order.size)
         trace = learner.run(order[start:stop], codes, None if uniforms is None else uniforms[start:stop])
-        predicted.append(trace.predicted)
-        asked.append(trace.asked)
-        mistaken.append(trace.mistaken)
+        traces.append(trace)
         if trace.asked.any():  # otherwise it has learned nothing, and would say the same
             unasked[trace.row[trace.asked]] = False
             rest = np.flatnonzero(unasked)
@@ -151,9 +147,9 @@ def _pass(
     questions, rest_wrong = zip(*looks, strict=True)
     return DemoRun(
         node=order,
-        predicted=np.concatenate(predicted),
-        asked=np.concatenate(asked),
-        mistaken=np.concatenate(mistaken),
+        predicted=np.concatenate([trace.predicted for trace in traces]),
+        asked=np.concatenate([trace.asked for trace in traces]),
+        mistaken=np.concatenate([trace.mistaken for trace in traces]),
         questions=np.array(questions, dtype=np.int64),
         rest_wrong=np.array(rest_wrong),
     )

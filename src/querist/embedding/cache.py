@@ -76,10 +76,8 @@ def fetch(name: str) -> Embedding | None:
             arrays = {array: stored[array] for array in _ARRAYS}
             rest = json.loads(str(stored["rest"]))
         found = Embedding(**arrays, **{**rest, "cached": True})
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
-        return None  # cut short or damaged: it is computed and written again
+        return None  # not there, cut short or damaged: it is computed and written again
     # A read-only cache cannot be marked as used, nor an entry that another process has just removed.
     with contextlib.suppress(OSError):
         os.utime(path)

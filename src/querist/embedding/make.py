@@ -1,6 +1,5 @@
 """`embed`: checks the request, looks on the disk, computes, says what is wrong."""
 
-import operator
 import time
 import warnings
 from collections.abc import Callable
@@ -10,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from querist.embedding import cache as disk
-from querist.embedding.kinds import Kind, Settings, kind_of, known, refuse
-from querist.embedding.kinds import options as all_options
+from querist.embedding.kinds import Kind, Settings, kind_of, known, options as all_options, refuse
 from querist.embedding.value import Embedding
-from querist.errors import InputError, ResidualWarning, UnknownNameError
-from querist.graph.build import as_graph
-from querist.graph.graph import Graph
+from querist.errors import InputError, ResidualWarning, check_name
+from querist.graph import Graph, as_graph
 from querist.operator import memory
+from querist.parameters import checked_count
 from querist.progress import Progress, silent, with_time_left
 
 RANK = 100
@@ -74,13 +72,13 @@ def embed(
     [[0.5, 0.0, 1.0, 0.0], [-0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0], [0.0, -0.5, 0.0, 1.0]]
     """
     graph = as_graph(graph)
-    chosen, seed = kind_of(kind), _whole("seed", seed)
+    chosen, seed = kind_of(kind), checked_count("seed", seed, 0)
     notes: tuple[str, ...] = ()
     if rank is None:
         rank = min(RANK, graph.n_nodes)
         if rank < RANK:
             notes = (f"rank {rank} by default: the graph has {graph.n_nodes:,} nodes",)
-    rank = _whole("rank", rank)
+    rank = checked_count("rank", rank, 0)
     _check(graph, rank, chosen, tol)
     settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
     started = time.perf_counter()
@@ -104,17 +102,6 @@ def embed(
     )
 
 
-def _whole(name: str, value: Any) -> int:
-    """A number without a fraction, 0 or more."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InputError(f"{name} {value!r} must be a whole number; pass an int") from None
-    if number < 0:
-        raise InputError(f"{name} {value!r} must be 0 or more")
-    return number
-
-
 def _check(graph: Graph, rank: int, kind: Kind, tol: float | None) -> None:
     if not kind.least <= rank <= graph.n_nodes:
         raise InputError(
@@ -135,9 +122,8 @@ def _settled(kind: Kind, rank: int, given: Settings) -> Settings:
     """The settings of a kind. Options of other kinds are checked and left out."""
     common = {name: given[name] for name in ("tol", "seed") if name in given}
     options = {name: value for name, value in given.items() if name not in common}
-    unknown = options.keys() - all_options().keys()
-    if unknown:
-        raise UnknownNameError.of("option of an embedding", min(unknown), all_options())
+    for name in sorted(options):
+        check_name("option of an embedding", name, all_options())
     for other in known().values():
         theirs = {name: options[name] for name in options if name in other.options}
         if other is kind:
@@ -158,13 +144,15 @@ def check_room(
     room, need = memory.free(), kind.memory(graph, rank, **settings)
     if need <= room:
         return need
-    advice = []
-    if kind.memory(graph, rank, **loosened()) <= room:
-        advice.append("tol=2e-3 (a float32 filter) fits")
     smaller = _largest(lambda r: kind.memory(graph, r, **settings) <= room, rank)
-    if smaller:
-        advice.append(f"rank={smaller} fits")
-    ways = " or ".join(advice) or "no rank fits: embed a part of the graph, or use a larger machine"
+    advice = {
+        "tol=2e-3 (a float32 filter) fits": kind.memory(graph, rank, **loosened()) <= room,
+        f"rank={smaller} fits": smaller > 0,
+    }
+    ways = (
+        " or ".join(way for way, fits in advice.items() if fits)
+        or "no rank fits: embed a part of the graph, or use a larger machine"
+    )
     raise InputError(
         f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
         f"{need / 1e9:.1f} GB and {room / 1e9:.1f} GB are free; {ways}"

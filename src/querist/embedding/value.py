@@ -74,11 +74,15 @@ class Embedding:
             raise InputError(f"{components.size} component numbers for {rows.shape[0]} rows; give one a row")
         if self.nodes is not None and len(self.nodes) != len(rows):
             raise InputError(f"{len(self.nodes)} node ids for {len(rows)} rows; give one a row")
-        object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "components", components)
-        object.__setattr__(self, "notes", tuple(self.notes))
-        object.__setattr__(self, "layout", tuple(int(columns) for columns in self.layout))
-        object.__setattr__(self, "doubts", tuple((str(m), float(r)) for m, r in self.doubts))
+        kept = {
+            "rows": rows,
+            "components": components,
+            "notes": tuple(self.notes),
+            "layout": tuple(int(columns) for columns in self.layout),
+            "doubts": tuple((str(message), float(residual)) for message, residual in self.doubts),
+        }
+        for name, value in kept.items():
+            object.__setattr__(self, name, value)
 
     @property
     def n_nodes(self) -> int:
@@ -95,8 +99,7 @@ class Embedding:
         """How many columns are eigenvectors, constants and diffused attributes (`layout`), where known."""
         if len(self.layout) != 3:
             raise InputError("this embedding does not know its columns; make it with querist.embed()")
-        eigenvectors, constants, diffused = self.layout
-        return eigenvectors, constants, diffused
+        return self.layout[0], self.layout[1], self.layout[2]
 
     @property
     def residual(self) -> float:

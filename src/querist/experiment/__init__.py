@@ -30,20 +30,21 @@ __getattr__, __dir__, __all__ = names_of(
 
 if TYPE_CHECKING:
     from querist.experiment.comparison import Comparison as Comparison
-    from querist.experiment.item import Cell as Cell
-    from querist.experiment.item import Figure as Figure
-    from querist.experiment.item import Item as Item
-    from querist.experiment.item import Number as Number
-    from querist.experiment.item import Paper as Paper
-    from querist.experiment.item import Published as Published
-    from querist.experiment.item import Shown as Shown
-    from querist.experiment.item import Table as Table
-    from querist.experiment.results import Outcome as Outcome
-    from querist.experiment.results import Result as Result
-    from querist.experiment.runner import run as run
-    from querist.experiment.runner import run_here as run_here
-    from querist.experiment.specification import Specification as Specification
-    from querist.experiment.specification import SpecificationError as SpecificationError
+    from querist.experiment.item import (
+        Cell as Cell,
+        Figure as Figure,
+        Item as Item,
+        Number as Number,
+        Paper as Paper,
+        Published as Published,
+        Shown as Shown,
+        Table as Table,
+    )
+    from querist.experiment.results import Outcome as Outcome, Result as Result
+    from querist.experiment.runner import run as run, run_here as run_here
+    from querist.experiment.specification import (
+        Specification as Specification,
+        SpecificationError as SpecificationError,
+    )
     from querist.experiment.store import Store as Store
-    from querist.experiment.tasks import Task as Task
-    from querist.experiment.tasks import register as register
+    from querist.experiment.tasks import Task as Task, register as register

@@ -22,6 +22,7 @@ own control.
 
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -123,11 +124,13 @@ def _expanded(given: dict[str, Any]) -> list[tuple[str, Specification]]:
     name = given.pop("name", "")
     lists = [given.get(key, "") for key in ("dataset", "method")]
     many = [each if isinstance(each, list) else [each] for each in lists]
-    found = []
-    for dataset, method in product(*many):
-        spec = Specification.from_dict({**given, "dataset": dataset, "method": method})
-        found.append((name or method, _with_control(spec)))
-    return found
+    return [
+        (
+            name or method,
+            _with_control(Specification.from_dict({**given, "dataset": dataset, "method": method})),
+        )
+        for dataset, method in product(*many)
+    ]
 
 
 def _with_control(spec: Specification) -> Specification:
@@ -151,15 +154,12 @@ def _with_control(spec: Specification) -> Specification:
 
 def _distinct(names: Sequence[str], specifications: Sequence[Specification]) -> list[str]:
     """Names that tell rows of one data set apart: the parameters are added where they must be."""
-    seen: dict[tuple[str, str], int] = {}
-    for name, spec in zip(names, specifications, strict=True):
-        seen[spec.dataset, name] = seen.get((spec.dataset, name), 0) + 1
-    found = []
-    for name, spec in zip(names, specifications, strict=True):
-        settings = ", ".join(f"{n} {v}" for n, v in spec.parameters.items())
-        several = seen[spec.dataset, name] > 1 and settings
-        found.append(f"{name} ({settings})" if several else name)
-    return found
+    seen = Counter((spec.dataset, name) for name, spec in zip(names, specifications, strict=True))
+    settings = [", ".join(f"{n} {v}" for n, v in spec.parameters.items()) for spec in specifications]
+    return [
+        f"{name} ({own})" if own and seen[spec.dataset, name] > 1 else name
+        for name, spec, own in zip(names, specifications, settings, strict=True)
+    ]
 
 
 def _line(text: str, where: Where) -> int | None:

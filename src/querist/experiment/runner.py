@@ -146,7 +146,7 @@ class _Work:
     def tuning_jobs(self) -> list[Job]:
         """What must be run before parameters can be chosen."""
         return self._missing(
-            Job(i, self.tasks[i], spec, TUNING, choice, spec.held_out, repeat)
+            Job(i, self.tasks[i], spec, TUNING, choice, spec.tuned_from, repeat)
             for i, spec in self._by_preparation()
             if spec.grid
             for choice in tuning.combinations(spec)

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from querist.errors import InputError, QueristError, UnknownNameError
+from querist.errors import InputError, QueristError, check_name
 
 FORMAT = 1
 """Part of every hash: raise it when the same specification comes to mean other numbers."""
@@ -27,7 +27,7 @@ FORMAT = 1
 HELD_OUT = 10**6
 """The seed that tuning draws from, unless another is given."""
 
-TUNING_KEYS = ("tuning", "tuned_by", "tuned_with", "tuned_parameters")
+TUNING_KEYS = ("tuning", "tuned_by", "tuned_on", "tuned_with", "tuned_parameters")
 """Settings of every protocol; see `querist.experiment.tuning`."""
 
 FILES = ("nodes",)
@@ -120,12 +120,22 @@ class Specification:
             raise SpecificationError(
                 f"tuning = {tuning!r}; it must be a whole number from 1", ("protocol", "tuning")
             )
-        if self.grid and self.held_out <= last and self.seed < self.held_out + tuning:
+        on = self.protocol.get("tuned_on", "held out")
+        if on not in ("held out", "reported"):
+            raise SpecificationError(
+                f"tuned_on = {on!r}; it must be 'held out' or 'reported'", ("protocol", "tuned_on")
+            )
+        if self.grid and on == "held out" and self.held_out <= last and self.seed < self.held_out + tuning:
             raise SpecificationError(
                 f"held_out = {self.held_out} is one of the reported draws, {self.seed} to {last}; what is "
                 f"tuned on a draw must not be reported on it: leave held_out out, or set it above {last}",
                 ("held_out",),
             )
+
+    @property
+    def tuned_from(self) -> int:
+        """The seed that a grid is tuned from: that of the reported draws where the protocol says so."""
+        return self.seed if self.protocol.get("tuned_on") == "reported" else self.held_out
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, without the tables that are empty."""
@@ -170,9 +180,8 @@ class Specification:
         """From plain values, every name checked."""
         known = [f.name for f in fields(cls)]
         for name in given:
-            if name not in known:
-                with blame(name):
-                    raise UnknownNameError.of("key", name, known)
+            with blame(name):
+                check_name("key", name, known)
         if "task" not in given:
             raise SpecificationError('there is no task; say which, as in task = "online"')
         return cls(**given)

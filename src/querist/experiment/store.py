@@ -23,6 +23,7 @@ from typing import IO, Any, TypeAlias
 from querist.errors import InputError
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, digest, plain
+from querist.operator.threads import cores
 from querist.version import VERSION
 
 TUNING, RUN = "tuning", "run"
@@ -183,8 +184,11 @@ def versions() -> dict[str, str]:
 @cache
 def machine() -> dict[str, str | int]:
     """Processor, cores that this process may use, and system; not the machine's name."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return {"processor": _processor(), "cores": usable, "system": f"{platform.system()} {platform.machine()}"}
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def _processor() -> str:

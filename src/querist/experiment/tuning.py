@@ -1,9 +1,10 @@
-"""A grid, tuned on draws that are never reported.
+"""A grid, tuned on draws that are not reported unless a protocol says so.
 
 Every combination is run on the same `protocol.tuning` held-out draws (1 by default). The best mean of
-`protocol.tuned_by` wins, the earliest where several are equal. With `protocol.tuned_with` another method of
-the same task is run in tuning, with `protocol.tuned_parameters`, and what suits it best is taken (SSLGC
-takes OLLGC's mu, sslgc13).
+`protocol.tuned_by` wins, the earliest where several are equal. With `protocol.tuned_on = "reported"` the
+draws are the first of the reported ones: what a paper does that records the best of a grid. With
+`protocol.tuned_with` another method of the same task is run in tuning, with `protocol.tuned_parameters`, and
+what suits it best is taken (SSLGC takes OLLGC's mu, sslgc13).
 """
 
 from collections.abc import Mapping, Sequence

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from querist.errors import InputError
+from querist.operator.threads import cores
 
 T_co = TypeVar("T_co", covariant=True)
 WATCH_SECONDS = 1.0
@@ -48,7 +49,8 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
     # A worker that has held a large data set makes room by starting anew: nothing is lost, and nothing leaks.
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
     said: set[str] = set()
-    with _client(cluster), parallel_config(**_backend(cluster)):
+    here: dict[str, Any] = {"backend": "loky", "inner_max_num_threads": 1}
+    with _client(cluster), parallel_config(**(here if cluster is None else {"backend": "dask"})):
         # One at a time: in a batch that was sized by quick jobs, slow ones would keep one worker busy for
         # long, and be lost together with this process.
         pool = Parallel(
@@ -61,11 +63,6 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
                     said.add(text)
                     warnings.warn(text, kind, stacklevel=2)
             yield found
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def one_thread() -> Any:
@@ -103,12 +100,6 @@ def _leave_with(master: int) -> None:
     while os.getppid() == master:
         time.sleep(WATCH_SECONDS)
     os._exit(1)
-
-
-def _backend(cluster: str | None) -> dict[str, Any]:
-    if cluster is not None:
-        return {"backend": "dask"}
-    return {"backend": "loky", "inner_max_num_threads": 1}
 
 
 @contextmanager

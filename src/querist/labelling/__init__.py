@@ -28,18 +28,16 @@ __getattr__, __dir__, __all__ = names_of(
 
 if TYPE_CHECKING:
     from querist.labelling.calibrate import Estimate as Estimate
-    from querist.labelling.choose import Choice as Choice
-    from querist.labelling.choose import Score as Score
+    from querist.labelling.choose import Choice as Choice, Score as Score
     from querist.labelling.example import write_example as write_example
-    from querist.labelling.files import FilesLabelled as FilesLabelled
-    from querist.labelling.files import GraphFiles as GraphFiles
-    from querist.labelling.files import from_files as from_files
-    from querist.labelling.growth import extend as extend
-    from querist.labelling.growth import join as join
-    from querist.labelling.growth import keep_up as keep_up
+    from querist.labelling.files import (
+        FilesLabelled as FilesLabelled,
+        GraphFiles as GraphFiles,
+        from_files as from_files,
+    )
+    from querist.labelling.growth import extend as extend, join as join, keep_up as keep_up
     from querist.labelling.influence import influences as influences
-    from querist.labelling.labelling import Labelling as Labelling
-    from querist.labelling.labelling import label as label
+    from querist.labelling.labelling import Labelling as Labelling, label as label
     from querist.labelling.members import MEMBERS as MEMBERS
     from querist.labelling.reading import read_source as read_source
     from querist.labelling.workspace import Member as Member

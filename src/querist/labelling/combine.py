@@ -125,7 +125,7 @@ def _fitted(
     return Scale(a, shift(a))
 
 
-def steepness_of(L: Floats, confidence: float, steps: int = 40) -> float:
+def steepness_of(L: Floats, confidence: float) -> float:
     """The steepness at which the likeliest classes of (n, K) logits have this probability on average.
 
     >>> L = np.array([[0.0, 1.0], [2.0, 0.0]])
@@ -134,25 +134,28 @@ def steepness_of(L: Floats, confidence: float, steps: int = 40) -> float:
     """
     L = L - L.max(axis=1, keepdims=True)
     spread = float(np.std(L)) or 1.0
-    low, high = np.log(1e-6 / spread), np.log(1e3 / spread)
-    for _ in range(steps):
-        middle = (low + high) / 2
-        if np.mean(1 / np.exp(np.exp(middle) * L).sum(axis=1)) < confidence:
-            low = middle
-        else:
-            high = middle
-    return float(np.exp((low + high) / 2))
+    found = _bisected(
+        lambda log_a: np.mean(1 / np.exp(np.exp(log_a) * L).sum(axis=1)) < confidence,
+        np.log(1e-6 / spread),
+        np.log(1e3 / spread),
+    )
+    return float(np.exp(found))
 
 
-def _level(L: Floats, share: float, steps: int = 40) -> float:
-    """The shift at which the mean of `sigmoid(L + shift)` is `share`, by bisection."""
-    low, high = -float(np.max(L)) - 40, -float(np.min(L)) + 40
+def _level(L: Floats, share: float) -> float:
+    """The shift at which the mean of `sigmoid(L + shift)` is `share`."""
+    return _bisected(
+        lambda shift: np.mean(np.exp(-np.logaddexp(0.0, -(L + shift)))) < share,
+        -float(np.max(L)) - 40,
+        -float(np.min(L)) + 40,
+    )
+
+
+def _bisected(is_below: Callable[[float], Any], low: float, high: float, steps: int = 40) -> float:
+    """The number between `low` and `high` up to which others are below what is sought."""
     for _ in range(steps):
         middle = (low + high) / 2
-        if np.mean(np.exp(-np.logaddexp(0.0, -(L + middle)))) < share:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if is_below(middle) else (low, middle)
     return (low + high) / 2
 
 
@@ -169,10 +172,7 @@ def weights(losses: Sequence[float], judged: int, eta: float) -> Floats:
 
 def pooled(tables: Sequence[Floats], w: Floats) -> Floats:
     """`sum_j w_j L_j`."""
-    total = w[0] * tables[0]
-    for share, L in zip(w[1:], tables[1:], strict=True):
-        total = total + share * L
-    return np.asarray(total)
+    return np.asarray(sum(share * L for share, L in zip(w, tables, strict=True)))
 
 
 def matched(L: Floats, shares: Floats, link: Link, steps: int = 30) -> Floats:

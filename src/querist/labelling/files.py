@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from querist.datasets import is_path, load_graph
-from querist.datasets.fetch import Report
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.entries import Parallel
@@ -26,7 +25,7 @@ from querist.labelling.reading import Source, arrived, check_weights, own_labels
 from querist.labelling.stages import Stages
 from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
-from querist.progress import Progress
+from querist.progress import Progress, silent
 from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
 from querist.tables.labels import Seeds, read_seeds
@@ -53,6 +52,8 @@ class GraphFiles:
     extend_nodes : further tables of nodes, with the columns of `nodes`
     source, target, weight : columns of the edges that have no usual name
     id, label_column : columns of the nodes that have no usual name; those of a table of labels too
+    missing : the label that means "unlabelled", besides an empty field; "nan" for no other, so that -1 beside
+        class numbers is a class
     parallel : the weight of an edge that a file gives more than once: "max" (the default), "sum" or "first";
         between files the largest counts, so that a file may be given again
     """
@@ -66,6 +67,7 @@ class GraphFiles:
     weight: str | None = None
     id: str | None = None
     label_column: str | None = None
+    missing: str | None = None
     parallel: Parallel | None = None
 
     @property
@@ -95,7 +97,7 @@ class GraphFiles:
             if not labels_elsewhere:  # otherwise these are about the table of labels
                 options |= {"id": self.id, "labels": self.label_column}
             given = {name: value for name, value in options.items() if value is not None}
-            return source_of(load_graph(self.edges, report=_fetching(progress), **given))
+            return source_of(load_graph(self.edges, progress=progress or silent, **given))
         return read_source(
             str(self.edges),
             None if self.nodes is None else Path(self.nodes),
@@ -107,9 +109,9 @@ class GraphFiles:
 
     @property
     def _columns(self) -> dict[str, Any]:
-        """Of the edges, as `as_graph` calls them."""
-        given = {"source": self.source, "target": self.target, "weights": self.weight}
-        given["parallel"] = self.parallel
+        """Of the edges, and what no label is, as `as_graph` calls them."""
+        given: dict[str, Any] = {"source": self.source, "target": self.target, "weights": self.weight}
+        given |= {"parallel": self.parallel, "missing": self.missing}
         return {name: value for name, value in given.items() if value is not None}
 
     def arrivals(self, source: Source) -> list[Arrived]:
@@ -143,6 +145,7 @@ class GraphFiles:
             multilabel=multilabel,
             label=self.label_column,
             id=self.id,
+            missing=self.missing,
             least=least,
             strangers=strangers,
         )
@@ -235,7 +238,7 @@ def from_files(
     unwanted = {"writing": place is None, "report": page is None}
     worth = {stage: share for stage, share in WORTH.items() if not unwanted.get(stage)}
     # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
-    with Stages(progress or (lambda fraction, text: None), worth).ticking() as show, one_blas_thread():
+    with Stages(progress or silent, worth).ticking() as show, one_blas_thread():
         show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
         source = files.read_all(
             labels_elsewhere=labels is not None,
@@ -250,6 +253,7 @@ def from_files(
             source.graph,
             seeds.labels,
             method=method,
+            missing=files.missing,
             multilabel=multilabel,
             picked=picked,
             seed=seed,
@@ -301,10 +305,3 @@ def classes_in(labels: Mapping[Hashable, Any]) -> tuple[Hashable, ...]:
     """The classes of labels by node, which may be sets."""
     sets = (own if isinstance(own, set) else {own} for own in labels.values())
     return class_order(value for own in sets for value in own)
-
-
-def _fetching(progress: Progress | None) -> Report | None:
-    """What a download tells, as progress."""
-    if progress is None:
-        return None
-    return lambda file, done, total: progress(done / total if total else 0.0, f"{file}, {done / 1e6:.1f} MB")

@@ -37,7 +37,7 @@ from querist.labelling.labelling import Labelling, label
 from querist.labels import UNLABELLED, class_order
 from querist.operator import Operator
 from querist.tables.formats import some
-from querist.types import Codes, Floats, Sparse
+from querist.types import Floats, Sparse
 
 STEPS = 20
 LIMIT = 0.03
@@ -104,7 +104,9 @@ def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
         adjacency=adjacency,
         nodes=ids,
         attributes=_grown_attributes(graph.attributes, fresh, came),
-        codes=None if graph.codes is None else _padded(graph.codes, len(fresh)),
+        codes=None
+        if graph.codes is None
+        else np.pad(graph.codes, (0, len(fresh)), constant_values=UNLABELLED),
         label_matrix=None if graph.label_matrix is None else _below(graph.label_matrix, len(fresh)),
         notes=(*graph.notes, said, *again),
     )
@@ -119,10 +121,6 @@ def as_known(ids: Sequence[Hashable], graph: Graph) -> list[Hashable]:
         return [v if v in graph.row_of or not isinstance(v, int) else str(v) for v in ids]
     by_text = {str(v): v for v in graph.row_of}
     return [v if v in graph.row_of else by_text.get(str(v), v) for v in ids]
-
-
-def _padded(codes: Codes, count: int) -> Codes:
-    return np.concatenate([codes, np.full(count, UNLABELLED, dtype=np.int64)])
 
 
 def _below(matrix: Sparse, count: int) -> Sparse:
@@ -185,7 +183,7 @@ def drift(embedding: Embedding, graph: Graph) -> float:
     """How far the columns of an embedding, made or extended, are from those of this graph: 0 to 1."""
     k = embedding.layout[0] if embedding.layout else 0
     if k == 0:
-        return _new_weight(embedding, graph)
+        return _new_weight(embedding.degrees[: graph.n_nodes], graph)
     V = np.linalg.qr(_orthogonal_to_constants(embedding, graph, k))[0]
     L = Operator.laplacian(graph.adjacency, normalised=embedding.normalised)
     top = 2.0 if embedding.normalised else 2 * float(graph.degrees.max())
@@ -204,10 +202,9 @@ def _orthogonal_to_constants(embedding: Embedding, graph: Graph, k: int) -> Floa
     return np.asarray(V - np.outer(null, null @ V))
 
 
-def _new_weight(embedding: Embedding, graph: Graph) -> float:
-    """The share of the weight in the graph that came after the rows were made."""
-    known = float(embedding.degrees[: graph.n_nodes].sum())
-    return float(np.clip(1 - known / max(float(graph.degrees.sum()), 1e-300), 0.0, 1.0))
+def _new_weight(known: Floats, graph: Graph) -> float:
+    """The share of the weight in the graph that came after its first nodes had these degrees."""
+    return float(np.clip(1 - known.sum() / max(float(graph.degrees.sum()), 1e-300), 0.0, 1.0))
 
 
 # -- a labelling that keeps up ----------------------------------------------------------------------------
@@ -232,12 +229,11 @@ def extend(
     ['Officer', 'Officer']
     """
     graph = join(labelling.graph, edges, nodes)
-    before = float(labelling.graph.degrees.sum())
-    share = 1 - before / max(float(graph.degrees.sum()), np.finfo(float).tiny)
+    share = _new_weight(labelling.graph.degrees, graph)
     if share > limit:
         return label(graph, _given(labelling), multilabel=labelling.multilabel, **options)
     n, count = labelling.graph.n_nodes, graph.n_nodes - labelling.graph.n_nodes
-    P = labelling.probabilities
+    P, given, unlabelled = labelling.probabilities, labelling.given_codes, 0 if labelling.multilabel else -1
     grown = Embedding(
         P,
         np.where(labelling.reached, 0, 1 + np.arange(n)),
@@ -255,18 +251,11 @@ def extend(
         labelling,
         graph=graph,
         probabilities=rows,
-        given_codes=np.concatenate(
-            [labelling.given_codes, np.full((count, *labelling.given_codes.shape[1:]), _none(labelling))]
-        ),
+        given_codes=np.concatenate([given, np.full((count, *given.shape[1:]), unlabelled)]),
         reached=reached,
         choice=replace(labelling.choice, why=(*labelling.choice.why, said)),
         model=None,
     )
-
-
-def _none(labelling: Labelling) -> int:
-    """What an unlabelled node has among the given codes."""
-    return 0 if labelling.multilabel else -1
 
 
 def _proper(rows: Floats, several: bool) -> Floats:

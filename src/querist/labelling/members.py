@@ -99,11 +99,11 @@ class FittedRidges:
     def logits(self, nodes: Codes | slice) -> Floats:
         """The pool of the regressions."""
         part = SingularRows(self.rows.left[nodes], self.rows.values)
-        total: Any = 0.0
-        for share, (rank, power, fitted, scale) in zip(self.shares, self.fits, strict=True):
-            if share > 1e-4:
-                total = total + share * scale.of(fitted.answer(part.take(rank, power)))
-        return np.asarray(total)
+        pool = zip(self.shares, self.fits, strict=True)
+        heavy = ((share, fit) for share, fit in pool if share > 1e-4)
+        return np.asarray(
+            sum(w * scale.of(ridge.answer(part.take(rank, p))) for w, (rank, p, ridge, scale) in heavy)
+        )
 
     def smoother(self, nodes: Any) -> Floats:
         """Of the heaviest regression: its answers are `mean + weights @ (labels - mean)`."""
@@ -306,9 +306,7 @@ def plan(
     taken: dict[str, Member] = {}
     skipped: list[str] = []
     for name, member in MEMBERS.items():
-        if not member.method.suits(workspace, link):
-            continue
-        if member.instead_of in taken:
+        if not member.method.suits(workspace, link) or member.instead_of in taken:
             continue
         once, fit = member.method.cost(workspace, K)
         # Ridge regressions on rows that are there take no time to speak of, however many folds there are.

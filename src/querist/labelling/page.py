@@ -53,8 +53,7 @@ def report(
     show = progress or silent
     graph, choice, estimate = labelling.graph, labelling.choice, labelling.estimate
     sizes = class_sizes(labelling)
-    ranks = np.empty(sizes.size, dtype=np.int64)
-    ranks[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size)
+    ranks = np.argsort(np.argsort(-sizes, kind="stable"))  # the largest class has rank 0
     method = f"a {choice.method}" if choice.method.startswith("combination") else choice.method
     show(0.1, "drawing the graph")
     drawing = drawing_of(labelling, ranks)

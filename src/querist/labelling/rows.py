@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
+from querist.embedding.kinds import usual_kind
 from querist.embedding.kinds.diffusion import singular_triples, smoothing, weighted
 from querist.graph import Graph
 from querist.operator import Operator
@@ -63,8 +64,8 @@ class SingularRows:
 def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
     """The embedding behind the quick learner: of the attributes where there are any, else of the graph."""
     X = graph.attributes
-    kind = "spectral" if X is None or not X.count_nonzero() else "diffusion"
-    return embed(graph, min(rank, graph.n_nodes), kind=kind, weighting="tfidf", progress=progress)
+    kind = usual_kind(attributes=X is not None and bool(X.count_nonzero()))
+    return embed(graph, min(rank, graph.n_nodes), kind=kind.name, weighting="tfidf", progress=progress)
 
 
 def features(graph: Graph, source: Source) -> Sparse:

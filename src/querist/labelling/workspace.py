@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from querist.graph import Graph
 from querist.labelling.combine import Link
-from querist.labelling.rows import RowSettings, SingularRows, features, smoothed_rows
+from querist.labelling.rows import RowSettings, SingularRows, Source, features, smoothed_rows
 from querist.operator import Operator
 from querist.operator.threads import available
 from querist.progress import Progress, silent
@@ -72,7 +72,7 @@ class Workspace:
     def compute_rows(self, kinds: Sequence[RowSettings]) -> None:
         """Several kinds of rows side by side, where their blocks are small enough to share the memory."""
         for source in {settings.source for settings in kinds}:
-            self._features.setdefault(source, features(self.graph, source))
+            self._features_of(source)
         if self.graph.n_nodes <= SMALL and available() > 1:
             with ThreadPoolExecutor(available()) as pool:
                 list(pool.map(self.rows, kinds))
@@ -80,11 +80,14 @@ class Workspace:
     def rows(self, settings: RowSettings) -> SingularRows:
         """Smoothed rows, computed when first asked for."""
         if settings not in self._rows:
-            if settings.source not in self._features:
-                self._features[settings.source] = features(self.graph, settings.source)
-            X = self._features[settings.source]
+            X = self._features_of(settings.source)
             self._rows[settings] = smoothed_rows(self.graph, X, settings, self.rank, progress=self.progress)
         return self._rows[settings]
+
+    def _features_of(self, source: Source) -> Sparse:
+        if source not in self._features:
+            self._features[source] = features(self.graph, source)
+        return self._features[source]
 
 
 class Fitted(Protocol):

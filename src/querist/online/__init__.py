@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = names_of(
         "Answer": ".checks",
         "Composition": ".catalogue",
         "Confidence": ".rules",
-        "CoverLearner": ".pounce",
+        "CoverLearner": ".cover_learner",
         "Decision": ".trace",
         "Epsilon": ".rules",
         "Factory": ".catalogue",
@@ -35,41 +35,48 @@ __getattr__, __dir__, __all__ = names_of(
         "dgs": ".catalogue",
         "gpa": ".catalogue",
         "msg": ".catalogue",
+        "nearest": ".cover_learner",
         "ollgc": ".catalogue",
+        "pounce": ".cover_learner",
         "random_sampling": ".catalogue",
         "sslgc": ".catalogue",
     },
 )
 
 if TYPE_CHECKING:
-    from querist.online.catalogue import ALGORITHMS as ALGORITHMS
-    from querist.online.catalogue import Composition as Composition
-    from querist.online.catalogue import Factory as Factory
-    from querist.online.catalogue import bbq as bbq
-    from querist.online.catalogue import bbq_eps as bbq_eps
-    from querist.online.catalogue import cmog as cmog
-    from querist.online.catalogue import cmog_selected as cmog_selected
-    from querist.online.catalogue import dgs as dgs
-    from querist.online.catalogue import gpa as gpa
-    from querist.online.catalogue import msg as msg
-    from querist.online.catalogue import ollgc as ollgc
-    from querist.online.catalogue import random_sampling as random_sampling
-    from querist.online.catalogue import sslgc as sslgc
-    from querist.online.checks import Answer as Answer
-    from querist.online.checks import Reply as Reply
+    from querist.online.catalogue import (
+        ALGORITHMS as ALGORITHMS,
+        Composition as Composition,
+        Factory as Factory,
+        bbq as bbq,
+        bbq_eps as bbq_eps,
+        cmog as cmog,
+        cmog_selected as cmog_selected,
+        dgs as dgs,
+        gpa as gpa,
+        msg as msg,
+        ollgc as ollgc,
+        random_sampling as random_sampling,
+        sslgc as sslgc,
+    )
+    from querist.online.checks import Answer as Answer, Reply as Reply
+    from querist.online.cover_learner import (
+        CoverLearner as CoverLearner,
+        nearest as nearest,
+        pounce as pounce,
+    )
     from querist.online.learner import Learner as Learner
-    from querist.online.pounce import CoverLearner as CoverLearner
-    from querist.online.rules import Always as Always
-    from querist.online.rules import Confidence as Confidence
-    from querist.online.rules import Epsilon as Epsilon
-    from querist.online.rules import LogConfidence as LogConfidence
-    from querist.online.rules import MarginUncertainty as MarginUncertainty
-    from querist.online.rules import QueryRule as QueryRule
-    from querist.online.rules import Random as Random
-    from querist.online.rules import Scheme as Scheme
-    from querist.online.rules import Target as Target
-    from querist.online.rules import Update as Update
-    from querist.online.rules import Variance as Variance
-    from querist.online.trace import Decision as Decision
-    from querist.online.trace import Problems as Problems
-    from querist.online.trace import Trace as Trace
+    from querist.online.rules import (
+        Always as Always,
+        Confidence as Confidence,
+        Epsilon as Epsilon,
+        LogConfidence as LogConfidence,
+        MarginUncertainty as MarginUncertainty,
+        QueryRule as QueryRule,
+        Random as Random,
+        Scheme as Scheme,
+        Target as Target,
+        Update as Update,
+        Variance as Variance,
+    )
+    from querist.online.trace import Decision as Decision, Problems as Problems, Trace as Trace

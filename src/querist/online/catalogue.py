@@ -11,20 +11,20 @@ chooses between one problem over all classes and one binary problem a class,
 where the algorithm has both forms. Binary problems predict with sign(f0)
 (sslgc13), multi-class ones with the largest f (msg16), DGS with the largest f0.
 
-POUNCE and its nearest-neighbour controls are no compositions of this kind (cover.py); their factories take
-the same call.
+POUNCE and its nearest-neighbour controls are no compositions of this kind (cover_learner.py); their
+factories take the same call.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import wraps
 from typing import Any, Literal, TypeAlias
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
+from querist.online.cover_learner import nearest, pounce
 from querist.online.learner import Learner
-from querist.online.nearest import nearest
-from querist.online.pounce import pounce
 from querist.online.rules import (
     Always,
     Confidence,
@@ -44,10 +44,6 @@ UpdateName: TypeAlias = Literal["mistake", "always", "certain"]
 TargetName: TypeAlias = Literal["rival", "one-hot"]
 SchemeName: TypeAlias = Literal["multiclass", "one-vs-rest"]
 Factory: TypeAlias = Callable[..., Learner]
-
-_UPDATES = {"mistake": Update.MISTAKE, "always": Update.ALWAYS, "certain": Update.CERTAIN}
-_TARGETS = {"rival": Target.RIVAL, "one-hot": Target.ONE_HOT}
-_SCHEMES = {"multiclass": Scheme.MULTICLASS, "one-vs-rest": Scheme.ONE_VS_REST}
 
 
 @dataclass(frozen=True)
@@ -72,13 +68,13 @@ class Composition:
         tie_order: Iterable[int] | None = None,
     ) -> Learner:
         """A fresh learner of this make."""
-        scheme: Scheme = _pick("scheme", self.scheme, _SCHEMES)
+        scheme: Scheme = _pick("scheme", self.scheme, Scheme)
         return Learner(
             embedding,
             n_classes,
             query=self.query,
-            update=_pick("update", self.update, _UPDATES),
-            target=_pick("target", self.target, _TARGETS),
+            update=_pick("update", self.update, Update),
+            target=_pick("target", self.target, Target),
             gamma=self.gamma,
             second_order=self.second_order,
             shrink=self.shrink and self.second_order and scheme is Scheme.MULTICLASS,
@@ -89,7 +85,8 @@ class Composition:
         )
 
 
-def _pick(what: str, name: str, table: Mapping[str, Any]) -> Any:
+def _pick(what: str, name: str, kind: type[IntEnum]) -> Any:
+    table = {each.name.lower().replace("_", "-"): each for each in kind}
     if name not in table:
         raise InputError(f"{what} = {name!r}; it must be one of {', '.join(table)}")
     return table[name]
@@ -237,9 +234,8 @@ def factory(compose: Callable[..., Composition]) -> Factory:
     @wraps(compose)
     def make(embedding: Any, n_classes: int, **parameters: Any) -> Learner:
         protocol = {name: parameters.pop(name) for name in list(parameters) if name in common}
-        unknown = next((name for name in parameters if name not in own), None)
-        if unknown is not None:
-            raise UnknownNameError.of(f"parameter of {compose.__name__}", unknown, own)
+        for name in parameters:
+            check_name(f"parameter of {compose.__name__}", name, own)
         return compose(**parameters).learner(embedding, n_classes, **protocol)
 
     make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -54,17 +54,6 @@ def checked_components(embedding: Any, n: int) -> Codes:
     return components
 
 
-def checked_count(value: Any, least: int, what: str) -> int:
-    """A whole number, not below `least`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise InputError(f"{what} = {value!r}; it must be a whole number, {least} or more")
-    return number
-
-
 def checked_node(node: Any, n_nodes: int) -> int:
     """A row number inside."""
     try:

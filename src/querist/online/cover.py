@@ -26,9 +26,9 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.online.algebra import count
-from querist.online.kernels import Verdict, margin_of, prediction_of
+from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of
 from querist.online.loop import RunRecord, note
-from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened
+from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened, unscreened
 from querist.types import Bools, Codes, Floats
 
 
@@ -92,6 +92,7 @@ class CoverScratch(NamedTuple):
     wrong: Bools  # (C,)
     learned: Bools  # (C,)
     allowed: Bools  # (n_classes,)
+    unscreened: View  # of nothing
 
 
 def scratch(rules: CoverRules, state: CoverState) -> CoverScratch:
@@ -108,6 +109,7 @@ def scratch(rules: CoverRules, state: CoverState) -> CoverScratch:
         wrong=flags[1],
         learned=flags[2],
         allowed=np.zeros(rules.n_classes, dtype=np.bool_),
+        unscreened=unscreened(),
     )
 
 
@@ -115,31 +117,27 @@ def scratch(rules: CoverRules, state: CoverState) -> CoverScratch:
 
 
 @compiled
-def look(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: CoverScratch) -> None:
-    """The nearest remembered node of every problem, into `work.near`, and its distance, into `work.r`."""
-    distance = work.distance
-    if place.distance.size:
-        distance = place.distance[node]
-    else:
-        measure(place.rows, node, state.met, state.counts[3], distance)
-    for c in range(work.near.size):
-        eta = work.near[0] if c and not rules.binary else nearest(state.known[c], state.sizes[c], distance)
-        work.near[c] = eta
-        work.r[c] = distance[eta] if eta >= 0 else place.prior[node]
-
-
-@compiled
-def look_screened(
+def look(
     rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: CoverScratch
 ) -> None:
-    """The same, for the i-th node of a screened block."""
-    rows, distance = place.rows, work.distance
-    bound_distances(view, i, rows, node, state.met, state.counts[3])
+    """The nearest remembered node of every problem, into `work.near`, and its distance, into `work.r`.
+
+    The node is the i-th of the block that `view` screens; where it screens nothing, all are measured.
+    """
+    rows, distance, screened = place.rows, work.distance, view.product.size > 0
+    if place.distance.size:
+        distance = place.distance[node]
+    elif screened:
+        bound_distances(view, i, rows, node, state.met, state.counts[3])
+    else:
+        measure(rows, node, state.met, state.counts[3], distance)
     for c in range(work.near.size):
         if c and not rules.binary:
             eta = work.near[0]
-        else:
+        elif screened:
             eta = nearest_screened(view, rows, node, state.known[c], state.sizes[c], distance)
+        else:
+            eta = nearest(state.known[c], state.sizes[c], distance)
         work.near[c] = eta
         work.r[c] = distance[eta] if eta >= 0 else place.prior[node]
 
@@ -177,8 +175,7 @@ def decide_step(
     rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, work: CoverScratch
 ) -> Verdict:
     """Score a node and judge it; pure."""
-    look(rules, state, place, node, work)
-    return judge(rules, state, place, node, work)
+    return decide_in_block(rules, state, place, node, work.unscreened, 0, work)
 
 
 @compiled
@@ -186,24 +183,11 @@ def decide_in_block(
     rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: CoverScratch
 ) -> Verdict:
     """The same to the last bit, for the i-th node of a block that may be screened."""
-    if view.product.size:
-        look_screened(rules, state, place, node, view, i, work)
-    else:
-        look(rules, state, place, node, work)
+    look(rules, state, place, node, view, i, work)
     return judge(rules, state, place, node, work)
 
 
 # -- answers -------------------------------------------------------------------
-
-
-@compiled
-def find_mistakes(rules: CoverRules, prediction: int, allowed: Bools, tie: float, work: CoverScratch) -> bool:
-    """Which problems are wrong, into `work.wrong`; returns whether the round is. A score of 0 is wrong."""
-    for c in range(work.f.size):
-        positive = allowed[1] if work.f.size == 1 else allowed[c]
-        by_sign = work.f[c] <= tie if positive else work.f[c] >= -tie
-        work.wrong[c] = by_sign if rules.binary else not allowed[prediction]
-    return work.wrong[0] if work.f.size == 1 else not allowed[prediction]
 
 
 @compiled
@@ -279,7 +263,7 @@ def learn_step(
     verdict = decide_step(rules, state, place, node, 1.0, work)
     for c in range(asks.size):
         work.asks[c] = asks[c]
-    find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
+    find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
     return learn(rules, state, place, node, allowed, work)
 
 
@@ -293,7 +277,9 @@ def run_rounds(
         node = order[i]
         work.allowed[labels[node]] = True
         verdict = decide_in_block(rules, state, place, node, view, i, work)
-        mistaken = find_mistakes(rules, verdict.prediction, work.allowed, place.tie[node], work)
+        mistaken = find_mistakes(
+            rules.binary, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
+        )
         asked = budget < 0 or state.counts[1] < budget
         for c in range(work.f.size):
             work.asks[c] = asked

@@ -274,39 +274,31 @@ def judge(
     rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, u: float, work: Scratch
 ) -> Verdict:
     """Prediction, margin and the wish to ask; fills `work.asks`. Changes no state."""
-    t = state.counts[0] + 1
-    tie = place.tie[node]
     f = work.f
-    best = prediction_of(f, place.tie_order, tie)
-    if not rules.binary:
-        margin = margin_of(f, best)
-        p, certain = ask_probability(rules, t, margin, work.r[0], state.variances[0])
-        work.asks[0] = certain or u < p
-        return Verdict(best, margin, work.r[0], p, certain)
+    best = prediction_of(f, place.tie_order, place.tie[node])
+    margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
     p_most, some_certain, r_most = 0.0, False, 0.0
-    for c in range(f.size):
-        p, certain = ask_probability(rules, t, abs(f[c]), work.r[c], state.variances[c])
+    for c in range(work.r.size):
+        own = abs(f[c]) if rules.binary else margin
+        p, certain = ask_probability(rules, state.counts[0] + 1, own, work.r[c], state.variances[c])
         work.asks[c] = certain or u < p
         p_most = max(p_most, p)
         r_most = max(r_most, work.r[c])
         some_certain = some_certain or certain
-    margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
     return Verdict(best, margin, r_most, p_most, some_certain)
 
 
 @compiled
-def find_mistakes(rules: OnlineRules, prediction: int, allowed: Bools, tie: float, work: Scratch) -> bool:
-    """Which problems are wrong, into `work.wrong`; returns whether the round is.
+def find_mistakes(binary: bool, prediction: int, allowed: Bools, tie: float, f: Floats, wrong: Bools) -> bool:
+    """Which problems are `wrong`, by their own score or by the predicted class; returns whether the round is.
 
     A binary score of 0 is wrong whatever the label (sslgc13's sign(0)).
     """
-    if not rules.binary:
-        work.wrong[0] = not allowed[prediction]
-        return not allowed[prediction]
-    for c in range(work.f.size):
-        positive = allowed[1] if work.f.size == 1 else allowed[c]
-        work.wrong[c] = work.f[c] <= tie if positive else work.f[c] >= -tie
-    return work.wrong[0] if work.f.size == 1 else not allowed[prediction]
+    for c in range(wrong.size):
+        positive = allowed[1] if f.size == 1 else allowed[c]
+        by_sign = f[c] <= tie if positive else f[c] >= -tie
+        wrong[c] = by_sign if binary else not allowed[prediction]
+    return wrong[0] if f.size == 1 else not allowed[prediction]
 
 
 @compiled
@@ -393,5 +385,5 @@ def learn_step(
     verdict = decide_step(rules, state, place, node, 1.0, work)
     for c in range(asks.size):
         work.asks[c] = asks[c]
-    find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
+    find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
     return learn(rules, state, place, node, certain, allowed, work)

@@ -24,6 +24,7 @@ from querist.online import algebra, checks, kernels, loop
 from querist.online.checks import Reply
 from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, Update
 from querist.online.trace import Decision, Problems, Trace
+from querist.parameters import checked_count
 from querist.types import Bools, Codes, Floats
 
 
@@ -126,8 +127,8 @@ class Learner:
         ids: checks.Ids | None = None,
     ) -> None:
         """What every learner has, whatever its maths."""
-        self.n_classes = checks.checked_count(n_classes, 2, "n_classes")
-        self.budget = None if budget is None else checks.checked_count(budget, 0, "budget")
+        self.n_classes = checked_count("n_classes", n_classes, 2)
+        self.budget = None if budget is None else checked_count("budget", budget, 0)
         self.seed = int(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
@@ -329,8 +330,8 @@ class Learner:
                 judged[i] = True
                 self._work.f[:] = decision.scores
                 tie = self._place.tie[node]
-                record.mistaken[i] = self._maths.find_mistakes(
-                    self._rules, decision.prediction, allowed, tie, self._work
+                record.mistaken[i] = kernels.find_mistakes(
+                    self._rules.binary, decision.prediction, allowed, tie, self._work.f, self._work.wrong
                 )
                 record.problem_mistaken[i] = self._work.wrong
                 record.problem_updated[i] = self._work.learned

@@ -31,13 +31,11 @@ from querist.online.kernels import (
     ask_probability,
     best_of,
     close_round,
+    decide_step,
     find_mistakes,
-    judge,
     learn,
     learns,
     margin_of,
-    multiply,
-    score,
 )
 from querist.types import Bools, Codes, Floats
 
@@ -185,7 +183,7 @@ def settle(
     if f.size == 1:
         prediction = 1 if f[0] > 0.0 else 0
         margin = abs(f[0])
-    find_mistakes(rules, prediction, allowed, 0.0, work)
+    find_mistakes(rules.binary, prediction, allowed, 0.0, work.f, work.wrong)
     for c in range(work.r.size):
         own = abs(f[c]) if rules.binary else margin
         verdict = 0
@@ -208,12 +206,8 @@ def play(
     allowed: Bools, work: Scratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Round i by the step kernel: predict, maybe ask, maybe learn."""
-    m = place.rows[node]
-    for c in range(work.r.size):
-        multiply(rules, state, c, m, work.g[c])
-    score(rules, state, m, work)
-    verdict = judge(rules, state, place, node, u, work)
-    mistaken = find_mistakes(rules, verdict.prediction, allowed, place.tie[node], work)
+    verdict = decide_step(rules, state, place, node, u, work)
+    mistaken = find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
     asked = not spent and count(work.asks) > 0
     for c in range(work.r.size):
         work.asks[c] = work.asks[c] and asked

@@ -10,7 +10,7 @@ from querist import saved
 from querist.errors import InputError
 from querist.online import learner as protocol
 from querist.online.checks import Ids
-from querist.online.pounce import CoverLearner
+from querist.online.cover_learner import CoverLearner
 from querist.online.rules import Scheme
 
 FORMAT = 2
@@ -41,27 +41,25 @@ def save(learner: "protocol.Learner", path: str | PathLike[str]) -> None:
             for node, queue in learner._pending.items()
         },
     }
-    arrays = {**learner._place._asdict(), **learner._state._asdict()}
-    saved.write(path, about, arrays)
+    saved.write(path, about, {**learner._place._asdict(), **learner._state._asdict()})
 
 
 def load(path: str | PathLike[str]) -> "protocol.Learner":
     """Read a learner back; decisions, draws and state go on bit for bit."""
-    return _rebuild(*saved.read(path, FORMAT))
-
-
-def _rebuild(about: dict[str, Any], arrays: dict[str, Any]) -> "protocol.Learner":
+    about, arrays = saved.read(path, FORMAT)
     kind = KINDS[about["kind"]]
     Rules, Place, State = kind._parts
     learner = kind.__new__(kind)
-    learner.n_classes = about["n_classes"]
-    learner.budget = about["budget"]
-    learner.seed = about["seed"]
-    learner.scheme = Scheme(about["scheme"])
-    learner.notes = tuple(about["notes"])
     # Files of 0.1.0 have no ids.
     names = about.get("nodes")
-    learner.ids = None if names is None else Ids(tuple(_as_tuple(name) for name in names))
+    learner._begin(
+        about["n_classes"],
+        Scheme(about["scheme"]),
+        about["seed"],
+        about["budget"],
+        tuple(about["notes"]),
+        None if names is None else Ids(tuple(_as_tuple(name) for name in names)),
+    )
     rules = {
         name: np.array(value, dtype=np.float64) if isinstance(value, list) else value
         for name, value in about["rules"].items()

@@ -90,22 +90,19 @@ def reached(weights: Floats | Sparse, labelled: Codes) -> Bools:
 
 def _without_diagonal(weights: Any) -> Any:
     """A float copy with a zero diagonal, refused unless square, finite and symmetric."""
-    if sp.issparse(weights):
-        W: Any = sp.csr_array(cast(Any, weights), dtype=np.float64, copy=True)
-        W.setdiag(0.0)
-        W.eliminate_zeros()
-        values, skew = W.data, abs(W - W.T).max() if W.shape[0] == W.shape[1] and W.nnz else 0.0
-    else:
-        W = np.array(weights, dtype=np.float64)
-        values, skew = W, 0.0
-        if W.ndim == 2 and W.shape[0] == W.shape[1]:
-            np.fill_diagonal(W, 0.0)
-            skew = abs(W - W.T).max(initial=0.0)
+    sparse = sp.issparse(weights)
+    W: Any = (sp.csr_array if sparse else np.array)(weights, dtype=np.float64, copy=True)
     if W.ndim != 2 or W.shape[0] != W.shape[1] or W.shape[0] == 0:
         raise InputError(f"weights have shape {W.shape}; they must be square, with at least one node")
+    if sparse:
+        W.setdiag(0.0)
+        W.eliminate_zeros()
+    else:
+        np.fill_diagonal(W, 0.0)
+    values = W.data if sparse else W
     if not np.isfinite(values).all():
         raise InputError("weights hold NaN or infinite values; remove or replace them")
-    if skew > 1e-9 * abs(values).max(initial=0.0):
+    if abs(W - W.T).max() > 1e-9 * abs(values).max(initial=0.0):
         raise InputError("weights are not symmetric; give max(W, W'), or a graph's adjacency")
     return W
 

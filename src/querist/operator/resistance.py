@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import csgraph
+from scipy.spatial import distance
 
 from querist.errors import InputError
 from querist.operator import memory
@@ -57,7 +58,8 @@ class Resistances:
 
     def all(self) -> Floats:
         """(n, n) all effective resistances."""
-        return self.matrix if self.matrix.size else squared_distances(self.rows)
+        # By differences, so that small distances keep their digits.
+        return self.matrix if self.matrix.size else distance.cdist(self.rows, self.rows, "sqeuclidean")
 
 
 def resistances(M: Sparse, *, name: str = "the graph", room: float | None = None) -> Resistances:
@@ -108,17 +110,15 @@ def pair_resistances(M: Sparse, pairs: Codes, *, name: str = "the graph") -> Flo
     free = np.ones(component.size, dtype=np.bool_)
     if not signed:
         free[np.unique(component, return_index=True)[1]] = False
-    row = np.where(free, np.cumsum(free) - 1, -1)
     inner = Operator.symmetric(sp.csr_array(M[free][:, free]))
     factor = factorise(inner, np.zeros(inner.n), 1.0) if inner.n else None
     out = np.zeros(len(pairs))
-    for k, ends in enumerate(pairs):
-        current = np.zeros(inner.n)
-        for node, amount in zip(ends, (1.0, -1.0), strict=True):
-            if free[node]:
-                current[row[node]] += amount
-        apart = not signed and component[ends[0]] != component[ends[1]]
-        out[k] = np.inf if apart else 0.0 if factor is None else current @ factor.solve(current)
+    for k, (one, other) in enumerate(pairs):
+        current = np.zeros(free.size)
+        current[one] += 1.0
+        current[other] -= 1.0
+        inside, apart = current[free], not signed and component[one] != component[other]
+        out[k] = np.inf if apart else 0.0 if factor is None else inside @ factor.solve(inside)
     return out
 
 
@@ -219,15 +219,6 @@ def from_kernel(K: Floats) -> Floats:
     R = np.add.outer(diagonal, diagonal) - 2 * K
     np.fill_diagonal(R, 0.0)
     return np.asarray(np.maximum(R, 0.0))
-
-
-def squared_distances(rows: Floats) -> Floats:
-    """(n, n) squared distances, row by row: differences first, so that small ones keep their digits."""
-    out = np.empty((len(rows), len(rows)))
-    for i, row in enumerate(rows):
-        difference = rows - row
-        out[i] = np.einsum("ij,ij->i", difference, difference)
-    return out
 
 
 def tree_coordinates(M: Sparse) -> Floats:

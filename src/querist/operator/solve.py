@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from querist.errors import InputError, ResidualWarning, UnknownNameError
+from querist.errors import InputError, ResidualWarning, check_name
 from querist.operator.fill import Fill, fill
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ class Solver:
         B, x0 = _checked_block(operator, B, "B"), None if x0 is None else _checked_block(operator, x0, "x0")
         if x0 is not None and x0.shape != B.shape:
             raise InputError(f"x0 of shape {x0.shape} for B of shape {B.shape}; give one guess a column")
-        if method not in METHODS:
-            raise UnknownNameError.of("method", method, METHODS)
+        check_name("method", method, METHODS)
         key = hashlib.sha256(q.tobytes() + repr(weight).encode()).digest()
         chosen = ("factor" if self._cheap(operator, key) else "cg") if method == "auto" else method
         steps = 0
@@ -84,7 +83,9 @@ class Solver:
             X, steps, residual = conjugate_gradients(operator, B, q, weight, x0, tol)
         if chosen == "factor" or (method == "auto" and residual > tol):
             chosen = "factor" if chosen == "factor" else "cg, then factor"
-            X = self._factored(operator, q, weight, key).solve(B.astype(np.float64)).astype(B.dtype)
+            if key != self.key:
+                self.factor, self.key = factorise(operator, q, weight), key
+            X = self.factor.solve(B.astype(np.float64)).astype(B.dtype)
             residual = relative_residual(operator, B, X, q, weight)
         if not residual <= tol:
             message = f"the linear system was solved to {residual:.1e}, above tol {tol:.0e}"
@@ -96,14 +97,8 @@ class Solver:
         if key == self.key:
             return True
         if self.cost is None:
-            limit = min(FACTOR_ENTRIES, 400 * operator.n)
-            self.cost = fill(operator, limit)
+            self.cost = fill(operator, min(FACTOR_ENTRIES, 400 * operator.n))
         return self.cost.known and self.cost.work <= FACTOR_WORK
-
-    def _factored(self, operator: "Operator", q: Block, weight: float, key: bytes) -> Any:
-        if key != self.key:
-            self.factor, self.key = factorise(operator, q, weight), key
-        return self.factor
 
 
 def factorise(operator: "Operator", q: Block, weight: float) -> Any:

@@ -31,9 +31,12 @@ def available() -> int:
         if not asked.isdecimal() or int(asked) < 1:
             raise InputError(f"QUERIST_THREADS is {asked!r}; set a whole number from 1, or unset it")
         return int(asked)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return cores()
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cuts(indptr: Any, parts: int) -> list[int]:

@@ -92,7 +92,14 @@ class Operator:
         indptr, indices = _checked_pattern(adjacency)
         degrees = degrees_of(adjacency, indptr, threads)
         if not normalised:
-            return cls(indptr, indices, _as(adjacency.data, kind), degrees.astype(kind), -1, threads or 0)
+            return cls(
+                indptr,
+                indices,
+                np.ascontiguousarray(adjacency.data, kind),
+                degrees.astype(kind),
+                -1,
+                threads or 0,
+            )
         if indices.dtype != np.int32 and degrees.size <= np.iinfo(np.int32).max:
             indices = indices.astype(np.int32)  # V is another matrix anyway; half of its bytes are these
         values = np.empty(adjacency.data.size, dtype=kind)
@@ -109,7 +116,7 @@ class Operator:
         kind = _checked_dtype(dtype)
         indptr, indices = _checked_pattern(matrix)
         nothing = np.zeros(indptr.size - 1, dtype=kind)
-        return cls(indptr, indices, _as(matrix.data, kind), nothing, 1, threads or 0)
+        return cls(indptr, indices, np.ascontiguousarray(matrix.data, kind), nothing, 1, threads or 0)
 
     @property
     def n(self) -> int:
@@ -225,7 +232,3 @@ def _checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 def _checked_pattern(matrix: Compressed) -> tuple[NDArray[np.int64], NDArray[Any]]:
     # Row pointers grow beyond 2^31 entries; there are few of them. The indices stay where they lie.
     return np.ascontiguousarray(matrix.indptr, dtype=np.int64), np.ascontiguousarray(matrix.indices)
-
-
-def _as(values: Any, kind: np.dtype[Any]) -> Block:
-    return np.ascontiguousarray(values, dtype=kind)

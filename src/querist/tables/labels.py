@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.labels import UNLABELLED, class_order, implied_missing, is_missing
+from querist.labels import class_order, implied_missing, is_missing
 from querist.tables.arrow import pa, pc
 from querist.tables.formats import Columns, Origin, Wanted, some
 from querist.tables.names import NODE, node_and_label
@@ -27,6 +27,7 @@ EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")
 """Classes that look like no label: they are taken at their word, which is said."""
 
 
+_BESIDE = " beside class numbers; write words if it is a class"
 _PLAIN = re.compile(r"0|[+-]?[1-9]\d{0,17}")
 
 
@@ -100,6 +101,7 @@ def read_seeds(
     multilabel: bool = False,
     label: str | None = None,
     id: str | None = None,
+    missing: Hashable = None,
     least: int = 2,
     strangers: bool = False,
 ) -> Seeds:
@@ -110,6 +112,7 @@ def read_seeds(
     nodes : the ids that may be labelled
     multilabel : whether a node may have several
     label, id : the columns that hold the labels, and the nodes where the table has it
+    missing : the label that means "unlabelled"; where it is not given, -1 may (`implied_missing`)
     least : classes that there must be
     strangers : whether labels of other nodes are left out; otherwise they are refused
     """
@@ -133,11 +136,12 @@ def read_seeds(
     first: dict[Hashable, int] = {}
     empty = repeated = strange = 0
     found = _members(columns, value, multilabel)
-    marked = implied_missing((own for members in found for own in members), parameter=None) == UNLABELLED
-    n_marked = sum(UNLABELLED in members for members in found) if marked else 0
-    if marked:
-        found = [[own for own in members if own != UNLABELLED] for members in found]
-    for row, (name, members) in enumerate(zip(ids, found, strict=True)):
+    unlabelled = implied_missing((own for members in found for own in members), None, missing, None)
+    kept = found
+    if unlabelled is not None:
+        kept = [[own for own in members if not is_missing(own, unlabelled)] for members in found]
+    n_marked = sum(len(all_own) > len(own) for all_own, own in zip(found, kept, strict=True))
+    for row, (name, members) in enumerate(zip(ids, kept, strict=True)):
         strange += name is None
         empty += not members
         for own in members if name is not None else ():
@@ -162,8 +166,8 @@ def read_seeds(
     notes = [
         f"{some(len(labels), 'labelled node')}, {some(len(classes), 'class', 'es')}",
         *([f"{some(empty - n_marked, 'row')} without a label, not used"] if empty > n_marked else []),
-        *([f"{some(n_marked, 'row')} labelled -1, taken as unlabelled beside class numbers; write words if "
-           "it is a class"] if n_marked else []),
+        *([f"{some(n_marked, 'row')} labelled {unlabelled}, taken as unlabelled{'' if missing else _BESIDE}"]
+          if n_marked else []),
         *([f"{some(repeated, 'label')} given more than once"] if repeated else []),
         *([f"{some(strange, 'row')} for other nodes, not used"] if strange else []),
         *(f"{own!r} is taken as a class; leave the field empty where there is no label" for own in classes

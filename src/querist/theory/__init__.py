@@ -9,7 +9,7 @@ from querist.theory.covers import (
     separating_cover_numbers,
     separation,
 )
-from querist.theory.labelling import cut_size, energy, minimiser
+from querist.theory.labelling import cut_size, energy, minimiser, relaxed_energy
 from querist.theory.resistance import effective_resistance, resistance_diameter
 from querist.theory.runs import bounds_of
 
@@ -24,6 +24,7 @@ __all__ = [
     "effective_resistance",
     "energy",
     "minimiser",
+    "relaxed_energy",
     "resistance_diameter",
     "separating_cover_numbers",
     "separation",

@@ -9,8 +9,9 @@ because a signed Laplacian is diagonally dominant.
 from typing import Any
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
-from querist.graph import Graph
+from querist.graph import Graph, laplacian
 from querist.operator.harmonic import harmonic
 from querist.types import Codes, Floats
 
@@ -44,3 +45,16 @@ def minimiser(graph: Graph, nodes: Codes, values: Floats) -> tuple[Floats, float
     """u* (n,) with the given values at the given nodes and the least energy, and that energy."""
     u = harmonic(graph.adjacency, np.asarray(nodes), np.asarray(values, dtype=np.float64))
     return u, energy(graph, u)
+
+
+def relaxed_energy(graph: Graph, nodes: Codes, signs: Codes) -> float:
+    """The least energy with `u_i y_i >= 1` at the given nodes, by bounded least squares on a root of M.
+
+    Theorem 5 of pounce08 says that it is the one of `u_i = y_i`. For small graphs: M is made dense.
+    """
+    values, vectors = np.linalg.eigh(laplacian(graph).toarray())
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    low, high = np.full(graph.n_nodes, -np.inf), np.full(graph.n_nodes, np.inf)
+    low[nodes[signs > 0]], high[nodes[signs < 0]] = 1.0, -1.0
+    found = lsq_linear(root, np.zeros(graph.n_nodes), (low, high), method="bvls", tol=1e-14)
+    return energy(graph, found.x)

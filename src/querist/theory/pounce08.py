@@ -13,12 +13,18 @@ Theorem 8. On the exponential graph `exp(-a d)` of points, for any `a > 3 ln(4|X
 
 C° and N° the component and ball separating-cover numbers. N° alone bounds nearest neighbour. (The proof
 gives `a > ln(4 |X|^3)/epsilon`; the stated constant is larger, and safe.)
+
+Section 6. On a line of n nodes, cut once, segments of diameter rho make Theorem 2 read
+`|M| <= n/(rho + 1) + 4 rho + 1`, about `4 sqrt(n)`; the perceptron has `8 n - 6` by eq. 4, and the halving
+algorithm `log2(2n)`. POUNCE does better than its bound: no order and no cut costs it more than
+`ceil(log2 n) + 1` (`most_mistakes_on_line`, n up to 32).
 """
 
 import math
 
 import numpy as np
 
+from querist.compiled import compiled
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.laplacian import resistances
@@ -128,6 +134,71 @@ def nearest_neighbour(distance: Floats, codes: Codes, mistakes: float, exact: bo
         assumptions={"no two coinciding points have different labels": balls is not None},
         note="" if balls is None or balls.exact else "greedy cover, so the number may be lower",
     )
+
+
+def theorem_2_on_line(n: int) -> float:
+    """Theorem 2 on a line of n nodes that is cut once: the least over rho of `ceil(n/(rho + 1)) + 4 rho + 1`.
+
+    >>> [theorem_2_on_line(n) for n in (16, 64, 256)]
+    [13.0, 29.0, 61.0]
+    """
+    rho = np.arange(n)
+    return float((np.ceil(n / (rho + 1)) + 4 * rho + 1).min())
+
+
+def halving_on_line(order: Codes, labels: Codes) -> Bools:
+    """(rounds,) mistakes of the majority of the labellings with at most one cut that agree with all answers.
+
+    There are 2n of them at first, and every mistake halves what is left: at most `log2(2n)`.
+    """
+    n = len(labels)
+    cut = np.tril(np.ones((n, n), dtype=np.int64))  # row k: k + 1 nodes of class 1, the others of class 0
+    guesses = np.concatenate([cut, 1 - cut])
+    mistaken = np.zeros(order.size, dtype=np.bool_)
+    for t, node in enumerate(order.tolist()):
+        votes = guesses[:, node]
+        mistaken[t] = (2 * votes.sum() > votes.size) != labels[node]
+        guesses = guesses[votes == labels[node]]
+    return mistaken
+
+
+def most_mistakes_on_line(n: int) -> int:
+    """The most mistakes of POUNCE on a line of n nodes that is cut once, over all orders, cuts and labels.
+
+    Only mistakes change its state, so that the search follows the orders in which every node is one.
+    """
+    w, nodes, signs = np.zeros((n + 1, n)), np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1)
+    # Labels are positive on the left: the mirror image brings nothing new.
+    return int(_worst(0, n, w, nodes, signs, -1, n))
+
+
+@compiled
+def _worst(m: int, n: int, w: Floats, nodes: Codes, signs: Floats, left: int, right: int) -> int:
+    """The most mistakes in all, after m; nodes up to `left` are positive, those from `right` on negative."""
+    most = m
+    for i in range(n):
+        near, steps = -1, n
+        for k in range(m):
+            if abs(nodes[k] - i) < steps:
+                near, steps = k, abs(nodes[k] - i)
+        if steps == 0:
+            continue
+        start = nodes[near]
+        for y in (1.0, -1.0):
+            if (y > 0 and i >= right) or (y < 0 and i <= left):
+                continue
+            rise = 0.0
+            if m > 0:
+                if y * (signs[near] + w[m, i] - w[m, start]) > 1e-9:
+                    continue
+                rise = (y - signs[near] - w[m, i] + w[m, start]) / steps
+            for x in range(n):  # v_i - v_start climbs from start to i, a step a node, and is level elsewhere
+                along = min(max(x, min(i, start)), max(i, start)) - start
+                w[m + 1, x] = w[m, x] + rise * abs(along)
+            nodes[m], signs[m] = i, y
+            sides = (max(left, i), right) if y > 0 else (left, min(right, i))
+            most = max(most, _worst(m + 1, n, w, nodes, signs, sides[0], sides[1]))
+    return most
 
 
 def _one_label_a_node(nodes: Codes, signs: Codes) -> bool:

@@ -96,7 +96,7 @@ def _pounce(run: Run, binary: BinaryRun) -> list[Bound]:
 
 def _nearest(run: Run) -> list[Bound]:
     from querist.graph.laplacian import resistances
-    from querist.online.nearest import geodesics
+    from querist.online.cover_learner import geodesics
 
     graph, kind = run.place, run.parameters.get("distance", "resistance")
     if not isinstance(graph, Graph) or kind == "points":

@@ -29,9 +29,9 @@ mistakes only, and both are false for it: one node, always of one label, is off 
 learner that learns every answer (BBQ) and scores with `A_t`, with `mu |u|^2` for `B |u|^2` and
 `ln det A_T/det A_0` for `d ln(1 + N_T/(mu d))`, which supposes |m| <= 1.
 
-**The query bound** as printed is `N_T <= T^kappa d ln(1 + N_T/(mu d))`. Eq. 26 sums the variances of all asked
-rounds as if each were learned; where SSLGC makes no mistake the variance never falls, and it asks for ever.
-What holds is its first step,
+**The query bound** as printed is `N_T <= T^kappa d ln(1 + N_T/(mu d))`. Eq. 26 sums the variances of all
+asked rounds as if each were learned; where SSLGC makes no mistake the variance never falls, and it asks for
+ever. What holds is its first step,
 
     N_T <= T^kappa sum over asked rounds of r/(1+r),
 
@@ -172,7 +172,7 @@ def corollary_5_as_printed(rows: Floats, run: BinaryRun, mu: float) -> float:
 
 
 def _comparators(rows: Floats, run: BinaryRun, mu: float) -> list[tuple[float, float, float]]:
-    """Half the squared loss over all rounds, `mu/2 |u|^2` and the largest loss: of 0, ridge, least squares."""
+    """Half the squared loss over all rounds, `mu/2 |u|^2`, largest loss: of 0, ridge and least squares."""
     m, found = rows[run.nodes], []
     ridge = np.linalg.solve(m.T @ m + mu * np.eye(m.shape[1]), m.T @ run.signs)
     for u in (np.zeros(m.shape[1]), ridge, np.linalg.lstsq(m, run.signs.astype(np.float64))[0]):

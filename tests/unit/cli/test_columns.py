@@ -11,7 +11,7 @@ def test_every_verb_that_reads_files_takes_names_of_columns(verb, querist):
     said = querist(verb, "--help").out
     options = ["--label-column"]
     if verb in GRAPHS:
-        options += ["--source", "--target", "--weight", "--id", "--parallel"]
+        options += ["--source", "--target", "--weight", "--id", "--parallel", "--missing"]
     for option in options:
         assert f"  {option} " in said or f" {option}," in said, option
     assert "ame of a data set" in said

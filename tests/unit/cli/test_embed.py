@@ -8,8 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from querist import as_graph
-from querist import embed as embed_graph
+from querist import as_graph, embed as embed_graph
 from querist.cli.embed import embed
 from querist.errors import InputError
 

@@ -39,11 +39,11 @@ def check_mends(site: Site, entry: Entry, cache: Path) -> None:
 
 
 def test_right_files(site: Site, cache: Path) -> None:
-    seen: list[tuple[str, int, int]] = []
-    check_good(fetch(site.entry(), cache, report=lambda *step: seen.append(step)), cache)
+    seen: list[tuple[float, str]] = []
+    check_good(fetch(site.entry(), cache, progress=lambda *step: seen.append(step)), cache)
     assert site.asked == ["toy.content", "toy.cites"]
-    assert seen[-1] == ("toy.cites", len(site.cites), len(site.cites))
-    assert all(done <= total for _, done, total in seen)
+    assert seen[-1] == (1.0, f"toy.cites, {len(site.cites) / 1e6:.1f} MB")
+    assert all(0 <= fraction <= 1 for fraction, _ in seen)
 
 
 @pytest.mark.parametrize("file", ["toy.content", "toy.cites"])

@@ -7,6 +7,7 @@ import pytest
 
 from querist.experiment import Outcome, Specification, Store, run
 from querist.experiment.results import direction
+from querist.experiment.specification import SpecificationError
 from querist.experiment.tasks import TASKS, register
 
 
@@ -51,6 +52,15 @@ def test_the_best_is_chosen_the_earliest_of_equals_and_never_nothing(known, tmp_
     assert found.chosen == {"x": 2}
     (found,) = run([spec(grid={"x": (3, 1, 0)}, protocol={"tuned_by": "error_rate"})], Store(tmp_path))
     assert found.chosen == {"x": 0}, "of an error rate the smallest"
+
+
+def test_a_protocol_may_tune_on_the_draws_that_it_reports(known, tmp_path):
+    run([spec(grid={"x": (0, 1)}, protocol={"tuned_on": "reported"}, seed=4)], Store(tmp_path))
+    assert [(seed, repeat) for _, _, seed, repeat in known.draws] == [(4, 0), (4, 0), (4, 0), (4, 1), (4, 2)]
+    with pytest.raises(SpecificationError, match="tuned_on = 'test'; it must be 'held out' or 'reported'"):
+        spec(grid={"x": (0, 1)}, protocol={"tuned_on": "test"})
+    with pytest.raises(SpecificationError, match="must not be reported"):
+        spec(grid={"x": (0, 1)}, held_out=0)
 
 
 def test_tuning_sees_held_out_draws_only_and_reports_others(known, tmp_path):

@@ -3,8 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.sparse import csgraph
 
 from querist.graph import as_graph, laplacian, normalised_adjacency, null_signs, quadratic_form

@@ -1,6 +1,7 @@
 """From files to a file, without a command line."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,24 @@ def test_it_writes_a_row_a_node_and_a_page() -> None:
     assert (numbers["nodes"], numbers["labelled"]) == (34, 8)
     assert (numbers["out"], numbers["report"]) == ("out.csv", "page.html")
     assert "8 labelled nodes, 2 classes" in numbers["notes"]
+
+
+@pytest.mark.parametrize("missing", ["0", "none yet"])
+def test_the_label_that_means_unlabelled_in_a_table_of_labels_or_of_nodes(missing: str) -> None:
+    karate = load("karate")
+    names = [str(karate.labels[i]) if i in KNOWN else missing for i in range(34)]
+    Path("nodes.csv").write_text("node,label\n" + "".join(f"{i},{own}\n" for i, own in enumerate(names)))
+    expected = from_files("edges.csv", "labels.csv").labelling.labels
+    files = GraphFiles("edges.csv", missing=missing)
+    assert from_files(files, "nodes.csv").labelling.labels == expected
+    assert from_files(replace(files, nodes="nodes.csv")).labelling.labels == expected
+
+
+def test_minus_one_can_be_a_class() -> None:
+    codes = {0: 0, 1: 0, 33: 1, 32: 1, 16: -1, 5: -1}
+    Path("codes.csv").write_text("node,label\n" + "".join(f"{i},{k}\n" for i, k in codes.items()))
+    assert from_files("edges.csv", "codes.csv").labelling.classes == (0, 1)
+    assert from_files(GraphFiles("edges.csv", missing="nan"), "codes.csv").labelling.classes == (-1, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from querist.collective.problem import pose
 from querist.datasets import load, sbm
 from querist.errors import InputError, UnknownNameError
 from querist.graph import as_graph
-from querist.labelling import choose as choosing
-from querist.labelling import label
+from querist.labelling import choose as choosing, label
 from querist.labelling.calibrate import calibration_error, estimated
 from querist.labelling.folds import stratified
 from querist.labelling.members import MEMBERS, RandomWalk, plan

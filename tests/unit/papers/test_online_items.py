@@ -1,11 +1,13 @@
 """The items of sslgc13 and msg16: what they plan, and what they show of results that are made up."""
 
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from querist.experiment import Item, Number, Outcome, Result, Specification, tables
+from querist.experiment import Item, Number, Outcome, Result, Specification, Store, run, tables
 from querist.experiment.results import CONTROL
 from querist.experiment.tasks.online import Online
 from querist.experiment.tuning import combinations
@@ -13,9 +15,11 @@ from querist.papers import item_of, items_of
 from querist.papers.graphs import STAND_IN
 from querist.papers.msg16 import published as msg16
 from querist.papers.sslgc13 import published as sslgc13
-from querist.papers.sslgc13.tasks import AskingWithControls, Clock, ComponentCounts
+from querist.papers.sslgc13.tasks import AskingWithControls, Clock, DataCounts
+from querist.papers.sslgc13.theory import Regret
 
-ITEMS = [item for paper in ("sslgc13", "msg16") for item in items_of(paper)]
+THEORY = [item for item in items_of("sslgc13") if item.name.startswith("theorem")]
+ITEMS = [item for paper in ("sslgc13", "msg16") for item in items_of(paper) if item not in THEORY]
 NAMES = [item.label for item in ITEMS]
 
 
@@ -28,7 +32,7 @@ def made_up(spec: Specification, value: float = 0.25) -> Result:
     outcomes = []
     for _ in range(spec.repeats):
         numbers = {p + m: value + 0.01 * rng.random() for p in prefixes for m in measures}
-        numbers |= {"nodes": 10.0, "links": 20.0, "classes": 2.0, "rounds": 1.0}
+        numbers |= dict.fromkeys(DataCounts.measures, 10.0) | {"rounds": 1.0}
         curve = np.sort(rng.random(points)).tolist()
         curves = dict.fromkeys(("round", "error_rate", "queries", "seconds"), curve)
         outcomes.append(Outcome(numbers, curves))
@@ -41,7 +45,7 @@ def test_a_hurried_plan_is_a_part_of_the_full_one(item: Item) -> None:
     assert {spec.key for spec in quick} <= {spec.key for spec in full}
     assert len({spec.key for spec in full}) == len(full)
     assert sum(spec.repeats for spec in quick) * 4 <= sum(spec.repeats for spec in full) or len(full) == 4
-    assert all(spec.repeats == 20 for spec in full if spec.task != "sslgc13.counts")
+    assert all(spec.repeats == 20 for spec in full if spec.task != "sslgc13.data")
 
 
 @pytest.mark.parametrize(("paper", "name"), [("sslgc13", "figure1"), ("msg16", "figure3")])
@@ -73,7 +77,7 @@ def numbers_of(paper: str, name: str, value: float = 0.25) -> list[Number]:
 
 @pytest.mark.parametrize(
     ("paper", "name", "count", "measures"),
-    [("sslgc13", "table1", 12, 3), ("sslgc13", "table2", 36, 3), ("msg16", "table1", 48, 2)],
+    [("sslgc13", "table1", 17, 4), ("sslgc13", "table2", 36, 3), ("msg16", "table1", 48, 2)],
 )
 def test_every_published_number_has_a_row(paper: str, name: str, count: int, measures: int) -> None:
     found = numbers_of(paper, name)
@@ -152,6 +156,36 @@ def test_both_controls_ask_as_often() -> None:
 
 
 def test_links_are_counted_in_both_directions() -> None:
-    spec, task = Specification("sslgc13.counts", "karate", repeats=1), ComponentCounts()
+    spec, task = Specification("sslgc13.data", "karate", repeats=1), DataCounts()
     numbers = task.run(spec, task.prepare(spec), {}, 0, 0).numbers
-    assert numbers == {"nodes": 34, "links": 156, "classes": 2}
+    whole = {"whole_nodes": 34, "whole_links": 78, "class_size": 17}
+    assert numbers == {"nodes": 34, "links": 156, "classes": 2} | whole
+
+
+# -- theorems --------------------------------------------------------------------
+
+
+def test_theorem_4_is_broken_where_u_fits_and_corollary_5_by_an_adversary() -> None:
+    """karate at full rank, and again with every prediction contradicted; what holds is kept in both."""
+    plan = {spec.dataset: spec for spec in item_of("sslgc13", "theorem4").plan(True)}
+    spec, task = plan["karate"], Regret()
+    assert spec.representation["rank"] == 34
+    fitted = task.run(spec, task.prepare(spec), spec.parameters, 0, 0).numbers
+    assert fitted["Theorem 4, all rounds, broken"] == 1 and fitted["Corollary 5, broken"] == 1
+    against = replace(spec, representation={**spec.representation, "rank": 3}, protocol={"adversary": True})
+    beaten = task.run(against, task.prepare(against), {"mu": 1.0}, 0, 0).numbers
+    assert beaten["Corollary 5, counted"] == 34
+    for numbers in (fitted, beaten):
+        for statement in ("Theorem 4, learned rounds", "Corollary 5"):
+            assert numbers[f"{statement}, counted"] <= numbers[f"{statement}, holds"]
+
+
+def test_lemma_6_and_theorem_7_beside_runs(tmp_path: Path) -> None:
+    item = item_of("sslgc13", "theorem7")
+    results = run([replace(spec, repeats=1) for spec in item.plan(True)], Store(tmp_path))
+    shown = item.show(results)
+    broken = {(row[0], row[1].partition(",")[0]) for row in shown.tables[0].rows if row[4] == "1 of 1"}
+    assert {("one node, SSLGC", "Lemma 6"), ("two lengths, SSLGC", "Theorem 7")} <= broken
+    assert ("one node, mu = 100, BBQ", "Lemma 6") in broken
+    assert all(row[2] <= row[5] for row in shown.tables[0].rows if row[5] is not None)
+    assert {(n.method, n.own, n.verdict) for n in shown.numbers} == {("SSLGC", True, "not reached")}

@@ -73,6 +73,26 @@ def test_nan_is_no_label_and_what_looks_like_none_is_said(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("labels", "missing", "kept"),
+    [
+        ("0 1 2", "0", [1, 2]),
+        ("0 cat dog", "0", ["cat", "dog"]),
+        ("x cat dog", "x", ["cat", "dog"]),
+        ("-1 0 1", None, [0, 1]),
+        ("-1 0 1", "nan", [-1, 0, 1]),
+    ],
+)
+def test_what_means_unlabelled_can_be_said(
+    labels: str, missing: str | None, kept: list[object], tmp_path: Path
+) -> None:
+    rows = zip(("ann", "bob", "cy"), labels.split(), strict=True)
+    path = write(tmp_path, "node,label\n" + "".join(f"{node},{own}\n" for node, own in rows))
+    found = read_seeds(path, WORDS.nodes, missing=missing)
+    assert list(found.labels.values()) == kept
+    assert any("taken as unlabelled" in note for note in found.notes) == (len(kept) < 3)
+
+
 def test_strangers_are_left_out_where_that_is_allowed(tmp_path: Path) -> None:
     path = write(tmp_path, "node,label\nann,cat\nzed,dog\n")
     seeds = read_seeds(path, WORDS.nodes, strangers=True, least=1)

@@ -44,6 +44,7 @@ class Kind:
         `old`, which know all of its nodes; None where they must be made anew
     least : smallest rank
     attributes : whether rows depend on the graph's attributes
+    usual : whether it is taken, where nobody names a kind, for a graph with attributes or for one without
     options : name -> parameter; the keywords of `settled` unless given
     key : `key(rank, settings)`, what names a cache entry; the rank and the settings unless given
     """
@@ -57,6 +58,7 @@ class Kind:
     refresh: Callable[..., Embedding] | None = None
     least: int = 1
     attributes: bool = False
+    usual: bool = False
     options: Mapping[str, Parameter] = field(default_factory=dict)
     key: Callable[[int, Settings], Settings] | None = None
 
@@ -89,6 +91,11 @@ def kind_of(name: str) -> Kind:
     """The kind of this name."""
     _load()
     return KINDS[name]
+
+
+def usual_kind(*, attributes: bool) -> Kind:
+    """The kind to take, where nobody names one, for a graph with attributes or for one without."""
+    return next(kind for kind in known().values() if kind.usual and kind.attributes == attributes)
 
 
 @lru_cache(maxsize=1)

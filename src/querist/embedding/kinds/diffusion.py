@@ -25,7 +25,7 @@ from scipy.sparse import csgraph
 from querist.embedding.kinds import Kind, Settings, refuse, register
 from querist.embedding.kinds.spectral import orientation
 from querist.embedding.value import Embedding
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
 from querist.graph.graph import Graph
 from querist.operator import Operator
 from querist.operator.eigen.ritz import thin_qr
@@ -94,8 +94,7 @@ def diffusion(
 
 def weighted(attributes: Sparse, weighting: Weighting) -> Sparse:
     """Attribute rows: of length one, tf-idf of length one (`idf = 1 + ln((1+n)/(1+df))`), or as they are."""
-    if weighting not in WEIGHTINGS:
-        raise UnknownNameError.of("weighting", weighting, WEIGHTINGS)
+    check_name("weighting", weighting, WEIGHTINGS)
     X: Sparse = attributes.astype(np.float64, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -260,5 +259,6 @@ DIFFUSION = register(
         memory=diffusion_bytes,
         row=new_row,
         attributes=True,
+        usual=True,
     )
 )

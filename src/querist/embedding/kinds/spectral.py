@@ -25,8 +25,7 @@ import numpy as np
 
 from querist.embedding.kinds import Kind, Settings, refuse, register
 from querist.embedding.value import Embedding
-from querist.graph.graph import Graph
-from querist.graph.laplacian import null_signs
+from querist.graph import Graph, null_signs
 from querist.operator import Operator
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
@@ -194,28 +193,26 @@ def constant_columns(components: Codes, signs: Floats, constant: float, most: in
 
 
 def _notes(pool: Pool, wanted: int, gap: float, shared: int) -> tuple[str, ...]:
-    notes = []
-    if pool.values.size < wanted and not pool.missing:
-        notes.append(f"the graph has {pool.values.size} eigenvectors besides its constants; all were taken")
-    if gap < SAME:
-        notes.append("the cut falls inside a multiple eigenvalue: another rank makes it unambiguous")
-    if shared > 1:
-        notes.append(f"{shared:,} small components share one constant column")
-    return tuple(notes)
+    size = pool.values.size
+    notes = {
+        f"the graph has {size} eigenvectors besides its constants; all were taken": (
+            size < wanted and not pool.missing
+        ),
+        "the cut falls inside a multiple eigenvalue: another rank makes it unambiguous": gap < SAME,
+        f"{shared:,} small components share one constant column": shared > 1,
+    }
+    return tuple(note for note, holds in notes.items() if holds)
 
 
 def _doubts(errors: Floats, tol: float, tiny: int, missing: int) -> tuple[tuple[str, float], ...]:
-    worst = float(errors.max(initial=0.0))
-    doubts = []
-    if worst > tol:
-        count = int((errors > tol).sum())
-        doubts.append((f"{count} eigenpairs have residuals up to {worst:.1e}, above tol {tol:.0e}", worst))
-    if tiny:
-        lost = f"{tiny} eigenvalues are lost in rounding and their vectors enter as constants do; the weights"
-        doubts.append((f"{lost} span too many orders of magnitude: drop the smallest, or rescale", worst))
-    if missing:
-        doubts.append((f"{missing} eigenpairs did not converge; raise tol or lower the rank", worst))
-    return tuple(doubts)
+    worst, late = float(errors.max(initial=0.0)), int((errors > tol).sum())
+    doubts = {
+        f"{late} eigenpairs have residuals up to {worst:.1e}, above tol {tol:.0e}": late,
+        f"{tiny} eigenvalues are lost in rounding and their vectors enter as constants do; the weights span "
+        "too many orders of magnitude: drop the smallest, or rescale": tiny,
+        f"{missing} eigenpairs did not converge; raise tol or lower the rank": missing,
+    }
+    return tuple((doubt, worst) for doubt, count in doubts.items() if count)
 
 
 # -- as a kind -------------------------------------------------------------------------------------------
@@ -338,5 +335,6 @@ SPECTRAL = register(
         memory=spectral_bytes,
         row=new_row,
         refresh=refreshed,
+        usual=True,
     )
 )

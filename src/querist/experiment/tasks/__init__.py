@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Protocol
 
-from querist.errors import UnknownNameError
+from querist.errors import check_name
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame, digest
 
@@ -72,9 +72,8 @@ def task_of(name: str) -> Task:
     """The task of this name."""
     if name not in TASKS and name in _HOME:
         importlib.import_module(_HOME[name])
-    if name not in TASKS:
-        with blame("task"):
-            raise UnknownNameError.of("task", name, {*_HOME, *TASKS})
+    with blame("task"):
+        check_name("task", name, {*_HOME, *TASKS})
     return TASKS[name]
 
 
@@ -108,7 +107,7 @@ _numbers = count()
 def at_hand(data: Mapping[str, Any]) -> Iterator[None]:
     """Data in memory, by the name that specifications have for them; for runs in this process only.
 
-    A graph, or what `querist.datasets.rows.read_vectors` gives.
+    A graph, or what `querist.datasets.resolve.labelled_vectors` gives.
     """
     before = dict(_at_hand)
     # A number each: what was prepared from other data of the same name is not taken for theirs.

@@ -21,12 +21,12 @@ from querist.asking.asking import ask
 from querist.asking.model import RANKS
 from querist.asking.specification import RANDOM, way_to_choose
 from querist.collective.catalogue import CLASSIFIERS
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.collective import representation
-from querist.experiment.tasks.common import checked, complete, graph_for, settings
+from querist.experiment.tasks.common import checked, complete, graph_for, settings, warm_up
 from querist.experiment.tasks.online import EmbeddedGraph, check_answers, learner_seed, shuffled
 from querist.labelling.members import MEMBERS
 from querist.labelling.rows import quick_rows
@@ -67,8 +67,7 @@ class AskTask:
             checked(getattr(spec, table), _no_parameters, table)
         how = complete(spec, "protocol", protocol)
         with blame("protocol", "final"):
-            if how["final"] not in ("auto", *MEMBERS, *CLASSIFIERS):
-                raise UnknownNameError.of("method", how["final"], ("auto", *MEMBERS, *CLASSIFIERS))
+            check_name("method", how["final"], ("auto", *MEMBERS, *CLASSIFIERS))
         graph = graph_for(spec, settings(spec, "representation", representation))
         with blame("dataset"):
             check_answers(graph)
@@ -103,13 +102,10 @@ class AskTask:
     ) -> Outcome:
         """One campaign, and its control from the same start."""
         how = complete(spec, "protocol", protocol)
-        if spec.method not in prepared.warm:  # compiles, so that seconds are those of asking
-            _Campaign(prepared, {**how, "budget": 1, "marks": ()}, seed, repeat).played(
-                way_to_choose(spec.method), 1
-            )
-            prepared.warm.add(spec.method)
-        own = _Campaign(prepared, how, seed, repeat)
-        numbers, curves = own.played(way_to_choose(spec.method), how["budget"])
+        own, choose = _Campaign(prepared, how, seed, repeat), way_to_choose(spec.method)
+        first = _Campaign(prepared, {**how, "budget": 1, "marks": ()}, seed, repeat)
+        warm_up(prepared.warm, spec.method, lambda: first.played(choose, 1))
+        numbers, curves = own.played(choose, how["budget"])
         theirs, drawn = own.played(RANDOM, round(numbers["answers"]))
         numbers |= {CONTROL + name: value for name, value in theirs.items()}
         curves |= {CONTROL + name: line for name, line in drawn.items() if name not in ("answer", "mark")}
@@ -163,8 +159,7 @@ class _Campaign:
         if not answers:
             raise InputError(f"{choose} asked nothing on {self.graph.name}; give it more labels at the start")
         if len(final) < len(how["marks"]):  # it stopped before: what it had then is what it has
-            rest = self._right(self._final(asking), free)
-            final += [rest] * (len(how["marks"]) - len(final))
+            final += [self._right(self._final(asking), free)] * (len(how["marks"]) - len(final))
         missing = how["budget"] - answers
         curves = {
             "answer": list(np.arange(1.0, how["budget"] + 1)),

@@ -7,7 +7,7 @@ holds. Details: the bounds with all their terms (`querist.theory`), and the lear
 from collections.abc import Mapping
 from typing import Any
 
-from querist.errors import UnknownNameError
+from querist.errors import check_name
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
@@ -40,8 +40,7 @@ class BoundTask(Online):
     def check(self, spec: Specification) -> None:
         """As online; and there must be a bound."""
         with blame("method"):
-            if spec.method not in BOUNDED:
-                raise UnknownNameError.of("algorithm with a bound", spec.method, BOUNDED)
+            check_name("algorithm with a bound", spec.method, BOUNDED)
         settings(spec, "protocol", protocol)
         super().check(spec)
 

@@ -16,7 +16,6 @@ import math
 import time
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
@@ -25,7 +24,7 @@ import scipy.sparse as sp
 
 from querist.collective.catalogue import CLASSIFIERS
 from querist.collective.threshold import decide
-from querist.errors import InputError, QueristError
+from querist.errors import InputError
 from querist.experiment import tuning
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
@@ -38,6 +37,7 @@ from querist.experiment.tasks.common import (
     settings,
     share,
     try_out,
+    warm_up,
 )
 from querist.graph import Graph
 from querist.labels import one_hot
@@ -80,8 +80,7 @@ class Collective:
         """Names, kinds, and whether the data have labels."""
         factory = checked_method(spec, CLASSIFIERS, APART)
         try_out(spec, factory, partial(_fit_small, factory, small_graph()), APART)
-        how = complete(spec, "protocol", protocol)
-        share(spec, how["labelled"], most=1 - 1e-12)
+        share(spec, complete(spec, "protocol", protocol)["labelled"], most=1 - 1e-12)
         graph = self.prepare(spec)
         with blame("dataset"):
             check_labelled(graph)
@@ -101,10 +100,7 @@ class Collective:
         factory = CLASSIFIERS[spec.method]
         own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
-        if spec.method not in _warm:
-            with suppress(QueristError):  # it is only to be compiled: seconds are those of the fit
-                _fit_small(factory, small_graph(prepared), **own)
-            _warm.add(spec.method)
+        warm_up(_warm, spec.method, lambda: _fit_small(factory, small_graph(prepared), **own))
         truth, several = truth_of(prepared)
         seeds = draw(truth, how["labelled"], seed, repeat, several)
         test = tested(truth, seeds, how["labelled"])

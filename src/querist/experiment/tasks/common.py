@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, QueristError, UnknownNameError, check_name
 from querist.experiment.specification import (
     TUNING_KEYS,
     Specification,
@@ -66,9 +67,8 @@ def checked_method(
     spec: Specification, catalogue: Mapping[str, Callable[..., Any]], apart: Iterable[str]
 ) -> Callable[..., Any]:
     """The factory of a specification's method, its parameters and its grid checked."""
-    if spec.method not in catalogue:
-        with blame("method"):
-            raise UnknownNameError.of("method", spec.method, catalogue)
+    with blame("method"):
+        check_name("method", spec.method, catalogue)
     factory = catalogue[spec.method]
     checked(spec.parameters, factory, "parameters", apart)
     for name, values in spec.grid.items():
@@ -103,6 +103,14 @@ def _named(message: str, given: Iterable[str], choice: Iterable[str]) -> str | N
     named = [name for name in given if re.search(rf"\b{re.escape(name)}\b", message)]
     named.sort(key=lambda name: (name not in choice, not message.startswith(f"{name} ")))
     return named[0] if named else None
+
+
+def warm_up(warm: set[str], method: str, work: Callable[[], Any]) -> None:
+    """Have a method compiled before its seconds are counted, once; what it refuses, the run refuses too."""
+    if method not in warm:
+        with suppress(QueristError):
+            work()
+        warm.add(method)
 
 
 def share(spec: Specification, value: float, most: float = 1.0) -> None:
@@ -159,9 +167,9 @@ def vectors_of(dataset: str, label: str | None = None) -> tuple[Any, Codes, int]
 
 @lru_cache(maxsize=4)
 def _vectors(dataset: str, label: str | None, digest: str) -> tuple[Any, Codes, int]:
-    from querist.datasets.rows import read_vectors
+    from querist.datasets.resolve import labelled_vectors
 
-    return _rows(*read_vectors(dataset, label))
+    return _rows(*labelled_vectors(dataset, label))
 
 
 def _rows(X: Any, codes: Codes, classes: Sequence[Any], name: str) -> tuple[Any, Codes, int]:

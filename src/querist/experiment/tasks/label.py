@@ -11,13 +11,12 @@ The labels are drawn at random, so that a run is its own random-asking control.
 import time
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
 
 from querist.collective.catalogue import CLASSIFIERS
-from querist.errors import InputError, QueristError
+from querist.errors import InputError
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
@@ -36,12 +35,12 @@ from querist.experiment.tasks.common import (
     graph_for,
     settings,
     share,
+    warm_up,
 )
 from querist.experiment.tasks.online import learner_seed
 from querist.graph import Graph
+from querist.labelling import MEMBERS, Labelling, label
 from querist.labelling.calibrate import calibration_error
-from querist.labelling.labelling import Labelling, label
-from querist.labelling.members import MEMBERS
 from querist.labels import one_hot
 from querist.metrics import NAMES, measure
 from querist.types import Bools, Floats
@@ -102,10 +101,7 @@ class LabelTask:
     ) -> Outcome:
         """One draw of the labels for each share."""
         how = complete(spec, "protocol", protocol)
-        if spec.method not in _warm:
-            with suppress(QueristError):  # it is only to be compiled: seconds are those of the labelling
-                _label_small(spec.method, prepared)
-            _warm.add(spec.method)
+        warm_up(_warm, spec.method, lambda: _label_small(spec.method, prepared))
         (truth, several), bare = truth_of(prepared), prepared.without_labels()
         found = []
         for each in how["labelled"]:

@@ -37,12 +37,12 @@ from querist.experiment.tasks.common import (
     running_mean,
     settings,
     try_out,
+    warm_up,
 )
 from querist.graph import Graph
 from querist.labels import UNLABELLED
-from querist.online.catalogue import ALGORITHMS, Factory
-from querist.online.nearest import check_distances
-from querist.online.trace import Trace
+from querist.online import ALGORITHMS, Factory, Trace
+from querist.online.cover_learner import check_distances
 from querist.parameters import effective
 from querist.types import Codes, Floats
 
@@ -256,9 +256,7 @@ def _play(
 ) -> tuple[dict[str, float], dict[str, list[float]]]:
     where = place.of(method)
     draw: dict[str, Any] = {"seed": seed, "shuffle": repeat}
-    if method not in place.warm:
-        shuffled_run(where, *task, factory, parameters, rounds=1, **draw)
-        place.warm.add(method)
+    warm_up(place.warm, method, lambda: shuffled_run(where, *task, factory, parameters, rounds=1, **draw))
     started = time.perf_counter()
     trace = shuffled_run(where, *task, factory, parameters, questions=questions, **draw)
     seconds = time.perf_counter() - started
@@ -287,11 +285,13 @@ def check_answers(graph: Graph) -> None:
     """Refuse a graph whose labels cannot answer questions."""
     if graph.label_matrix is not None:
         raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
-    if graph.labelled.size == 0 or graph.n_classes < 2:
+    if graph.labelled.size == 0:
         raise InputError(
-            f"{graph.name} has no labels of at least 2 classes, so nothing can answer. Labels of a graph in "
-            "a file may stand in a table: representation.nodes"
+            f"{graph.name} has no labels and so nothing can answer; use a labelled set, or a table of its "
+            "nodes with the columns node and label (--nodes, in a file representation.nodes)"
         )
+    if graph.n_classes < 2:
+        raise InputError(f"{graph.name} has one class only, {graph.classes[0]!r}; at least 2 are needed")
 
 
 ONLINE = register(Online())

@@ -29,6 +29,7 @@ from querist.experiment.tasks.common import (
     share,
     try_out,
     vectors_of,
+    warm_up,
 )
 from querist.parameters import parameters_of
 from querist.types import Bools, Codes
@@ -37,6 +38,9 @@ OrderName: TypeAlias = Literal["shuffled", "source"]
 APART = ("seed",)
 PAIRS = 10_000
 """Pairs of rows that a whole sample's kernel width is taken from (bls19)."""
+
+TUNED = 20_000
+"""Items of a stream that a grid is tuned on: enough to tell settings apart."""
 
 
 def representation(
@@ -53,8 +57,10 @@ def representation(
     return dict(locals())
 
 
-def protocol(*, labelled: float = 0.1, order: OrderName = "shuffled", curve: int = 0) -> dict[str, Any]:
-    """The share that carries its label, the order, points of the curve."""
+def protocol(
+    *, labelled: float = 0.1, order: OrderName = "shuffled", curve: int = 0, items: int = 0
+) -> dict[str, Any]:
+    """The share that carries its label, the order, points of the curve, and items to stop after (0: none)."""
     return dict(locals())
 
 
@@ -76,7 +82,7 @@ class StreamTask:
     measures = ("accuracy", "updates", "kept_labelled", "kept_unlabelled", "seconds")
     shown: tuple[str, ...] = ("accuracy", "updates", "seconds")
     tuned_by = "accuracy"
-    in_tuning: Mapping[str, Any] = {"curve": 0}
+    in_tuning: Mapping[str, Any] = {"curve": 0, "items": TUNED}
 
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether every row has a label to judge by."""
@@ -113,17 +119,16 @@ class StreamTask:
         if prepared.width is not None and "width" in parameters_of(factory) and "width" not in own:
             own["width"] = prepared.width
         X, codes, n_classes, own_seed = prepared.X, prepared.codes, prepared.n_classes, seed + repeat
-        if spec.method not in prepared.warm:  # compiles, so that the clock below counts items alone
-            factory(n_classes, seed=0, **own).run(X[:2], codes[:2])
-            prepared.warm.add(spec.method)
+        warm_up(prepared.warm, spec.method, lambda: factory(n_classes, seed=0, **own).run(X[:2], codes[:2]))
         order, visible = draw(codes.size, how["labelled"], own_seed, how["order"])
+        order, visible = order[: how["items"] or None], visible[: how["items"] or None]
         learner, items, truth = factory(n_classes, seed=own_seed, **own), X[order], codes[order]
         started = time.perf_counter()
         stream = learner.run(items, truth, visible)
         seconds = time.perf_counter() - started
         curves = {}
         if how["curve"]:
-            at = few_points(codes.size, how["curve"])
+            at = few_points(truth.size, how["curve"])
             right = running_mean(stream.predicted == truth)
             curves = {"item": [float(i + 1) for i in at], "accuracy": right[at].tolist()}
         kept = getattr(learner, "sizes", (0, 0))

@@ -31,6 +31,7 @@ from querist.operator.eigen import krylov
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.filter import filtered, growth
 from querist.operator.eigen.ritz import Ritz, orthonormal, ritz
+from querist.progress import Progress
 from querist.types import Floats
 
 SWEEPS = 60
@@ -80,7 +81,7 @@ def filtered_pairs(
     ceiling: float,
     tol: float,
     seed: int,
-    tick: Callable[[float], None],
+    progress: Progress,
     start: Floats | None = None,
     known: Density | None = None,
     spare: int = 0,
@@ -97,19 +98,19 @@ def filtered_pairs(
     seen = density(M, v, random) if known is None else known
     # The estimate could lie a little low; the ceiling cannot, and is as good where it is near.
     top = ceiling if ceiling <= 1.5 * seen.top else 1.05 * seen.top
-    block = _Sweeps(M, v, top, width_of(count, M.n - (u is not None)), count - spare, tol, tick)
+    block = _Sweeps(M, v, top, width_of(count, M.n - (u is not None)), count - spare, tol, progress)
     numbers = float(block.width), krylov.beyond(count), float(np.sqrt(block.width * M.n))
     low, high, first = (min(seen.quantile(number), 0.9 * top) for number in numbers)
     if start is not None:
         block.begin(random, start, low)
     if krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
         early = lanczos_pairs(
-            make, M, u, count, cut=high, top=top, tol=tol, random=random, tick=tick, spare=spare
+            make, M, u, count, cut=high, top=top, tol=tol, random=random, progress=progress, spare=spare
         )
         if early.arrived:
             return early
         # A copy may be missing among what it found: no place to start from.
-        start, block = None, _Sweeps(M, v, top, block.width, count - spare, tol, tick)
+        start, block = None, _Sweeps(M, v, top, block.width, count - spare, tol, progress)
         block.products = early.products
     if start is None:
         block.begin(random, start, first)
@@ -145,13 +146,13 @@ def lanczos_pairs(
     top: float,
     tol: float,
     random: np.random.Generator,
-    tick: Callable[[float], None],
+    progress: Progress,
     spare: int,
 ) -> FilteredPairs:
     """The pairs by filtered block Lanczos (krylov.py), checked in float64, as far as it comes."""
     v = None if u is None else u.astype(M.dtype)
     reach = krylov.reach_of(tol, M.dtype)
-    space = krylov.Space(M, v, count, cut=cut, top=top, reach=reach, random=random, tick=tick)
+    space = krylov.Space(M, v, count, cut=cut, top=top, reach=reach, random=random, progress=progress)
     exact, strict = make(np.float64) if M.dtype != np.float64 else M, 1.0
     while True:
         S = space.advance(partial(goals, tol=strict * tol), count - spare)
@@ -189,11 +190,11 @@ class _Sweeps:
         width: int,
         count: int,
         tol: float,
-        tick: Callable[[float], None],
+        progress: Progress,
     ) -> None:
         self.M, self.v, self.top, self.width, self.count, self.tol = M, v, top, width, count, tol
         self.ready, self.products, self.expected, self.stalls, self.lowest = 0, 0, 0, 0, 0.0
-        self.tick = tick
+        self.progress = progress
         self.worst, self.goal_factor = np.inf, 0.8
         self.late: Any = np.ones(count, dtype=bool)
         self.X: Block = None
@@ -219,7 +220,7 @@ class _Sweeps:
     def _filtered(self, X: Block, degree: int) -> Block:
         def each() -> None:
             self.products += X.shape[1]
-            self.tick(0.95 * min(1.0, self.products / self.expected))
+            self.progress(0.95 * min(1.0, self.products / self.expected), "filtering")
 
         return filtered(self.M, X, degree, self.cut, self.top, each)
 

@@ -27,6 +27,7 @@ from querist.operator import Operator
 from querist.operator.eigen.filter import filtered, growth, origins
 from querist.operator.eigen.ritz import gram
 from querist.operator.threads import over_parts
+from querist.progress import Progress
 from querist.types import Floats
 
 LINE = 16
@@ -93,7 +94,7 @@ class Space:
     """Orthonormal rows `V` (m, n), `T = V p(M) V'` and the next block; `advance` makes it grow.
 
     `count` pairs of M are wanted, whose null vector is the unit vector `v`, or nothing. The filter is small
-    on [cut, top], which holds all others. `tick` is told the share of the work done.
+    on [cut, top], which holds all others. `progress` is told the share of the work done.
     """
 
     def __init__(
@@ -106,9 +107,10 @@ class Space:
         top: float,
         reach: float,
         random: np.random.Generator,
-        tick: Callable[[float], None],
+        progress: Progress,
     ) -> None:
-        self.M, self.count, self.cut, self.top, self.random, self.tick = M, count, cut, top, random, tick
+        self.M, self.count, self.cut, self.top = M, count, cut, top
+        self.random, self.progress = random, progress
         self.degree = max(2, round(float(np.arccosh(reach)) / float(growth(0.0, cut, top))))
         # The most that the filter makes of anything above the cut.
         self.least = 1 / float(np.cosh(self.degree * growth(0.0, cut, top)))
@@ -187,7 +189,7 @@ class Space:
     def _multiplied(self) -> None:
         self.products += self.Q.shape[1]
         # Most graphs need a space of about 5/2 vectors for each that is wanted.
-        self.tick(0.95 * min(1.0, self.products / (2.5 * self.count * self.degree)))
+        self.progress(0.95 * min(1.0, self.products / (2.5 * self.count * self.degree)), "filtering")
 
     def _remove(self, W: Block) -> Floats:
         """(m, b) the part of W within the space, which is taken out of W."""

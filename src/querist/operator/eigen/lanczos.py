@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg as spla
 
+from querist.progress import Progress, silent
 from querist.types import Floats
 
 RESTARTS = 60
@@ -25,8 +26,6 @@ PASSES = 40
 RANDOM = "rng" in signature(spla.eigsh).parameters
 """Whether ARPACK takes the numbers that it draws when its space is exhausted, as of SciPy 1.17, from us."""
 
-Tick = Callable[[float], None]
-
 
 def largest_pairs(
     apply: Callable[[Floats], Floats],
@@ -35,7 +34,7 @@ def largest_pairs(
     count: int,
     tol: float,
     seed: int,
-    tick: Tick,
+    progress: Progress,
 ) -> tuple[Floats, Floats]:
     """The `count` largest eigenpairs of a positive semi-definite operator, orthogonal to `u`.
 
@@ -46,16 +45,16 @@ def largest_pairs(
     """
     known = np.empty((n, 0)) if u is None else u[:, None]
     random = np.random.default_rng(seed)
-    theta, vectors = _arpack(apply, known, random, count, tol, _Clock(count, tick))
+    theta, vectors = _arpack(apply, known, random, count, tol, _Clock(count, progress))
     if theta.size < count:
         return theta, vectors
     for _ in range(PASSES):
-        silent = _Clock(count, lambda share: None)
+        quiet = _Clock(count, silent)
         known = vectors if u is None else np.column_stack([vectors, u])
-        rest = _arpack(apply, known, random, 1, CHECK, silent)[0]
+        rest = _arpack(apply, known, random, 1, CHECK, quiet)[0]
         if not rest.size or rest[0] <= theta.min() * (1 + CHECK / 10):
             return theta, vectors
-        further = _arpack(apply, known, random, max(1, count // 4), tol, silent)[1]
+        further = _arpack(apply, known, random, max(1, count // 4), tol, quiet)[1]
         theta, vectors = _ritz(apply, u, np.column_stack([vectors, further]))
         theta, vectors = theta[:count], vectors[:, :count]
     sure = theta >= rest[0]
@@ -75,13 +74,13 @@ def _ritz(apply: Callable[[Floats], Floats], u: Floats | None, span: Floats) -> 
 class _Clock:
     """Guesses how far ARPACK is from the number of products; it does not say itself."""
 
-    def __init__(self, count: int, tick: Tick) -> None:
-        self.products, self.usual, self.tick = 0, 4.0 * count + 100, tick
+    def __init__(self, count: int, progress: Progress) -> None:
+        self.products, self.usual, self.progress = 0, 4.0 * count + 100, progress
 
     def __call__(self) -> None:
         self.products += 1
         if self.products % 25 == 0:
-            self.tick(1 - 0.5 ** (self.products / self.usual))
+            self.progress(1 - 0.5 ** (self.products / self.usual), "Lanczos")
 
 
 def _arpack(

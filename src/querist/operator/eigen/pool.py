@@ -6,14 +6,14 @@ matrix does not (it returns any rotation of equal eigenvalues), and leaves no nu
 """
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from querist.operator.eigen.solve import EigenPairs, smallest_pairs
-from querist.progress import Progress
+from querist.operator.eigen.solve import smallest_pairs
+from querist.progress import Progress, part
 from querist.types import Codes, Floats, Sparse
 
 TINY = 32
@@ -42,12 +42,12 @@ class _Best:
     count: int
     entries: list[Entry] = field(default_factory=list)
 
-    def offer(self, values: Floats, component: Codes, vector: Callable[[int], Floats]) -> None:
-        """Candidates by number; `vector(i)` is only called for those that stay."""
+    def offer(self, values: Floats, component: Codes, vectors: Floats) -> None:
+        """Candidates, a vector a row; those that stay are copied."""
         order = np.lexsort((component, values))[: self.count]
         if len(self.entries) == self.count and self.entries:
             order = order[values[order] < self.entries[-1][0]]
-        fresh = [(float(values[i]), int(component[i]), vector(int(i)).copy()) for i in order]
+        fresh = [(float(values[i]), int(component[i]), vectors[i].copy()) for i in order]
         merged = heapq.merge(self.entries, fresh, key=lambda entry: entry[:2])
         self.entries = list(merged)[: self.count]
 
@@ -81,12 +81,8 @@ def pooled_pairs(
         rows = slice(int(starts[component]), int(starts[component + 1]))
         u = sorted_null[rows] if sorted_null[rows].any() else None
         size, before = int(sizes[component]), done / order.size
-        text = f"solving a component of {size:,} nodes"
-
-        def tick(share: float, before: float = before, size: int = size, text: str = text) -> None:
-            progress(before + share * size / order.size, text)
-
-        tick(0.0)
+        own = part(progress, before, size / order.size, f"solving a component of {size:,} nodes")
+        own(0.0, "")
         pairs = smallest_pairs(
             blocks if sizes.size == 1 else blocks[rows, rows],
             u,
@@ -94,7 +90,7 @@ def pooled_pairs(
             normalised=normalised,
             tol=tol,
             seed=seed,
-            tick=tick,
+            progress=own,
             start=None if start is None else start[order[rows]],
             spare=spare,
         )
@@ -102,12 +98,12 @@ def pooled_pairs(
         if sizes.size == 1:  # nothing to be merged with
             return Pool(pairs.values, pairs.vectors, np.zeros(pairs.values.size, int), pairs.solver, missing)
         solvers[pairs.solver] = None
-        best.offer(pairs.values, np.full(pairs.values.size, component), _columns(pairs))
+        best.offer(pairs.values, np.full(pairs.values.size, component), pairs.vectors.T)
         done += size
     for numbers in _batches(sizes):
         values, vectors = _batch_pairs(blocks, starts, numbers, sorted_null, normalised)
         size = int(sizes[numbers[0]])
-        best.offer(values.ravel(), np.repeat(numbers, size), _nth_of_batch(vectors))
+        best.offer(values.ravel(), np.repeat(numbers, size), np.swapaxes(vectors, 1, 2).reshape(-1, size))
         solvers["dense"] = None
         done += numbers.size * size
         progress(done / order.size, "solving small components")
@@ -119,15 +115,6 @@ def sorted_blocks(S: Sparse, order: Codes) -> Sparse:
     blocks: Sparse = S[order][:, order]
     blocks.sort_indices()
     return blocks
-
-
-def _columns(pairs: EigenPairs) -> Callable[[int], Floats]:
-    return lambda i: pairs.vectors[:, i]
-
-
-def _nth_of_batch(vectors: Floats) -> Callable[[int], Floats]:
-    size = vectors.shape[1]
-    return lambda i: vectors[i // size, :, i % size]
 
 
 def _batches(sizes: Codes) -> Iterator[Codes]:

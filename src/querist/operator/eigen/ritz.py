@@ -66,9 +66,8 @@ def whitening(X: Block, v: Block | None) -> tuple[Floats, Floats, float]:
     spread, turn = np.linalg.eigh(scale[:, None] * G * scale)
     keep = spread > NULL[X.dtype] * spread[-1]
     Z = scale[:, None] * turn[:, keep] / np.sqrt(spread[keep])
-    if not keep.any():  # nothing but v
-        return Z, along @ Z, 1.0
-    return Z, along @ Z, float(spread[keep][0] / spread[-1])
+    # Where there is nothing but v, no condition was met.
+    return Z, along @ Z, float(spread[keep][0] / spread[-1]) if keep.any() else 1.0
 
 
 def rotated(X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:

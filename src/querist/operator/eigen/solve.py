@@ -19,7 +19,6 @@ A later solver joins by meeting the contract and a line in `solvers_for`. Whatev
 and residuals are measured by the caller.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,7 +27,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 
 from querist.errors import QueristError
 from querist.operator import Operator
@@ -37,7 +35,9 @@ from querist.operator.eigen.compact import BELOW, compacted
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.lanczos import largest_pairs
 from querist.operator.fill import fill
+from querist.operator.solve import factorise
 from querist.operator.threads import one_blas_thread
+from querist.progress import Progress
 from querist.types import Floats, Sparse
 
 DENSE = 1500
@@ -60,8 +60,6 @@ SHIFT = 1e-8
 """Distance of the shift below 0, in units of the mean degree: small against every eigenvalue wanted, large
 enough to factorise. What it amplifies is the null vector, and that is projected out."""
 
-Tick = Callable[[float], None]
-
 
 class EigenPairs(NamedTuple):
     """`values` (k,) growing, `vectors` (n, k) orthonormal, and the name of the solver."""
@@ -81,7 +79,7 @@ class EigenProblem:
     normalised: bool
     tol: float
     seed: int
-    tick: Tick
+    progress: Progress
     start: Floats | None = None
     spare: int = 0
     _made: dict[Any, Operator] = field(default_factory=dict, repr=False)
@@ -126,7 +124,7 @@ def smallest_pairs(
     normalised: bool,
     tol: float,
     seed: int,
-    tick: Tick,
+    progress: Progress,
     start: Floats | None = None,
     spare: int = 0,
 ) -> EigenPairs:
@@ -134,11 +132,12 @@ def smallest_pairs(
 
     `null` is its null vector of any length, or None where it has none (an unbalanced signed component).
     Fewer pairs come back when the component has fewer, or (said by the caller) when they did not converge.
-    `tick` is told the share of the work done, 0 to 1; `start` (n, k) is a guess, used where it helps. The
-    last `spare` pairs need not be exact: they are there to be compared with.
+    `start` (n, k) is a guess, used where it helps. The last `spare` pairs need not be exact: they are there
+    to be compared with.
 
+    >>> from querist.progress import silent
     >>> path = sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> keyword = dict(normalised=False, tol=1e-6, seed=0, tick=lambda share: None)
+    >>> keyword = dict(normalised=False, tol=1e-6, seed=0, progress=silent)
     >>> smallest_pairs(path, np.ones(3), 5, **keyword).values.round(9).tolist()
     [1.0, 3.0]
     """
@@ -150,7 +149,7 @@ def smallest_pairs(
     scale = 1.0 if normalised else float(abs(S).sum() / n)
     unit = None if null is None else null / np.linalg.norm(null)
     scaled = S if normalised else sp.csr_array(S / scale)
-    problem = EigenProblem(scaled, unit, count, normalised, tol, seed, tick, start, min(spare, count - 1))
+    problem = EigenProblem(scaled, unit, count, normalised, tol, seed, progress, start, min(spare, count - 1))
     values, vectors, solver = _on_fewer_nodes(problem) or _first_that_works(problem)
     if (np.diff(values) < 0).any():
         order = np.argsort(values, kind="stable")
@@ -252,7 +251,7 @@ def chebyshev_pairs(problem: EigenProblem) -> EigenPairs:
             ceiling=problem.ceiling,
             tol=problem.tol,
             seed=problem.seed,
-            tick=problem.tick,
+            progress=problem.progress,
             start=problem.start,
             known=problem.density,
             spare=problem.spare,
@@ -268,21 +267,12 @@ def chebyshev_pairs(problem: EigenProblem) -> EigenPairs:
 
 def shift_invert_pairs(problem: EigenProblem) -> EigenPairs:
     """Lanczos on `(L + s I)^-1`: `lambda = 1/theta - s`."""
-    L, n = problem.laplacian(), problem.n
-    shifted = sp.csc_array(L + SHIFT * sp.eye_array(n))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", spla.MatrixRankWarning)
-        # Symmetric positive definite: pivots stay on the diagonal and the ordering may use the symmetry.
-        factor = spla.splu(
-            shifted,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+    L, n = problem.operator(np.float64), problem.n
+    factor = factorise(L, np.full(n, SHIFT), 1.0)
     # A residual rho of the inverse is one of up to |L| rho of L: be as much stricter.
     strict = min(problem.tol, EXACT) / (2 * float(L.diagonal().max()))
     theta, vectors = largest_pairs(
-        factor.solve, problem.u, n, problem.count, strict, problem.seed, problem.tick
+        factor.solve, problem.u, n, problem.count, strict, problem.seed, problem.progress
     )
     return EigenPairs(1 / theta - SHIFT, vectors, "shift-invert")
 

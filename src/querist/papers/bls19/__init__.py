@@ -1,9 +1,11 @@
 """The tables and figures of bls19."""
 
 from querist.experiment.tasks import register
-from querist.papers.bls19 import static, streams
+from querist.papers.bls19 import regret, static, streams
 
+register(static.Draws())
 register(static.Curves())
+register(regret.Rounds())
 
 ITEMS = (
     static.TABLE_I,
@@ -13,4 +15,5 @@ ITEMS = (
     streams.FIGURE_3,
     streams.FIGURE_4,
     streams.ABLATION,
+    regret.THEOREM_1,
 )

@@ -313,6 +313,3 @@ DATA = {
 
 ABSENT = {"w6a"}
 """Not to be had: its published numbers have nothing here to be compared with."""
-
-SCALED = {"Australian", "FourClass"}
-"""Brought to [-1, 1]; the others are taken as they are."""

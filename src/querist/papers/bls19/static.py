@@ -1,17 +1,26 @@
-"""Table I and Figure 1 of bls19: some points are labelled, all are there from the start."""
+"""Table I and Figure 1 of bls19: some points are labelled, all are there from the start.
+
+The paper tunes lambda1, lambda2 and the ridge in {10, 1, 0.1, 0.01} and records the best, which is a choice
+on the test data. Both are shown: "best" is the combination with the best mean over the reported draws, "held
+out" is the one with the best mean over ten other draws.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from querist.budgeted.closed_form import transduce
+from querist.budgeted.closed_form import transduce, transduce_draws
 from querist.budgeted.similarity import gram_of, mean_distance
-from querist.experiment.item import Cell, Entry, Figure, Item, Number, Published, Shown, Table
+from querist.experiment.item import Cell, Entry, Figure, Item, Shown, Table
 from querist.experiment.results import Outcome, Result
-from querist.experiment.specification import Specification
-from querist.papers.bls19.published import DATA, PAPER, SCALED, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
+from querist.experiment.specification import Specification, blame
+from querist.experiment.tasks.common import vectors_of
+from querist.experiment.tasks.transduce import Alike, Transduce, cover
+from querist.papers.bls19.compared import number, remarks_on
+from querist.papers.bls19.published import DATA, PAPER, TABLE_1, TABLE_1_METHODS, TABLE_1_SHAPES
 from querist.papers.cases import Cases
 from querist.report.charts import MARKERS
 from querist.report.figures import COLOURS, INK
@@ -20,84 +29,168 @@ from querist.types import Codes, Floats
 TRIALS = 10
 LAMBDAS = (10.0, 1.0, 0.1, 0.01)
 SHARES = (0.2, 0.1)
-LARGE = 5000
-"""Rows beyond which three trials are made: each is a dense solve."""
+BINARY = ("a1a", "w1a", "mushrooms")
+"""Sets of 0/1 features, which there is no reason to scale."""
 
-_LEAST_SQUARES = {"method": "bls", "grid": {"lambda1": LAMBDAS, "lambda2": (10.0, 0.1)}}
-METHODS: dict[str, tuple[dict[str, Any], str]] = {
-    "BLS, RBF": (_LEAST_SQUARES, "rbf"),
-    "BLS, linear": (_LEAST_SQUARES, "linear"),
-    "LP": ({"method": "lp"}, "rbf"),
-    "RLP": ({"method": "rlp", "grid": {"ridge": LAMBDAS}}, "rbf"),
+_LEAST_SQUARES = tuple({"lambda1": a, "lambda2": b} for a, b in product(LAMBDAS, LAMBDAS))
+METHODS: dict[str, tuple[str, str, tuple[dict[str, float], ...]]] = {
+    "BLS, RBF": ("bls", "rbf", _LEAST_SQUARES),
+    "BLS, linear": ("bls", "linear", _LEAST_SQUARES),
+    "LP": ("lp", "rbf", ({},)),
+    "RLP": ("rlp", "rbf", tuple({"ridge": ridge} for ridge in LAMBDAS)),
 }
+"""Method, kernel, and the combinations that are tried."""
 
 # -- Table I ---------------------------------------------------------------------
 
 
-def case(name: str, method: str, share: float) -> Specification:
-    """A method on draws of a share of the labels of a set."""
-    settings, kernel = METHODS[method]
-    rows = TABLE_1_SHAPES[name][0]
-    held_out = 1 if rows > LARGE else 3 if rows > 1000 else TRIALS
-    tuning = {"tuning": held_out} if "grid" in settings else {}
+class Draws:
+    """One combination of parameters on all draws of a set, reported and held out: they share an inverse.
+
+    Curves: the accuracy on the unlabelled points, draw by draw, by share and by what the draw is for.
+    """
+
+    name = "bls19.draws"
+    measures = ("accuracy",)
+    tuned_by = "accuracy"
+
+    def check(self, spec: Specification) -> None:
+        """Whether the set is there."""
+        with blame("dataset"):
+            vectors_of(spec.dataset)
+
+    def prepare(self, spec: Specification) -> Alike:
+        """The kernel matrix."""
+        return Transduce().prepare(spec)
+
+    def run(
+        self, spec: Specification, prepared: Alike, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Outcome:
+        """All draws; where there is nothing to choose, none is held out."""
+        firsts = {"reported": seed} | ({"held out": spec.held_out} if parameters else {})
+        codes, curves = prepared.codes, {}
+        for share, (which, first) in product(SHARES, firsts.items()):
+            visible = [cover(codes, 2, share, first + r) for r in range(TRIALS)]
+            curves[f"{share:.0%} {which}"] = visible
+        draws = [np.where(seen, codes, -1) for each in curves.values() for seen in each]
+        method: Any = spec.method
+        found = iter(transduce_draws(prepared.K, draws, method=method, **parameters))
+        right = {
+            name: [float(np.mean((next(found) == codes)[~seen])) for seen in each]
+            for name, each in curves.items()
+        }
+        return Outcome({"accuracy": float(np.mean([right[f"{s:.0%} reported"] for s in SHARES]))}, right)
+
+
+def case(name: str, method: str, parameters: Mapping[str, float], scaled: bool = False) -> Specification:
+    """A method with these parameters on all draws of a set."""
+    how, kernel, _ = METHODS[method]
     return Specification(
-        task="transduce",
+        task=Draws.name,
         dataset=DATA.get(name, name),
-        **settings,
-        representation={"kernel": kernel, "scaled": name in SCALED},
-        protocol={"labelled": share, **tuning},
-        repeats=3 if rows > LARGE else TRIALS,
+        method=how,
+        parameters=parameters,
+        representation={"kernel": kernel, "scaled": scaled},
+        repeats=1,
     )
 
 
-_QUICK = {"Sonar", "Ionosphere", "Wdbc", "Australian", "Diabetes", "FourClass"}
 _table = Cases(
     {
-        (name, method, share): case(name, method, share)
+        (name, scaled, method, *parameters.values()): case(name, method, parameters, scaled)
         for name in TABLE_1_SHAPES
-        for share in SHARES
-        for method in METHODS
+        for scaled in (False, True)
+        if not (scaled and name in BINARY)
+        for method, (_, _, grid) in METHODS.items()
+        for parameters in grid
     },
-    few=3,
-    hurried=lambda label: label[0] in _QUICK,
+    hurried=lambda label: label[0] in ("Sonar", "Ionosphere", "Wdbc"),
 )
 
 
-def _show_table(results: Sequence[Result]) -> Shown:
-    found = _table.read(results)
-    rows: list[list[Entry]] = []
-    numbers: list[Number] = []
-    for (name, share), line in TABLE_1.items():
-        cells: list[Entry] = [name, f"{share:.0%}"]
-        for method, (printed, std) in zip(TABLE_1_METHODS, line, strict=True):
-            result = found.get((name, method, share))
-            if result is None:
-                continue
-            cells += [Cell.of(result, "accuracy", 2, unit=100), f"{printed:.2f}"]
-            numbers.append(
-                Number.of(
-                    *(PAPER, "table1", name, f"{method} {share:.0%}", "accuracy"),
-                    Published(printed / 100, std / 100, TRIALS),
-                    result,
-                )
-            )
-        if len(cells) > 2:
-            rows.append(cells)
-    columns = ["data", "labelled", *(head for name in TABLE_1_METHODS for head in (name, "published"))]
-    note = (
-        "Accuracy in per cent on the unlabelled points, ± deviations over the draws. Lambdas and ridge are "
-        "chosen on held-out draws; the paper records the best."
+@dataclass(frozen=True)
+class Chosen:
+    """Accuracies of the reported draws: (10,) with the held-out choice, the best choice, and the best of each
+    draw alone."""
+
+    held_out: Floats
+    best: Floats
+    each: Floats
+
+
+def chosen(results: Sequence[Result], share: float) -> Chosen:
+    """From the results of all combinations, in the order of the grid."""
+    reported = np.array([result.curve(f"{share:.0%} reported")[0] for result in results])
+    held_out = (
+        np.array([result.curve(f"{share:.0%} held out")[0] for result in results])
+        if len(results) > 1
+        else reported
     )
-    return Shown([Table("Transductive accuracy", columns, rows, note)], (), numbers)
+    return Chosen(
+        reported[held_out.mean(axis=1).argmax()],
+        reported[reported.mean(axis=1).argmax()],
+        reported.max(axis=0),
+    )
+
+
+def _show_table(results: Sequence[Result]) -> Shown:
+    groups: dict[tuple[Any, ...], list[Result]] = {}
+    for label, result in _table.read(results).items():
+        groups.setdefault(label[:3], []).append(result)
+    rows: dict[bool, list[list[Entry]]] = {False: [], True: []}
+    numbers, reasons = [], {}
+    for (name, share), line in TABLE_1.items():
+        for scaled in (False, True):
+            cells: list[Entry] = [name, f"{share:.0%}"]
+            for method, printed in zip(TABLE_1_METHODS, line, strict=True):
+                if (name, scaled, method) not in groups:
+                    continue
+                found = chosen(groups[name, scaled, method], share)
+                both = [found.held_out, found.best] if METHODS[method][2] != ({},) else [found.best]
+                cells += [*(_per_cent(values) for values in both), f"{printed[0]:.2f}"]
+                where = (name, f"{method} {share:.0%}")
+                if not scaled:
+                    spec = groups[name, scaled, method][0].specification
+                    numbers.append(number("table1", *where, "accuracy", printed, found.best, spec))
+                    reasons[where] = f"{100 * found.each.mean():.2f} with the best choice for each draw"
+                else:
+                    reasons[where] += f", {100 * found.best.mean():.2f} with features in [-1, 1]"
+            if len(cells) > 2:
+                rows[scaled].append(cells)
+    columns = ["data", "labelled"]
+    for method, (_, _, grid) in METHODS.items():
+        columns += [f"{method}: held out", "best", "published"] if len(grid) > 1 else [method, "published"]
+    note = (
+        "Accuracy in per cent on the unlabelled points, ± deviations over the draws. The paper records the "
+        "best choice of the grid, made on these very draws; published numbers are compared with that."
+    )
+    return Shown(
+        [
+            Table("Transductive accuracy, features as they come", columns, rows[False], note),
+            Table("Transductive accuracy, features in [-1, 1]", columns, rows[True]),
+        ],
+        (),
+        numbers,
+        [
+            "Features are taken as the files hold them, in every set; Australian and FourClass lie in "
+            "[-1, 1] already. The second table scales every set that is not of 0/1 features. The paper does "
+            "not say what it did.",
+            *remarks_on(numbers, reasons),
+        ],
+    )
+
+
+def _per_cent(values: Floats) -> Cell:
+    return Cell(100 * float(values.mean()), 100 * float(values.std()), 2)
 
 
 TABLE_I = Item(
     PAPER,
     "table1",
     "Transductive accuracy",
-    f"{TRIALS} draws of 20 and 10 % labels that cover the classes (3 on mushrooms); kernel width from all "
-    "pairs. lambda1 and ridge from {10, 1, 0.1, 0.01}, lambda2 from {10, 0.1}, on held-out draws: ten on "
-    "sets below 1,000 points, three below 5,000, else one.",
+    f"{TRIALS} draws of 20 and 10 % labels that cover the classes; kernel width from all pairs; lambda1, "
+    f"lambda2 and ridge from {{10, 1, 0.1, 0.01}}, chosen on {TRIALS} held-out draws, and on the reported "
+    "draws as the paper does.",
     _table.plan,
     _show_table,
 )

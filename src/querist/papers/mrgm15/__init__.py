@@ -4,6 +4,7 @@ from querist.experiment.tasks import register
 from querist.papers.mrgm15 import course, several, single, tasks
 
 register(tasks.GraphCounts())
+register(tasks.OwnData())
 register(tasks.Bootstrap())
 register(tasks.Course())
 
@@ -17,4 +18,5 @@ ITEMS = (
     single.FIGURE_4,
     course.FIGURE_5,
     course.FIGURE_6,
+    course.THEOREM_2,
 )

@@ -1,4 +1,4 @@
-"""Runs that only mrgm15 makes: counting its data, bootstrap samples, and the course of the objective."""
+"""Runs that only mrgm15 makes: on its own data, counting them, bootstrap samples, the objective's course."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.collective import Collective
-from querist.experiment.tasks.common import graph_of
+from querist.papers.mrgm15.data import graph_for
 from querist.types import Floats
 
 
@@ -22,11 +22,11 @@ class GraphCounts:
     def check(self, spec: Specification) -> None:
         """Whether the data are there."""
         with blame("dataset"):
-            graph_of(spec.dataset)
+            graph_for(spec)
 
     def prepare(self, spec: Specification) -> Any:
         """The graph."""
-        return graph_of(spec.dataset)
+        return graph_for(spec)
 
     def run(
         self, spec: Specification, prepared: Any, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -42,7 +42,17 @@ class GraphCounts:
         )
 
 
-class Bootstrap(Collective):
+class OwnData(Collective):
+    """A classifier on the data of the paper, DBLP-A among them."""
+
+    name = "mrgm15.collective"
+
+    def prepare(self, spec: Specification) -> Any:
+        """The graph."""
+        return graph_for(spec)
+
+
+class Bootstrap(OwnData):
     """A classifier on a bootstrap sample of the nodes: n drawn with replacement, each kept once.
 
     So a sample has about 63 % of the nodes, and the links among them (section 4.4). Sample r of a seed is
@@ -60,12 +70,11 @@ class Bootstrap(Collective):
         return super().run(spec, prepared.subgraph(drawn), parameters, seed, repeat)
 
 
-class Course(Collective):
-    """A classifier with the relative change of its objective in every iteration, as the curve `change`."""
+class Course(OwnData):
+    """A classifier with its objective after every iteration, as the curve `objective`."""
 
     name = "mrgm15.course"
 
     def curves(self, objective: Floats) -> dict[str, list[float]]:
-        """`|O(t+1) - O(t)| / |O(t)|` from the second iteration on."""
-        change = np.abs(np.diff(objective)) / np.abs(objective[:-1])
-        return {"iteration": np.arange(2.0, objective.size + 1).tolist(), "change": change.tolist()}
+        """All of it."""
+        return {"objective": objective.tolist()}

@@ -7,8 +7,17 @@ from querist.experiment.results import CONTROL, Result
 from querist.experiment.specification import Specification
 from querist.papers.cases import Cases, Label
 from querist.papers.graphs import DATA, DIGITS, STOOD_IN, TITLES, cell, compared
-from querist.papers.msg16.published import GAMMA, HS, METHODS, PAPER, STATED, Method, case, methods
-from querist.papers.msg16.published import TABLE_1 as LINES
+from querist.papers.msg16.published import (
+    GAMMA,
+    HS,
+    METHODS,
+    PAPER,
+    STATED,
+    TABLE_1 as LINES,
+    Method,
+    case,
+    methods,
+)
 
 MEASURES = ("error_rate", "queries")
 CONTROL_NAME = "random, as often as MSG"

@@ -14,6 +14,7 @@ PAPER = Paper(
 RIVALS: dict[str, dict[str, Any]] = {
     "POUNCE": {"method": "pounce"},
     "perceptron": {"method": "perceptron"},
+    "halving": {"method": "halving"},
     "nearest by resistance": {"method": "nearest", "parameters": {"distance": "resistance"}},
     "nearest by path": {"method": "nearest", "parameters": {"distance": "geodesic"}},
     "nearest, no preview": {"method": "nearest", "parameters": {"distance": "points"}},

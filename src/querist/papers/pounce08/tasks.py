@@ -13,19 +13,18 @@ from querist.experiment.tasks.common import checked
 from querist.experiment.tasks.online import APART, EmbeddedGraph, Online, shuffled_run
 from querist.graph.neighbours import all_distances
 from querist.online.catalogue import ALGORITHMS
-from querist.online.trace import Trace
 from querist.papers.pounce08.worlds import WORLDS, World
-from querist.theory import energy, pounce08, resistance_diameter
-from querist.types import Floats
+from querist.theory import energy, minimiser, pounce08, relaxed_energy, resistance_diameter
+from querist.types import Bools, Floats
 
-METHODS = ("pounce", "perceptron", "nearest")
+METHODS = ("pounce", "perceptron", "nearest", "halving")
 
 
 class Worlds:
     """One learner in one world, drawn from (seed, repeat): every method meets the same.
 
-    protocol : `world` and its settings; `bound` ("theorem 2", "theorem 8", "equation 4") where one is wanted,
-        `picture` for the points as curves
+    protocol : `world` and its settings; `bound` (a name in BOUNDS) where one is wanted; `picture` for the
+        points as curves
     parameters : of nearest: `distance` ("resistance", "geodesic", or "points": no graph, no preview)
     """
 
@@ -38,7 +37,7 @@ class Worlds:
         with blame("method"):
             if spec.method not in METHODS:
                 raise UnknownNameError.of("method", spec.method, METHODS)
-        if spec.method != "perceptron":
+        if spec.method in ALGORITHMS:
             checked(spec.parameters, ALGORITHMS[spec.method], "parameters", APART)
         with blame("protocol", "world"):
             if spec.protocol.get("world") not in WORLDS:
@@ -56,15 +55,15 @@ class Worlds:
     ) -> Outcome:
         """Draw the world and play it."""
         world = WORLDS[str(spec.protocol["world"])](np.random.default_rng((seed, repeat)), **_settings(spec))
-        trace = _played(world, spec.method, parameters)
+        wrong = _mistaken(world, spec.method, parameters)
         numbers = {
-            "mistakes": float(trace.mistaken.sum()),
-            "rounds": float(len(trace)),
+            "mistakes": float(wrong.sum()),
+            "rounds": float(world.order.size),
             "nodes": float(world.graph.n_nodes),
         }
         if spec.protocol.get("bound"):
-            numbers |= BOUNDS[str(spec.protocol["bound"])](world, trace)
-            numbers["violations"] = float(numbers["mistakes"] > numbers["bound"] * (1 + 1e-9))
+            numbers |= BOUNDS[str(spec.protocol["bound"])](world, wrong)
+            numbers["violations"] = float(numbers["mistakes"] > numbers.get("bound", np.inf) * (1 + 1e-9))
         return Outcome(numbers, _picture(world) if spec.protocol.get("picture") else {})
 
 
@@ -74,7 +73,10 @@ def _settings(spec: Specification) -> dict[str, Any]:
     return checked(own, WORLDS[str(spec.protocol["world"])], "protocol")
 
 
-def _played(world: World, method: str, parameters: Mapping[str, Any]) -> Trace:
+def _mistaken(world: World, method: str, parameters: Mapping[str, Any]) -> Bools:
+    """(rounds,) where the learner was wrong."""
+    if method == "halving":
+        return pounce08.halving_on_line(world.order, world.labels)
     if method == "perceptron":
         # The kernel of eq. 4: the pseudo-inverse and a constant, as large as the resistance diameter.
         rows = embed(
@@ -88,7 +90,7 @@ def _played(world: World, method: str, parameters: Mapping[str, Any]) -> Trace:
     else:
         where = _points(world) if parameters.get("distance") == "points" else world.graph
         learner = ALGORITHMS[method](where, 2, **parameters)
-    return learner.by_row().run(world.order, world.labels)
+    return learner.by_row().run(world.order, world.labels).mistaken
 
 
 def _points(world: World) -> Floats:
@@ -109,14 +111,14 @@ def _picture(world: World) -> dict[str, list[float]]:
 # -- bounds ----------------------------------------------------------------------
 
 
-def _theorem_2(world: World, trace: Trace) -> dict[str, float]:
-    found = pounce08.theorem_2(world.graph, trace.row, 2 * world.labels[trace.row] - 1, trace.mistaken)
+def _theorem_2(world: World, wrong: Bools) -> dict[str, float]:
+    found = pounce08.theorem_2(world.graph, world.order, 2 * world.labels[world.order] - 1, wrong)
     return {"bound": found.value}
 
 
-def _theorem_8(world: World, trace: Trace) -> dict[str, float]:
+def _theorem_8(world: World, wrong: Bools) -> dict[str, float]:
     distance = all_distances(_points(world), "euclidean")
-    found = pounce08.theorem_8(distance, world.labels, float(trace.mistaken.sum()), world.scale)
+    found = pounce08.theorem_8(distance, world.labels, float(wrong.sum()), world.scale)
     return {
         "bound": found.value,
         "components": found.terms["component separating-cover number"],
@@ -124,13 +126,43 @@ def _theorem_8(world: World, trace: Trace) -> dict[str, float]:
     }
 
 
-def _equation_4(world: World, trace: Trace) -> dict[str, float]:
+def _theorem_5(world: World, wrong: Bools) -> dict[str, float]:
+    """The least energy that agrees with the labels at the mistakes, and with labels or more."""
+    nodes = np.unique(world.order[wrong])
+    signs = 2 * world.labels[nodes] - 1
+    _, fixed = minimiser(world.graph, nodes, signs)
+    relaxed = relaxed_energy(world.graph, nodes, signs)
+    return {"fixed": fixed, "relaxed": relaxed, "apart": abs(fixed - relaxed) / max(1.0, fixed)}
+
+
+def _equation_4(world: World, wrong: Bools) -> dict[str, float]:
     """`2 |u*|^2 R_G + 2`, for a perceptron that is asked about every node."""
     signs = np.where(world.labels == 1, 1.0, -1.0)
     return {"bound": 2 * energy(world.graph, signs) * resistance_diameter(world.graph) + 2}
 
 
-BOUNDS = {"theorem 2": _theorem_2, "theorem 8": _theorem_8, "equation 4": _equation_4}
+def _every_order(world: World, wrong: Bools) -> dict[str, float]:
+    """What POUNCE makes at most on a line that is cut once, by a search of all orders."""
+    return {"bound": float(pounce08.most_mistakes_on_line(world.graph.n_nodes))}
+
+
+def _halving(world: World, wrong: Bools) -> dict[str, float]:
+    return {"bound": float(np.log2(2 * world.graph.n_nodes))}
+
+
+def _line(world: World, wrong: Bools) -> dict[str, float]:
+    return {"bound": pounce08.theorem_2_on_line(world.graph.n_nodes)}
+
+
+BOUNDS = {
+    "theorem 2": _theorem_2,
+    "theorem 2 on the line": _line,
+    "theorem 5": _theorem_5,
+    "theorem 8": _theorem_8,
+    "equation 4": _equation_4,
+    "every order": _every_order,
+    "halving": _halving,
+}
 
 # -- real graphs -----------------------------------------------------------------
 

@@ -85,6 +85,21 @@ def two_cliques(rng: np.random.Generator, *, size: int = 12) -> World:
     return World(as_graph(W), np.repeat([0, 1], size), rng.permutation(2 * size))
 
 
+def line(rng: np.random.Generator, *, n: int = 16, bisected: bool = False) -> World:
+    """A path, cut once: at random and in random order, or bisected (section 6).
+
+    Bisected, only the first node is positive, and the nodes come as a search for the cut between the ends
+    would ask for them: first the ends, then again and again the one half way to the positive end.
+    """
+    labels = (np.arange(n) >= (1 if bisected else rng.integers(1, n))).astype(np.int64)
+    order = rng.permutation(n)
+    if bisected:
+        halves = [0, *((n - 1) >> k for k in range((n - 1).bit_length()))]
+        order = np.concatenate([halves, np.setdiff1d(order, halves)])
+    edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    return World(as_graph(edges.tolist()), labels, order)
+
+
 def matched(rng: np.random.Generator, *, size: int = 12) -> World:
     """Two dense clusters of opposite labels in which the nearest node by path is always of the other one.
 
@@ -204,6 +219,7 @@ WORLDS: Mapping[str, Callable[..., World]] = {
         communities,
         clusters,
         two_cliques,
+        line,
         matched,
         crescents,
         moons,

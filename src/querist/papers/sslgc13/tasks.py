@@ -26,28 +26,30 @@ RANDOM_GPA = {"p": 0.5, "second_order": False, "update": "mistake", "scheme": "o
 """The paper's control: a perceptron that asks at random."""
 
 
-class ComponentCounts:
-    """The largest component of a graph in numbers; a link is counted in both directions."""
+class DataCounts:
+    """A graph in numbers: its largest component, a link counted in both directions, and the whole of it."""
 
-    name = "sslgc13.counts"
-    measures = ("nodes", "links", "classes")
+    name = "sslgc13.data"
+    measures = ("nodes", "links", "classes", "whole_nodes", "whole_links", "class_size")
     tuned_by = "nodes"
 
     def check(self, spec: Specification) -> None:
         """Whether the data are there."""
         with blame("dataset"):
-            graph_of(spec.dataset, largest=True)
+            graph_of(spec.dataset)
 
     def prepare(self, spec: Specification) -> Any:
         """The graph."""
-        return graph_of(spec.dataset, largest=True)
+        return graph_of(spec.dataset)
 
     def run(
         self, spec: Specification, prepared: Any, parameters: Mapping[str, Any], seed: int, repeat: int
     ) -> Outcome:
         """Count."""
-        links = float(prepared.adjacency.nnz)
-        return Outcome({"nodes": prepared.n_nodes, "links": links, "classes": prepared.n_classes})
+        part = prepared.largest_component()
+        counts = (part.n_nodes, part.adjacency.nnz, part.n_classes, prepared.n_nodes, prepared.n_edges)
+        size = part.n_nodes / part.n_classes
+        return Outcome(dict(zip(self.measures, (*map(float, counts), size), strict=True)))
 
 
 class Clock(Online):

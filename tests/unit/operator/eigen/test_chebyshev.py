@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from querist.operator import Operator
 from querist.operator.eigen import chebyshev, density, solve
+from querist.progress import silent
 from querist.types import Floats
 
 
@@ -129,7 +129,7 @@ def test_principal_angles_to_the_dense_solution(S: Floats, tol: float, count: in
     scaled = S if unit else S / S.sum(axis=1).mean()
     null = np.sqrt(S.sum(axis=1)) if unit else np.ones(len(S))
     u = null / np.linalg.norm(null)
-    problem = solve.EigenProblem(sp.csr_array(scaled), u, count, unit, tol, 0, lambda share: None)
+    problem = solve.EigenProblem(sp.csr_array(scaled), u, count, unit, tol, 0, silent)
     values, vectors = np.linalg.eigh(problem.laplacian().toarray())
     values, vectors = values[1:], vectors[:, 1:]
     gap = values[count] - values[count - 1]
@@ -150,10 +150,12 @@ def test_principal_angles_to_the_dense_solution(S: Floats, tol: float, count: in
 def test_a_warm_start_from_the_solution_needs_no_sweep() -> None:
     S = nx.to_numpy_array(nx.random_partition_graph([60, 60, 60], 0.3, 0.02, seed=0))
     u = np.sqrt(S.sum(axis=1))
-    cold = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 8, True, 1e-6, 0, lambda share: None)
-    first = chebyshev.filtered_pairs(cold.operator, cold.u, 8, ceiling=2.0, tol=1e-6, seed=0, tick=cold.tick)
+    cold = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 8, True, 1e-6, 0, silent)
+    first = chebyshev.filtered_pairs(
+        cold.operator, cold.u, 8, ceiling=2.0, tol=1e-6, seed=0, progress=cold.progress
+    )
     again = chebyshev.filtered_pairs(
-        cold.operator, cold.u, 8, ceiling=2.0, tol=1e-6, seed=0, tick=cold.tick, start=first.vectors
+        cold.operator, cold.u, 8, ceiling=2.0, tol=1e-6, seed=0, progress=cold.progress, start=first.vectors
     )
     assert first.products > again.products == 0
     np.testing.assert_allclose(again.values, first.values, atol=1e-10)
@@ -163,8 +165,10 @@ def test_what_does_not_arrive_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chebyshev, "SWEEPS", 0)
     S = nx.to_numpy_array(nx.path_graph(600))
     u = np.sqrt(S.sum(axis=1))
-    ask = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 30, True, 1e-9, 0, lambda share: None)
-    found = chebyshev.filtered_pairs(ask.operator, ask.u, 30, ceiling=2.0, tol=1e-9, seed=0, tick=ask.tick)
+    ask = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 30, True, 1e-9, 0, silent)
+    found = chebyshev.filtered_pairs(
+        ask.operator, ask.u, 30, ceiling=2.0, tol=1e-9, seed=0, progress=ask.progress
+    )
     assert not found.arrived
     assert found.residuals.max() > 1e-9
     assert solve.chebyshev_pairs(ask).values.size < 30
@@ -177,7 +181,7 @@ def test_an_eigenvalue_below_float32_is_still_right(bridge: float) -> None:
     S = sla.block_diag(np.ones((h, h)), np.ones((h, h))) - np.eye(2 * h)
     S[0, h] = S[h, 0] = bridge
     u = np.sqrt(S.sum(axis=1))
-    ask = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 6, True, 2e-3, 0, lambda share: None)
+    ask = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 6, True, 2e-3, 0, silent)
     found = solve.chebyshev_pairs(ask)
     assert found.values.size == 6
     assert found.values[0] == pytest.approx(2 * bridge / (h * (h - 1)), rel=0.26)

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from querist.graph.graph import Graph
 from querist.operator.eigen import compact, solve
 from querist.operator.eigen.compact import compacted
+from querist.progress import silent
 from querist.types import Floats
 
 
@@ -100,9 +100,7 @@ def test_solutions_are_those_of_the_whole_graph(monkeypatch: pytest.MonkeyPatch,
         monkeypatch.setattr(compact, "PIVOTS", 20)
     S = with_twins(300, 150, 1)
     null = np.sqrt(S.sum(axis=1))
-    found = solve.smallest_pairs(
-        sp.csr_array(S), null, 8, normalised=True, tol=1e-8, seed=0, tick=lambda share: None
-    )
+    found = solve.smallest_pairs(sp.csr_array(S), null, 8, normalised=True, tol=1e-8, seed=0, progress=silent)
     assert "150 twins aside" in found.solver
     values = np.linalg.eigvalsh(normalised(S))[1:9]
     np.testing.assert_allclose(found.values, values, atol=1e-10)
@@ -130,7 +128,7 @@ def test_vectors_that_twins_hide_are_found_on_the_whole_graph(
     smaller = compacted(sp.csr_array(S), 0)
     assert smaller.S.shape[0] < len(S) / 2
     found = solve.smallest_pairs(
-        sp.csr_array(S), np.sqrt(S.sum(axis=1)), count, normalised=True, tol=1e-6, seed=0, tick=lambda _: None
+        sp.csr_array(S), np.sqrt(S.sum(axis=1)), count, normalised=True, tol=1e-6, seed=0, progress=silent
     )
     expected = np.linalg.eigvalsh(normalised(S))[1 : count + 1]
     assert expected[-1] == pytest.approx(1)

@@ -13,6 +13,7 @@ from querist.graph.graph import Graph
 from querist.operator import Operator
 from querist.operator.eigen import lanczos, solve
 from querist.operator.eigen.ritz import ritz
+from querist.progress import silent
 from querist.types import Floats
 
 pytestmark = pytest.mark.slow
@@ -156,8 +157,7 @@ def test_an_exhausted_space_goes_on_with_numbers_of_the_seed() -> None:
     diagonal = np.tile([1.0, 2.0, 3.0], 20)
     for seed in range(10):
         first, second = (
-            lanczos.largest_pairs(lambda x: diagonal * x, None, 60, 8, 1e-8, seed, lambda share: None)
-            for _ in "ab"
+            lanczos.largest_pairs(lambda x: diagonal * x, None, 60, 8, 1e-8, seed, silent) for _ in "ab"
         )
         np.testing.assert_allclose(first[0], 3.0)
         np.testing.assert_array_equal(first[1], second[1])

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from querist.operator.eigen import chebyshev, krylov, solve
 from querist.operator.eigen.filter import growth, origins
+from querist.progress import silent
 from querist.types import Floats
 
 pytestmark = pytest.mark.slow
@@ -32,7 +33,7 @@ def problem(made: nx.Graph, count: int, tol: float, weighted: bool = False) -> s
         W = np.triu(np.random.default_rng(0).uniform(0.2, 5, S.shape), 1)
         S = S * (W + W.T)
     u = np.sqrt(S.sum(axis=1))
-    return solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), count, True, tol, 0, lambda share: None)
+    return solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), count, True, tol, 0, silent)
 
 
 def space_of(given: solve.EigenProblem, dtype: Any, cut: float) -> krylov.Space:
@@ -40,7 +41,14 @@ def space_of(given: solve.EigenProblem, dtype: Any, cut: float) -> krylov.Space:
     assert given.u is not None
     u = given.u.astype(dtype)
     return krylov.Space(
-        M, u, given.count, cut=cut, top=2.0, reach=240.0, random=np.random.default_rng(0), tick=given.tick
+        M,
+        u,
+        given.count,
+        cut=cut,
+        top=2.0,
+        reach=240.0,
+        random=np.random.default_rng(0),
+        progress=given.progress,
     )
 
 
@@ -141,13 +149,13 @@ def test_the_pairs_are_those_of_the_dense_solution(
 def test_a_small_room_restarts_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     given = problem(PARTS, 6, 1e-6)
     free = chebyshev.filtered_pairs(
-        given.operator, given.u, 6, ceiling=2.0, tol=1e-6, seed=0, tick=given.tick
+        given.operator, given.u, 6, ceiling=2.0, tol=1e-6, seed=0, progress=given.progress
     )
     monkeypatch.setattr(krylov, "room_of", lambda count: 64)
     monkeypatch.setattr(krylov, "RESTARTS", 40)
     monkeypatch.setattr(chebyshev._Sweeps, "begin", None)
     tight = chebyshev.filtered_pairs(
-        given.operator, given.u, 6, ceiling=2.0, tol=1e-6, seed=0, tick=given.tick
+        given.operator, given.u, 6, ceiling=2.0, tol=1e-6, seed=0, progress=given.progress
     )
     np.testing.assert_allclose(tight.values, free.values, atol=1e-9)
 
@@ -178,7 +186,7 @@ def test_an_eigenvalue_below_float32_falls_to_the_sweeps(bridge: float) -> None:
     S = sla.block_diag(np.ones((h, h)), np.ones((h, h))) - np.eye(2 * h)
     S[0, h] = S[h, 0] = bridge
     u = np.sqrt(S.sum(axis=1))
-    ask = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 6, True, 2e-3, 0, lambda share: None)
+    ask = solve.EigenProblem(sp.csr_array(S), u / np.linalg.norm(u), 6, True, 2e-3, 0, silent)
     assert krylov.worth(6, 2 * h)
     found = solve.chebyshev_pairs(ask)
     assert found.values[0] == pytest.approx(2 * bridge / (h * (h - 1)), rel=0.26)

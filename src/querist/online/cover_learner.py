@@ -1,8 +1,8 @@
-"""POUNCE: the nearest mistaken node, and a projection (pounce08, Fig. 3).
+"""Learners that remember nodes and look for the nearest: POUNCE, and the nearest neighbour it must beat.
 
-POUNCE predicts a node by the nearest node it was wrong about, corrected by a perceptron-like vector w;
-`cover.py` has the maths. A cover of the graph by few sets of small effective resistance bounds its mistakes,
-whatever their number of nodes (`querist.theory`).
+POUNCE (pounce08, Fig. 3) predicts a node by the nearest node it was wrong about, corrected by a
+perceptron-like vector w; `cover.py` has the maths. A cover of the graph by few sets of small effective
+resistance bounds its mistakes, whatever their number of nodes (`querist.theory`).
 
 Given a `Graph`, distances are its effective resistances, exactly. Given an embedding, the squared distances
 of its rows stand in for them: full-rank rows of the combinatorial Laplacian have these very distances, fewer
@@ -11,24 +11,36 @@ columns give an approximation.
 Readings: `w_t(eta_t)` means `w_t(i_eta)`; section 3 forgets the square root in the norm, and squared norms
 are meant wherever resistances are; the left side of (14) is over U_y. More than two classes are one binary
 problem a class, each with its own cover; the class of the largest score is predicted.
+
+Nearest neighbour, online, is the control (pounce08, section 5): predict a node by the label of the nearest
+node whose label is known. No ball of a separating cover can be mistaken twice, so the separating-cover number
+bounds the mistakes. It is POUNCE's cover with w left at 0, and with three notions of near:
+
+- *resistance*: the effective resistance, as POUNCE has it;
+- *geodesic*: the shortest path, an edge being as long as its resistance 1/|w|;
+- *points*: the points' own Euclidean distance.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
 
-from querist.errors import InputError
-from querist.graph import Graph
+from querist.errors import InputError, check_name
+from querist.graph import Graph, laplacian
 from querist.graph.laplacian import resistances
 from querist.online import checks, cover, loop, nearby
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
-from querist.operator.resistance import Resistances
+from querist.operator.resistance import Resistances, check_irreducible, check_room
 from querist.types import Bools, Codes, Floats
 
 COINCIDE = 1e-12
 """Nodes nearer than this part of the largest squared distance (or length) cannot be told apart."""
+
+DISTANCES = ("resistance", "geodesic", "points")
 
 APPROXIMATE = "distances are those of the embedding's rows: an approximation of effective resistances"
 
@@ -109,7 +121,7 @@ class CoverLearner(Learner):
                 screening = nearby.Screening(place.rows)
             end = begin + (nearby.block_length(met.size) if rows_fit else nodes.size)
             part = slice(begin, min(end, nodes.size))
-            yield part, nearby.unscreened() if screening is None else screening.block(nodes[part], met)
+            yield part, self._work.unscreened if screening is None else screening.block(nodes[part], met)
             begin = end
 
 
@@ -151,6 +163,56 @@ def pounce(
         n_classes,
         rules=rules,
         scheme=Scheme.ONE_VS_REST,
+        seed=seed,
+        budget=budget,
+        notes=notes,
+        ids=checks.ids_of(embedding),
+    )
+
+
+def nearest(
+    embedding: Any,
+    n_classes: int,
+    *,
+    distance: Literal["resistance", "geodesic", "points"] = "resistance",
+    update: Literal["always", "mistake"] = "always",
+    seed: int = 0,
+    budget: int | None = None,
+    tie_order: Iterable[int] | None = None,
+) -> CoverLearner:
+    """Nearest neighbour, the control of pounce08: ask always, predict the label of the nearest known node.
+
+    Parameters
+    ----------
+    embedding : a connected `Graph`; or an `Embedding` or (n, d) rows, where distances are those of the rows
+    distance : "resistance", "geodesic" (of a graph) or "points" (rows, or the attributes of a graph)
+    update : remember every answer ("always"), or the mistaken ones only, as POUNCE does ("mistake")
+    n_classes, seed, budget, tie_order : as for every algorithm; it draws nothing
+
+    >>> from querist import datasets
+    >>> karate = datasets.load_graph("karate")
+    >>> trace = nearest(karate, 2).run(range(34), karate.codes)
+    >>> int(trace.mistaken.sum())
+    13
+    """
+    check_name("distance", distance, DISTANCES)
+    if update not in ("always", "mistake"):
+        raise InputError(f"update = {update!r}; it must be 'always' or 'mistake'")
+    notes: tuple[str, ...] = ()
+    if distance == "geodesic":
+        # Sums of lengths keep their digits at every scale: only a node itself is at no distance.
+        place = matrix_place(geodesics(embedding), n_classes, tie_order, least=0.0)
+    elif distance == "points":
+        place = row_place(own_points(embedding), n_classes, tie_order)
+    else:
+        place, notes = resistance_place(embedding, n_classes, tie_order)
+    return CoverLearner(
+        place,
+        n_classes,
+        rules=cover.CoverRules(
+            project=False, remember_all=update == "always", binary=False, n_classes=int(n_classes)
+        ),
+        scheme=Scheme.MULTICLASS,
         seed=seed,
         budget=budget,
         notes=notes,
@@ -210,3 +272,44 @@ def row_place(
         tie=np.full(len(rows), nearby.TIE),
         tie_order=checks.checked_tie_order(tie_order, n_classes),
     )
+
+
+def check_distances(graph: Graph, distance: str) -> None:
+    """Refuse a graph whose nodes have no such distances, before any is computed."""
+    if distance == "points":
+        if graph.attributes is None:
+            raise InputError(
+                f"{graph.name} has no attributes, so its nodes are no points; use another distance"
+            )
+        return
+    if distance == "resistance":
+        check_irreducible(laplacian(graph), graph.name)
+    elif graph.n_components > 1:
+        raise InputError(
+            f"{graph.name} has {graph.n_components:,} components, with no path between them; use "
+            "graph.largest_component()"
+        )
+    check_room(graph.n_nodes)
+
+
+def geodesics(graph: Any) -> Floats:
+    """(n, n) lengths of the shortest paths, an edge of weight w being 1/|w| long."""
+    if not isinstance(graph, Graph):
+        raise InputError(
+            f"distance='geodesic' needs a graph, not {type(graph).__name__}; pass the Graph, or choose "
+            "distance='points' for rows"
+        )
+    check_distances(graph, "geodesic")
+    S = graph.adjacency
+    with np.errstate(over="ignore"):  # an edge too weak to have a length is not on a shortest path
+        lengths = sp.csr_array((1 / np.abs(S.data), S.indices, S.indptr), shape=S.shape)
+    return np.asarray(csgraph.dijkstra(lengths, directed=False))
+
+
+def own_points(given: Any) -> Floats:
+    """(n, d) the rows of an embedding, or the attributes of a graph."""
+    if not isinstance(given, Graph):
+        return checks.checked_rows(given)
+    check_distances(given, "points")
+    assert given.attributes is not None
+    return checks.checked_rows(given.attributes.toarray())

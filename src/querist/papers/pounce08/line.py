@@ -1,0 +1,130 @@
+"""The line graph (pounce08, section 6): cut once, it is easy for halving, harder for POUNCE's bound, and
+hardest for the perceptron's.
+
+The paper gives the orders: O(log n) for halving, O(sqrt n) by Theorem 2, O(n) by eq. 4. POUNCE itself does
+better than its bound: a search of all orders finds at most `ceil(log2 n) + 1` mistakes.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from querist.experiment.item import Entry, Figure, Item, Number, Shown, Table
+from querist.experiment.results import Result
+from querist.papers import panels
+from querist.papers.cases import Cases, Label
+from querist.papers.pounce08.play import LOOKS, PAPER, case, counted, largest
+from querist.report.charts import look_of
+
+SIZES, QUICK_SIZES = (16, 64, 256, 1024), (16, 64, 256)
+SEARCHED = (8, 16, 32)
+BOUNDS = {"POUNCE": "theorem 2 on the line", "perceptron": "equation 4", "halving": "halving"}
+GROWTH = {"POUNCE": 0.5, "perceptron": 1.0}
+"""As which power of n a bound grows, as the paper says."""
+
+RANDOM, BISECTED, EVERY = "random", "bisected", "every order"
+_cases = Cases(
+    {
+        (order, name, n): case(name, "line", repeats, n=n, bisected=order == BISECTED, bound=bound)
+        for order, repeats in ((RANDOM, 20), (BISECTED, 1))
+        for n in SIZES
+        for name, bound in BOUNDS.items()
+    }
+    | {(EVERY, "POUNCE", n): case("POUNCE", "line", 1, n=n, bisected=True, bound=EVERY) for n in SEARCHED},
+    few=3,
+    hurried=lambda label: label[2] in (*QUICK_SIZES, *SEARCHED),
+)
+
+
+def _show(results: Sequence[Result]) -> Shown:
+    found = _cases.read(results)
+    sizes = sorted({int(n) for order, _, n in found if order == RANDOM})
+    rows: list[list[Entry]] = []
+    for n in sizes:
+        row: list[Entry] = [n, float(np.sqrt(n))]
+        for name in BOUNDS:
+            by_chance, bisected = found[RANDOM, name, n], found[BISECTED, name, n]
+            row += [counted(by_chance), int(largest(bisected)), largest(by_chance, "bound")]
+        rows.append(row)
+    heads = [f"{name}: {what}" for name in BOUNDS for what in ("random order", "bisected", "bound")]
+    searched: list[list[Entry]] = [
+        [
+            n,
+            int(np.ceil(np.log2(n))) + 1,
+            *(int(largest(found[EVERY, "POUNCE", n], m)) for m in ("bound", "mistakes")),
+        ]
+        for n in SEARCHED
+    ]
+    numbers = [
+        Number(
+            *(PAPER, "line", "line", name, "exponent", power, _exponent(found, name, sizes[-2:])),
+            tolerance=0.05,
+        )
+        for name, power in GROWTH.items()
+    ]
+    caption = (
+        "Mistakes on a line of n nodes that is cut once. Lines with markers: means over random cuts and "
+        "orders, with bands of one standard deviation; thin lines: the bounds. Both axes are logarithmic."
+    )
+    return Shown(
+        [
+            Table(
+                "Mistakes on a line that is cut once",
+                ["n", "sqrt n", *heads],
+                rows,
+                "Random: the cut and the order, mean ± deviation. Bisected: the first node against all "
+                "others, in the order of a search for the cut. Bounds: Theorem 2, the least over rho of "
+                "ceil(n/(rho + 1)) + 4 rho + 1; eq. 4, which is 8 n - 6; and log2(2n).",
+                digits=1,
+            ),
+            Table(
+                "The most mistakes of POUNCE over all orders and cuts",
+                ["n", "ceil(log2 n) + 1", "over all orders", "bisected"],
+                searched,
+            ),
+        ],
+        [Figure("line", lambda canvas: _draw(canvas, found, sizes), caption, (5.6, 4.2))],
+        numbers,
+        [
+            "The exponent of a bound is read between the two largest n; the paper says O(sqrt n) for POUNCE "
+            "and O(n) for the perceptron.",
+            "The bound of POUNCE grows as sqrt n, its mistakes do not: no order and no cut costs it more "
+            f"than ceil(log2 n) + 1, searched for n = {', '.join(map(str, SEARCHED))}. That is the rate of "
+            "halving, which the paper asks an efficient algorithm for; on this graph POUNCE has it. It is "
+            "the perceptron whose mistakes grow about as sqrt n in random orders.",
+        ],
+    )
+
+
+def _exponent(found: dict[Label, Result], name: str, sizes: list[int]) -> float:
+    low, high = (largest(found[RANDOM, name, n], "bound") for n in sizes)
+    return float(np.log(high / low) / np.log(sizes[1] / sizes[0]))
+
+
+def _draw(canvas: Any, found: dict[Label, Result], sizes: list[int]) -> None:
+    axes = canvas.subplots()
+    series = {
+        name: (sizes, np.column_stack([found[RANDOM, name, n].values("mistakes") for n in sizes]))
+        for name in BOUNDS
+    }
+    panels.panel(
+        axes, series, LOOKS, x_label="nodes of the line, n", y_label="mistakes", log_x=True, log_y=True
+    )
+    for name in BOUNDS:
+        look = look_of(LOOKS.index(name)) | {"marker": "", "linewidth": 0.9}
+        axes.plot(
+            sizes, [largest(found[RANDOM, name, n], "bound") for n in sizes], label=f"bound of {name}", **look
+        )
+    panels.plain_log(axes, sizes, (1, 2, 5, 10, 20, 50, 100, 500, 2000, 10_000))
+    panels.shared_legend(canvas, [axes], (*LOOKS, *(f"bound of {name}" for name in BOUNDS)), columns=3)
+
+
+LINE = Item(
+    PAPER,
+    "line",
+    "The line graph: mistakes against the square root of n",
+    "Lines of 16 to 1024 nodes, cut once; 20 random cuts and orders, and a bisecting order.",
+    _cases.plan,
+    _show,
+)
