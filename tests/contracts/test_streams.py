@@ -86,8 +86,9 @@ def test_it_learns_and_sparse_is_as_good_as_dense(name):
         X = (X > 0).astype(float)
     dense = STREAMS[name](2, seed=1).run(X, codes, labelled)
     sparse = STREAMS[name](2, seed=1).run(sp.csr_array(X), codes, labelled)
-    assert dense.accuracy(codes) > 0.6
-    assert sparse.accuracy(codes) > 0.6
+    late = slice(200, None)  # SPASC has no answer before its first batch is full
+    assert np.mean(dense.predicted[late] == codes[late]) > 0.6
+    assert np.mean(sparse.predicted[late] == codes[late]) > 0.6
     if name not in SLOW:  # others' libraries take another path, or leave zeros out
         assert np.mean(dense.predicted == sparse.predicted) > 0.97
 

@@ -26,7 +26,7 @@ from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
-from querist.progress import Progress
+from querist.progress import Progress, silent
 
 BUDGET = 100
 FORESEEN = 8
@@ -212,7 +212,7 @@ class Asking:
         """One row a node, as CSV or parquet by the path's extension."""
         from querist.labelling.output import write
 
-        write(self.labelling, path, self.progress)
+        write(self.labelling, path, self.progress or silent)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -238,22 +238,20 @@ class Asking:
     def _open_next(self) -> bool:
         """Choose the next question and keep it; False when no more is to be asked."""
         started = time.perf_counter()
-        coming = upcoming(self.state, self.budget, self.stop, self._next)
-        pick, self._next, self.stopped = coming.pick, None, None
-        if pick is None:
-            self.leave(coming.ended)
+        pick = upcoming(self.state, self.budget, self.stop, self._next)
+        self._next = self.stopped = None
+        if isinstance(pick, str):
+            self.leave(pick)
             return False
-        gain = None
-        if self.stop is not None and not coming.audit:
-            gain = self.state.model.expected_gain(pick.row)
+        unused = self.stop is None or pick.audit
         event = self._write(
             "question",
             row=pick.row,
-            audit=coming.audit,
+            audit=pick.audit,
             reason=pick.reason,
             round=pick.round,
             value=pick.value,
-            gain=gain,
+            gain=None if unused else self.state.model.expected_gain(pick.row),
             **self.state.about(pick.row),
         )
         self.state.apply(event)
@@ -313,7 +311,6 @@ class Asking:
         return self._labellings[key]
 
     def _node(self, row: int) -> Hashable:
-        assert self.graph.nodes is not None
         return self.graph.nodes[row]
 
     def _named(self, answers: Mapping[int, int]) -> dict[Hashable, Hashable]:

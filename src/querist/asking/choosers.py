@@ -26,12 +26,13 @@ from querist.types import Bools
 
 @dataclass(frozen=True)
 class Pick:
-    """The next question: which node, and why in words; of the stream, in which round."""
+    """The next question: which node, why in words, of the stream in which round, and whether of the audit."""
 
     row: int
     reason: str
     value: float = 0.0
     round: int = 0
+    audit: bool = False
 
 
 class Chooser(Protocol):

@@ -5,7 +5,6 @@ state. An undo gives the state as if the answer had never been there.
 """
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -182,32 +181,23 @@ class CampaignState:
 # -- a question of the chooser, one of the audit, or the end ------------------------------------------
 
 
-@dataclass(frozen=True)
-class Upcoming:
-    """The next question, and whether it belongs to the audit; or None, and why no more is asked."""
-
-    pick: Pick | None
-    audit: bool = False
-    ended: str = ""
-
-
 def upcoming(
     state: CampaignState, budget: int, stop: float | None, found: tuple[Pick | None] | None
-) -> Upcoming:
-    """Look at the budget, the audit and the gain; `found` is the chooser's pick where it was made before.
+) -> Pick | str:
+    """The next question, or why no more is asked; `found` is the chooser's pick where it was made before.
 
     What is left of the audit is asked before a campaign ends, unless the budget is spent.
     """
     if state.asked >= budget:
-        return Upcoming(None, ended=f"the budget of {some(budget, 'answer')} is spent")
+        return f"the budget of {some(budget, 'answer')} is spent"
     left, size = state.unaudited, state.specification.audit
     enough = gained_little(state, stop)
     pick = None
     if not enough and not due(state.asked, size - len(left), size, budget):
         pick = state.pick() if found is None else found[0]
     if pick is None and left:
-        return Upcoming(Pick(left[0], AUDITED), audit=True)
-    return Upcoming(pick, ended="" if pick is not None else enough or "no node is left to ask about")
+        return Pick(left[0], AUDITED, audit=True)
+    return pick or enough or "no node is left to ask about"
 
 
 def gained_little(state: CampaignState, stop: float | None) -> str | None:

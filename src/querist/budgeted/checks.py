@@ -96,6 +96,15 @@ def checked_labels(labels: Any, n: int, n_classes: int) -> Codes:
     return codes
 
 
+def checked_stream(
+    X: Any, labels: Any, labelled: Any, n_classes: int, n_features: int | None = None
+) -> tuple[Any, Codes]:
+    """Vectors whose squares are finite, and the labels that may be seen."""
+    M = checked_vectors(X, n_features)
+    checked_squares(M)
+    return M, masked(checked_labels(labels, M.shape[0], n_classes), labelled)
+
+
 def masked(labels: Codes, labelled: Any) -> Codes:
     """The labels that may be seen: -1 where `labelled` is false."""
     if labelled is None:

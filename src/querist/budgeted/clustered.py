@@ -22,6 +22,7 @@ import numpy as np
 
 from querist.budgeted import checks
 from querist.budgeted.learner import Stream
+from querist.budgeted.similarity import dense
 from querist.errors import InputError
 from querist.types import Bools, Codes, Floats
 
@@ -94,27 +95,24 @@ class SPASC:
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row; a batch is learned when it is full."""
-        M = checks.checked_vectors(X, self.rows.shape[1] or None)
-        checks.checked_squares(M)
-        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        M, codes = checks.checked_stream(X, labels, labelled, self.n_classes, self.rows.shape[1] or None)
         if self.rows.shape[1] == 0:
             self.rows, self.centres = np.empty((0, M.shape[1])), np.empty((*self.items.shape, M.shape[1]))
-        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
-        at = 0
+        done, at = Stream.blank(codes.size), 0
         while at < codes.size:
             stop = min(codes.size, at + self.chunk - self.codes.size)
-            rows = M[at:stop] if isinstance(M, np.ndarray) else M[at:stop].toarray()
+            rows = dense(M[at:stop])
             if self.weights.size:
                 chances, _ = self._chances(rows)
-                predicted[at:stop] = np.einsum("m,nmk->nk", self.weights, chances).argmax(axis=1)
+                done.predicted[at:stop] = np.einsum("m,nmk->nk", self.weights, chances).argmax(axis=1)
             self.rows = np.concatenate([self.rows, rows])
             self.codes = np.append(self.codes, codes[at:stop])
             if self.codes.size == self.chunk:
                 self._learn()
                 self.rows, self.codes = self.rows[:0], self.codes[:0]
-                actions[stop - 1] = 1
+                done.actions[stop - 1] = 1
             at = stop
-        return Stream(predicted, actions)
+        return done
 
     def _chances(self, rows: Floats) -> tuple[Floats, Codes]:
         """(n, m, classes) what every classifier gives a row, from its nearest cluster; which that is, (n, m).

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.budgeted import budget, checks, loop, screen, step
-from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, gram_of, mean_distance
+from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, dense, gram_of, mean_distance
 from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
 from querist.types import Codes, Floats
@@ -40,6 +40,11 @@ class Stream:
 
     predicted: Codes
     actions: Codes
+
+    @classmethod
+    def blank(cls, n: int) -> "Stream":
+        """Of n items, none of which has been looked at."""
+        return cls(np.full(n, -1), np.zeros(n, dtype=np.int64))
 
     @property
     def updates(self) -> int:
@@ -259,8 +264,8 @@ class StreamLearner:
         return at + 1
 
     def _remember(self, rows: Any) -> None:
-        dense = _dense(rows)
-        self.first = dense.copy() if self.first.size == 0 else np.concatenate([self.first, dense])
+        more = dense(rows)
+        self.first = more.copy() if self.first.size == 0 else np.concatenate([self.first, more])
 
     def _pass(
         self,
@@ -296,7 +301,7 @@ class StreamLearner:
             full = b == state.k.size and self.rules.strategy != step.REMOVE and b < self.rules.limit
             if learning and full:
                 return t, loop.FULL
-            x = _dense(M[t : t + 1])
+            x = dense(M[t : t + 1])
             if b:
                 state.k[:b] = budget.checked_gram(self._gram(x, budget.vectors(state)), (1, b))[0]
             record.predicted[t] = step.score(state)
@@ -366,10 +371,6 @@ class _Source:
         self.M = M
         self.rows = checks.as_rows(M)
         self.dense = isinstance(M, np.ndarray)
-
-
-def _dense(rows: Any) -> Floats:
-    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
 def _record(n: int, scores: Floats) -> loop.StreamRecord:

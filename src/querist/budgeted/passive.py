@@ -117,12 +117,9 @@ class PassiveAggressive:
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it if it is labelled."""
-        M = checks.checked_vectors(X, self.W.shape[1] or None)
-        checks.checked_squares(M)
-        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        M, codes = checks.checked_stream(X, labels, labelled, self.n_classes, self.W.shape[1] or None)
         if self.W.shape[1] == 0:
             self.W = np.zeros((self.W.shape[0], M.shape[1]))
-        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
-        f = np.zeros(self.W.shape[0])
-        run(self.W, f, checks.as_rows(M), codes, self.variant, self.C, predicted, actions)
-        return Stream(predicted, actions)
+        done, f = Stream.blank(codes.size), np.zeros(self.W.shape[0])
+        run(self.W, f, checks.as_rows(M), codes, self.variant, self.C, done.predicted, done.actions)
+        return done

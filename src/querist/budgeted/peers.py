@@ -25,18 +25,17 @@ class ScikitStream:
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it if it is labelled."""
-        M = checks.checked_vectors(X, None)
-        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
-        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
+        M, codes = checks.checked_stream(X, labels, labelled, self.n_classes)
+        done = Stream.blank(codes.size)
         classes = np.arange(self.n_classes)
         for t in range(codes.size):
             row = M[t : t + 1]
             if self.fitted:
-                predicted[t] = self.model.predict(row)[0]
+                done.predicted[t] = self.model.predict(row)[0]
             if codes[t] >= 0:
                 self.model.partial_fit(row, codes[t : t + 1], classes=classes)
-                self.fitted, actions[t] = True, 1
-        return Stream(predicted, actions)
+                self.fitted, done.actions[t] = True, 1
+        return done
 
 
 class RiverStream:
@@ -47,9 +46,8 @@ class RiverStream:
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it if it is labelled."""
-        M: Any = checks.checked_vectors(X, None)
-        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
-        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
+        M, codes = checks.checked_stream(X, labels, labelled, self.n_classes)
+        done = Stream.blank(codes.size)
         for t in range(codes.size):
             if isinstance(M, np.ndarray):
                 x = dict(enumerate(M[t].tolist()))
@@ -57,11 +55,11 @@ class RiverStream:
                 part = slice(M.indptr[t], M.indptr[t + 1])
                 x = dict(zip(M.indices[part].tolist(), M.data[part].tolist(), strict=True))
             found = self.model.predict_one(x)
-            predicted[t] = -1 if found is None else int(found)
+            done.predicted[t] = -1 if found is None else int(found)
             if codes[t] >= 0:
                 self.model.learn_one(x, bool(codes[t]) if self.n_classes == 2 else int(codes[t]))
-                actions[t] = 1
-        return Stream(predicted, actions)
+                done.actions[t] = 1
+        return done
 
 
 def several(model: Any, n_classes: int, wrap: Callable[[Any], Any]) -> Any:

@@ -30,6 +30,7 @@ import numpy as np
 from querist.budgeted import checks
 from querist.budgeted.clustered import k_means
 from querist.budgeted.learner import Stream
+from querist.budgeted.similarity import dense
 from querist.compiled import compiled, compiled_lanes
 from querist.types import Bools, Codes, Floats
 
@@ -236,25 +237,23 @@ class ReSSL:
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then let it join the micro-clusters."""
-        M = checks.checked_vectors(X, None if self.state is None else self.state.centres.shape[1])
-        checks.checked_squares(M)
-        codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
+        known = None if self.state is None else self.state.centres.shape[1]
+        M, codes = checks.checked_stream(X, labels, labelled, self.n_classes, known)
         if self.state is None:
             self.state = self._empty(M.shape[1])
-        predicted, actions = np.full(codes.size, -1), np.zeros(codes.size, dtype=np.int64)
-        at = 0
+        done, at = Stream.blank(codes.size), 0
         while at < codes.size:
             begun = self.state.counts[0] > 0
             stop = min(codes.size, at + (4096 if begun else self.first - len(self.waiting)))
             part = slice(at, stop)
-            rows = M[part] if isinstance(M, np.ndarray) else M[part].toarray()
-            run(self.state, rows, codes[part], self.fading, predicted[part], actions[part])
+            rows = dense(M[part])
+            run(self.state, rows, codes[part], self.fading, done.predicted[part], done.actions[part])
             if not begun:
                 self.waiting += zip(rows.copy(), codes[part].tolist(), strict=True)
                 if len(self.waiting) == self.first:
                     self._begin()
             at = stop
-        return Stream(predicted, actions)
+        return done
 
     def _empty(self, d: int) -> MicroClusters:
         room, classes, near = self.most, self.n_classes, self.neighbours

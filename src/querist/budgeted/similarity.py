@@ -144,7 +144,7 @@ def gram_of(kernel: str | Gram, width: float, params: Mapping[str, Any] | None =
     if callable(kernel):
         return kernel
     if kernel == "linear":
-        return lambda A, B: _dense(A @ B.T)
+        return lambda A, B: dense(A @ B.T)
     if kernel == "rbf":
         return lambda A, B: np.exp(-_squared_distances(A, B) / (2 * width))
     from sklearn.metrics.pairwise import pairwise_kernels
@@ -206,8 +206,9 @@ def _squared_distances(A: Any, B: Any) -> Floats:
 
         return np.asarray(cdist(A, B, "sqeuclidean"))
     a, b = (np.asarray(M.multiply(M).sum(axis=1)).ravel() for M in (sp.csr_array(A), sp.csr_array(B)))
-    return np.maximum(a[:, None] + b - 2 * _dense(sp.csr_array(A) @ sp.csr_array(B).T), 0.0)
+    return np.maximum(a[:, None] + b - 2 * dense(sp.csr_array(A) @ sp.csr_array(B).T), 0.0)
 
 
-def _dense(M: Any) -> Floats:
+def dense(M: Any) -> Floats:
+    """The rows as an array."""
     return np.asarray(cast(Any, M).toarray() if sp.issparse(M) else M, dtype=np.float64)

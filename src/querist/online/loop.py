@@ -29,13 +29,13 @@ from querist.online.kernels import (
     OnlineState,
     Scratch,
     ask_probability,
-    best_of,
     close_round,
     decide_step,
     find_mistakes,
     learn,
     learns,
     margin_of,
+    prediction_of,
 )
 from querist.types import Bools, Codes, Floats
 
@@ -172,17 +172,10 @@ def settle(
     Fills `work.asks` and `work.wrong`.
     """
     f = work.f
-    best = 0
-    margin = np.inf
-    if f.size > 1:
-        best = best_of(f, place.tie_order, 0.0)
-        margin = margin_of(f, best)
-    doubt = SLACK * (1.0 + abs(f[best]))
-    clear = margin > doubt
-    prediction = best
-    if f.size == 1:
-        prediction = 1 if f[0] > 0.0 else 0
-        margin = abs(f[0])
+    prediction = prediction_of(f, place.tie_order, 0.0)
+    margin = abs(f[0]) if f.size == 1 else margin_of(f, prediction)
+    doubt = SLACK * (1.0 + abs(f[0] if f.size == 1 else f[prediction]))
+    clear = f.size == 1 or margin > doubt
     find_mistakes(rules.binary, prediction, allowed, 0.0, work.f, work.wrong)
     for c in range(work.r.size):
         own = abs(f[c]) if rules.binary else margin

@@ -9,11 +9,7 @@ many there are.
 from typing import Any
 
 from querist.compiled import compiled
-from querist.operator.lanes import LINE, columns_pass
-
-_lines_8, _lines_4, _lines_3, _lines_2, _line = (columns_pass(LINE, parts) for parts in (8, 4, 3, 2, 1))
-_half, _quarter = columns_pass(LINE // 2), columns_pass(LINE // 4)
-_three, _two, _one = (columns_pass(1, parts) for parts in (3, 2, 1))
+from querist.operator.lanes import combine
 
 
 @compiled
@@ -37,39 +33,9 @@ def combine_rows(
     V is (n, n) CSR, C = diag(centre), X, Z and out are (n, k). `out` may be Z, never X. With `previous` 0,
     Z is not read.
     """
-    w, lanes, k, K = scale * sign, LINE // X.itemsize, 0, X.shape[1]
-    while k < K:
-        left = K - k
-        if left >= 8 * lanes:
-            _lines_8(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += 8 * lanes
-        elif left >= 4 * lanes:
-            _lines_4(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += 4 * lanes
-        elif left >= 3 * lanes:
-            _lines_3(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += 3 * lanes
-        elif left >= 2 * lanes:
-            _lines_2(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += 2 * lanes
-        elif left >= lanes:
-            _line(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += lanes
-        elif left >= lanes // 2:
-            _half(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += lanes // 2
-        elif left >= lanes // 4:
-            _quarter(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += lanes // 4
-        elif left >= 3:
-            _three(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += 3
-        elif left >= 2:
-            _two(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += 2
-        else:
-            _one(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)
-            k += 1
+    combine(
+        indptr, indices, values, centre, X, Z, out, scale, scale * sign, shift, previous, first, last
+    )  # fmt: skip
 
 
 @compiled

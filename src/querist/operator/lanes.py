@@ -1,12 +1,12 @@
 """Rows of a sparse product in vector registers: what the compiler does not find by itself.
 
-`out[i] = a X[i] + previous Z[i] + w sum_p values[p] X[indices[p]]`, for a few columns. Written as a loop over
-columns inside one over neighbours, the sum goes through memory at every neighbour, since the compiler cannot
-know that `out` and `X` lie apart. Here it is spelled out in LLVM's own words: the sum stays in registers from
-the first neighbour to the last, and the rows of neighbours `AHEAD` entries later are asked for meanwhile, so
-that memory answers while others are added.
+`out[i] = a X[i] + previous Z[i] + w sum_p values[p] X[indices[p]]`, a few columns at a time. Written as a
+loop over columns inside one over neighbours, the sum goes through memory at every neighbour, since the
+compiler cannot know that `out` and `X` lie apart. Here it is spelled out in LLVM's own words: the sum stays
+in registers from the first neighbour to the last, and the rows of neighbours `AHEAD` entries later are asked
+for meanwhile, so that memory answers while others are added.
 
-One function a width; a column's sum is taken in the same order in all of them.
+Columns are taken in the widest passes that fit (`WIDTHS`); a column's sum is taken in the same order in all.
 """
 
 from typing import Any
@@ -21,6 +21,14 @@ AHEAD = 16
 
 LINE = 64
 """Bytes of a cache line."""
+
+WIDTHS = (
+    *((LINE, parts) for parts in (8, 4, 3, 2, 1)),
+    (LINE // 2, 1),
+    (LINE // 4, 1),
+    *((1, parts) for parts in (3, 2, 1)),
+)
+"""Passes, the widest first: the bytes of a register (or one number), and how many registers."""
 
 _WORD, _FLAG, _BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 _NUMBERS = {types.float32: (ir.FloatType(), 4), types.float64: (ir.DoubleType(), 8)}
@@ -72,81 +80,91 @@ def _ask_for(builder: Any, pointer: Any) -> None:
     builder.call(prefetch, [builder.bitcast(pointer, _BYTES), _FLAG(0), _FLAG(3), _FLAG(1)])
 
 
-def columns_pass(size: int, parts: int = 1) -> Any:
-    """A function `f(indptr, indices, values, centre, X, Z, out, k, scale, w, shift, previous, first, last)`
-    for kernels, which writes `parts` times `size` bytes (or one number) of every row from column k on.
+def _pass(
+    builder: Any, arrays: Any, kind: tuple[Any, int], width: tuple[int, int], k: Any, factors: Any, rows: Any
+) -> None:
+    """Columns from k on in the registers of one pass, for rows first to last - 1."""
+    indptr, indices, values, centre = (array.data for array in arrays[:4])
+    (number, item), (size, parts) = kind, width
+    scale, w, shift, previous = factors
+    lanes = max(1, size // item)
+    x, z, out = (_Rows(builder, block, k, number, lanes, item) for block in arrays[4:])
+    sums = [_tools.alloca_once(builder, x.vector) for _ in range(parts)]
+    final = builder.sub(builder.extract_value(arrays[1].shape, 0), _WORD(1))
 
-    `out = (scale centre + shift) X + previous Z + w V X` in rows first to last - 1. `out` may be Z, never X.
-    With `previous` 0, Z is not read. X, Z and out have as many columns; all arrays are C-contiguous and, but
-    for the pattern of V, of one dtype, which is also that of the four factors.
+    def at(data: Any, place: Any) -> Any:
+        return builder.load(builder.gep(data, [place]))
+
+    def ask(p: Any) -> None:
+        far = builder.add(p, _WORD(AHEAD))
+        far = builder.select(builder.icmp_signed("<", far, final), far, final)
+        j = _wide(builder, at(indices, far))
+        for part in range(parts):
+            if part * size % LINE == 0:
+                _ask_for(builder, x.place(j, part))
+
+    def add(factor: Any, block: _Rows, row: Any) -> None:
+        spread = _spread(builder, factor, lanes)
+        for part, total in enumerate(sums):
+            builder.store(_plus(builder, builder.load(total), spread, block.load(row, part)), total)
+
+    with _tools.for_range_slice(builder, *rows, _WORD(1), _WORD) as (i, _):
+        for total in sums:
+            builder.store(ir.Constant(x.vector, None), total)
+        add(builder.fadd(builder.fmul(scale, at(centre, i)), shift), x, i)
+        with builder.if_then(builder.fcmp_unordered("!=", previous, number(0.0))):
+            add(previous, z, i)
+        end = at(indptr, builder.add(i, _WORD(1)))
+        with _tools.for_range_slice(builder, at(indptr, i), end, _WORD(1), _WORD) as (p, _):
+            ask(p)
+            add(builder.fmul(w, at(values, p)), x, _wide(builder, at(indices, p)))
+        for part, total in enumerate(sums):
+            out.store(builder.load(total), i, part)
+
+
+def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    arrays = [
+        context.make_array(kind)(context, builder, value)
+        for kind, value in zip(signature.args[:7], arguments[:7], strict=True)
+    ]
+    kind = _NUMBERS[signature.args[4].dtype]
+    k, columns = _WORD(0), builder.extract_value(arrays[4].shape, 1)
+    for size, parts in WIDTHS:
+        width = _WORD(parts * max(1, size // kind[1]))
+        whole = builder.mul(builder.sdiv(builder.sub(columns, k), width), width)
+        end = builder.add(k, whole)
+        with _tools.for_range_slice(builder, k, end, width, _WORD) as (at, _):
+            _pass(builder, arrays, kind, (size, parts), at, arguments[7:11], arguments[11:])
+        k = end
+    return context.get_dummy_value()
+
+
+@intrinsic
+def combine(
+    context: Any,
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    centre: Any,
+    X: Any,
+    Z: Any,
+    out: Any,
+    scale: Any,
+    w: Any,
+    shift: Any,
+    previous: Any,
+    first: Any,
+    last: Any,
+) -> Any:
+    """`out = (scale centre + shift) X + previous Z + w V X` in rows first to last - 1, for kernels.
+
+    `out` may be Z, never X. With `previous` 0, Z is not read. X, Z and out have as many columns; all arrays
+    are C-contiguous and, but for the pattern of V, of one dtype, which is also that of the four factors.
     """
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        arrays = [
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args[:7], arguments[:7], strict=True)
-        ]
-        indptr, indices, values, centre = (array.data for array in arrays[:4])
-        k, scale, w, shift, previous, first, last = arguments[7:]
-        number, item = _NUMBERS[signature.args[4].dtype]
-        lanes = max(1, size // item)
-        x, z, out = (_Rows(builder, block, k, number, lanes, item) for block in arrays[4:])
-        sums = [_tools.alloca_once(builder, x.vector) for _ in range(parts)]
-        final = builder.sub(builder.extract_value(arrays[1].shape, 0), _WORD(1))
-
-        def at(data: Any, place: Any) -> Any:
-            return builder.load(builder.gep(data, [place]))
-
-        def ask(p: Any) -> None:
-            far = builder.add(p, _WORD(AHEAD))
-            far = builder.select(builder.icmp_signed("<", far, final), far, final)
-            j = _wide(builder, at(indices, far))
-            for part in range(parts):
-                if part * size % LINE == 0:
-                    _ask_for(builder, x.place(j, part))
-
-        def add(factor: Any, block: _Rows, row: Any) -> None:
-            spread = _spread(builder, factor, lanes)
-            for part, total in enumerate(sums):
-                builder.store(_plus(builder, builder.load(total), spread, block.load(row, part)), total)
-
-        with _tools.for_range_slice(builder, first, last, _WORD(1), _WORD) as (i, _):
-            for total in sums:
-                builder.store(ir.Constant(x.vector, None), total)
-            add(builder.fadd(builder.fmul(scale, at(centre, i)), shift), x, i)
-            with builder.if_then(builder.fcmp_unordered("!=", previous, number(0.0))):
-                add(previous, z, i)
-            end = at(indptr, builder.add(i, _WORD(1)))
-            with _tools.for_range_slice(builder, at(indptr, i), end, _WORD(1), _WORD) as (p, _):
-                ask(p)
-                add(builder.fmul(w, at(values, p)), x, _wide(builder, at(indices, p)))
-            for part, total in enumerate(sums):
-                out.store(builder.load(total), i, part)
-        return context.get_dummy_value()
-
-    def function(
-        context: Any,
-        indptr: Any,
-        indices: Any,
-        values: Any,
-        centre: Any,
-        X: Any,
-        Z: Any,
-        out: Any,
-        k: Any,
-        scale: Any,
-        w: Any,
-        shift: Any,
-        previous: Any,
-        first: Any,
-        last: Any,
-    ) -> Any:
-        blocks, factors = (values, centre, X, Z, out), (scale, w, shift, previous)
-        layouts = {array.layout for array in (indptr, indices, *blocks)}
-        kinds = {*(array.dtype for array in blocks), *factors}
-        if layouts != {"C"} or len(kinds) > 1 or X.dtype not in _NUMBERS or indptr.dtype != types.int64:
-            raise TypingError("a product needs C-contiguous arrays, int64 row pointers and one float dtype")
-        word = types.int64
-        return types.void(indptr, indices, *blocks, word, *factors, word, word), code
-
-    return intrinsic(function)
+    blocks, factors = (values, centre, X, Z, out), (scale, w, shift, previous)
+    layouts = {array.layout for array in (indptr, indices, *blocks)}
+    kinds = {*(array.dtype for array in blocks), *factors}
+    if layouts != {"C"} or len(kinds) > 1 or X.dtype not in _NUMBERS or indptr.dtype != types.int64:
+        raise TypingError("a product needs C-contiguous arrays, int64 row pointers and one float dtype")
+    word = types.int64
+    return types.void(indptr, indices, *blocks, *factors, word, word), _code
