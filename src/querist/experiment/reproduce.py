@@ -3,10 +3,10 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from querist.atomic import replacing
 from querist.errors import DownloadError, InputError
@@ -19,8 +19,7 @@ from querist.experiment.runner import check_all, left_to_run, run
 from querist.experiment.specification import Specification, SpecificationError, plain
 from querist.experiment.store import Store, taking_turns
 from querist.experiment.verdicts import OUTSIDE, OWN_VERDICTS, RIVAL_VERDICTS
-
-Progress: TypeAlias = Callable[[str, int, int], None]
+from querist.progress import Progress
 
 HURRIED = "Made in a hurry (--quick): fewer repeats, fewer cases and smaller grids than the protocol has."
 

@@ -181,12 +181,16 @@ class Number:
             return NO_COUNTERPART
         found = judged(self.measure, self.reached, self.published, self.near)
         if self.by_definition:
-            return BY_DEFINITION if found == REACHED else DIFFERS
-        return found if self.own else AGREES if found == REACHED else DIFFERS
+            found = BY_DEFINITION if found == REACHED else NOT_REACHED
+        rival = {REACHED: AGREES, BETTER: DIFFERS, NOT_REACHED: DIFFERS}
+        return found if self.own else rival.get(found, found)
 
     def as_dict(self) -> dict[str, Any]:
-        """A row of results.json; `system` is empty where the number is outside the totals."""
-        outside = self.by_definition or self.verdict in OUTSIDE
+        """A row of results.json; `system` is empty where the number is outside the totals.
+
+        So are the counts of data, which have no method, where they differ.
+        """
+        outside = not self.method or self.verdict in OUTSIDE
         return {
             "paper": self.paper.name,
             "item": self.item,
