@@ -10,7 +10,7 @@ from typing import Any
 
 from querist.atomic import replacing
 from querist.errors import DownloadError, InputError
-from querist.experiment import index, tables
+from querist.experiment import account, index, tables
 from querist.experiment.chance import with_chance
 from querist.experiment.item import Item, Shown
 from querist.experiment.pages import report
@@ -111,6 +111,8 @@ def reproduce(
     outputs = Outputs(done, left_out)
     write(outputs, folder, known)
     finished = [*done, *_finished(known, outputs, quick, store)]
+    if any(item.paper.prose for item in known) and {i.label for i in known} == {i.label for i in items}:
+        put(folder / account.NAME, account.account(folder, known))
     for paper in dict.fromkeys(item.paper for item, _ in plans):
         order = [item.label for item in [*known, *items]]  # an item may be in both: its first place counts
         mine = sorted((d for d in finished if d.item.paper == paper), key=lambda d: order.index(d.item.label))

@@ -9,6 +9,7 @@ that always asks).
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from querist.errors import InputError
@@ -61,12 +62,14 @@ class Paper:
     about : authors, title and year
     own : its systems; a method is called by its system's name, then by what sets it apart ("BLS, RBF 20 %")
     one_vs_rest : its error rates are averages over the binary problems
+    prose : the template of its part of the report (see `querist.experiment.account`)
     """
 
     name: str
     about: str = ""
     own: frozenset[str] = frozenset()
     one_vs_rest: bool = False
+    prose: Path | None = None
 
     def proposes(self, method: str) -> bool:
         """Whether a method is the paper's own.
