@@ -375,14 +375,21 @@ FIGURE_3 = Item(
 
 def _more_slots(found: Mapping[Label, Result]) -> list[str]:
     """What each kind of slot does to the accuracy, and what the paper says of it."""
-    said = []
-    for name, share in product(("budget_labelled", "budget_unlabelled"), SHARES):
-        few, many = (100 * found[name, "remove", share, size].mean("accuracy") for size in (50, 300))
+    said, gains = [], {}
+    for name, share in product(("labelled", "unlabelled"), SHARES):
+        label = (f"budget_{name}", "remove", share)
+        few, many = (100 * found[*label, size].mean("accuracy") for size in (50, 300))
+        gains[name, share] = many - few
         said.append(
-            f"{share:.0%} labelled: {name.removeprefix('budget_')} slots from 50 to 300 move the accuracy "
-            f"from {few:.2f} to {many:.2f} ({many - few:+.2f} points)."
+            f"{share:.0%} labelled: {name} slots from 50 to 300 move the accuracy from {few:.2f} to "
+            f"{many:.2f} ({many - few:+.2f} points)."
         )
-    return [*said, "The paper says that both kinds raise it; here unlabelled slots do not."]
+    lower = all(gains["unlabelled", share] < 0 for share in SHARES)
+    return [
+        *said,
+        "The paper says that more slots of either kind raise it"
+        + ("; here unlabelled slots lower it." if lower else "."),
+    ]
 
 
 _sizes = _varied(("budget_labelled", "budget_unlabelled"), SIZES, ("remove",), (50, 150, 300))
