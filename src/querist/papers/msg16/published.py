@@ -6,20 +6,18 @@ reached. Two readings bring most of them, both *post hoc*: CMOG, DGS and BBQ lea
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from querist.experiment.item import Paper
 from querist.experiment.specification import Specification
-from querist.papers.graphs import DATA, place
+from querist.papers import graphs
+from querist.papers.graphs import Method
 
 PAPER = Paper(
     "msg16",
     "Yang, Zhao, Hai, Liu, Hoi and Li, Efficient Multi-Class Selective Sampling on Graphs (UAI 2016).",
     own=frozenset({"CMOG", "MSG"}),
 )
-
-Method: TypeAlias = dict[str, Any]
-"""What a specification says of a method: its name, parameters, grid and tuning."""
 
 # (error rate, its variance), (queried nodes, their variance).
 TABLE_1 = {
@@ -90,10 +88,5 @@ def case(
     protocol: Mapping[str, Any] | None = None,
     representation: Mapping[str, Any] | None = None,
 ) -> Specification:
-    """A method on a data set of the paper, 20 shuffles; no control unless the protocol says so."""
-    return Specification(
-        task="online",
-        dataset=DATA[dataset],
-        representation=place() if representation is None else representation,
-        **{**method, "protocol": {"control": False} | method.get("protocol", {}) | dict(protocol or {})},
-    )
+    """A method on a data set of the paper; no control unless the protocol says so."""
+    return graphs.case("online", dataset, method, {"control": False, **(protocol or {})}, representation)
