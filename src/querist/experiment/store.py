@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -172,13 +172,8 @@ def _number(value: float | None) -> float:
 @cache
 def versions() -> dict[str, str]:
     """Under which a number came about: of Python, of Querist and of what it computes with."""
-    found = {"python": platform.python_version(), "querist": VERSION}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # pragma: no cover
-            continue
-    return found
+    packages = {package: version(package) for package in _PACKAGES}
+    return {"python": platform.python_version(), "querist": VERSION, **packages}
 
 
 @cache

@@ -88,9 +88,9 @@ def filtered_pairs(
 ) -> FilteredPairs:
     """The `count` lowest pairs of a symmetric operator whose null vector is the unit vector `u`, or nothing.
 
-    `make(dtype)` gives the operator in a precision; no eigenvalue exceeds `ceiling`; `start` is (n, k), a
-    guess of the lowest vectors; `known` the density, when it is known already; the last `spare` pairs are
-    given as they are and need not arrive.
+    `make(dtype)` gives the operator in a precision, made once; no eigenvalue exceeds `ceiling`; `start` is
+    (n, k), a guess of the lowest vectors; `known` the density, when it is known already; the last `spare`
+    pairs are given as they are and need not arrive.
     """
     random = np.random.default_rng(seed)
     M = make(precision(tol, ceiling))
@@ -114,26 +114,25 @@ def filtered_pairs(
         block.products = early.products
     if start is None:
         block.begin(random, start, first)
-    exact = M
     for number in range(SWEEPS):
         if number or block.late.any():
             block.sweep()
         if block.late.any():
             if block.stalls > PATIENCE and M.dtype == np.float32:
                 # An eigenvalue so small that float32 cannot tell it from 0.
-                exact = M = make(np.float64)
+                M = make(np.float64)
                 block.promote(M, u)
             continue
-        exact = exact if exact.dtype == np.float64 else make(np.float64)
-        found = ritz(exact, block.X[:, :count].astype(np.float64), u)
+        found = ritz(make(np.float64), block.X[:, :count].astype(np.float64), u)
         if found.values.size < count:
             continue
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if not late.any():
             return FilteredPairs(*found, block.products, True)
         block.goal_factor /= 2
-    exact = exact if exact.dtype == np.float64 else make(np.float64)
-    return FilteredPairs(*ritz(exact, block.X[:, :count].astype(np.float64), u), block.products, False)
+    return FilteredPairs(
+        *ritz(make(np.float64), block.X[:, :count].astype(np.float64), u), block.products, False
+    )
 
 
 def lanczos_pairs(
@@ -153,7 +152,7 @@ def lanczos_pairs(
     v = None if u is None else u.astype(M.dtype)
     reach = krylov.reach_of(tol, M.dtype)
     space = krylov.Space(M, v, count, cut=cut, top=top, reach=reach, random=random, progress=progress)
-    exact, strict = make(np.float64) if M.dtype != np.float64 else M, 1.0
+    exact, strict = make(np.float64), 1.0
     while True:
         S = space.advance(partial(goals, tol=strict * tol), count - spare)
         if space.m - space.null < count:

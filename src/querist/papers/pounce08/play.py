@@ -1,6 +1,7 @@
 """How the items of pounce08 name what they run."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ PAPER = Paper(
     "pounce08",
     "Herbster, Exploiting Cluster-Structure to Predict the Labeling of a Graph (ALT 2008).",
     own=frozenset({"POUNCE"}),
+    prose=Path(__file__).with_name("report.md"),
 )
 RIVALS: dict[str, dict[str, Any]] = {
     "POUNCE": {"method": "pounce"},
