@@ -66,7 +66,7 @@ def measure(name: str, rules: list[str], starts: range) -> dict[str, Any]:
         rows = quick_rows(graph, max(ranks))
         return np.mean([played(rows, codes, rule, ranks, gamma, start) for start in starts], axis=0)
 
-    own = GAMMAS[kind_of(quick_rows(graph, max(RANKS)).kind).attributes][0]
+    own = GAMMAS[kind_of(quick_rows(graph, max(RANKS)).kind).attributes]
     tuned = {(ranks, g): mean(None, ranks, g) for ranks in (RANKS, *SINGLE) for g in {*RIDGES, own}}
     best_of = max(tuned, key=lambda setting: tuned[setting][0, -1])
     control, plain = tuned[best_of], tuned[RANKS, own]

@@ -5,7 +5,8 @@ also the built-in error a caller would expect, so `except ValueError` works.
 """
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 
 class QueristError(Exception):
@@ -14,6 +15,19 @@ class QueristError(Exception):
 
 class InputError(QueristError, ValueError):
     """A value, array, graph or file that cannot be used as it is."""
+
+
+def refuse(faults: Mapping[str, Any]) -> None:
+    """Raise an `InputError` with the first message that is true of what was given.
+
+    >>> refuse({"budget -1; it must be 0 or more": -1 < 0})
+    Traceback (most recent call last):
+    ...
+    querist.errors.InputError: budget -1; it must be 0 or more
+    """
+    for message, wrong in faults.items():
+        if wrong:
+            raise InputError(message)
 
 
 class UnknownNameError(QueristError, KeyError):

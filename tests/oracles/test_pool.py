@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from querist.asking.model import QuickModel, softmax
+from querist.asking.model import TEMPERATURE, QuickModel
 from querist.asking.rules import RULES, margin_uncertainty
+from querist.collective.logistic import softmax
 from querist.embedding import Embedding
 from querist.labelling import suggest
 from querist.labelling.heads import unit_rows
@@ -111,7 +112,7 @@ def test_the_expected_gain_is_that_of_every_answer_tried(seed, most):
     for k in tried:
         rows, answers = [*asked, row], [*codes, k]
         A = gamma * np.eye(M.shape[1]) + M[rows].T @ M[rows]
-        p = softmax(M @ np.linalg.solve(A, M[rows].T @ np.eye(3)[answers]))
+        p = softmax(M @ np.linalg.solve(A, M[rows].T @ np.eye(3)[answers]) / TEMPERATURE)
         better = np.mean([p[u].max() - p[u, model.scores[u].argmax()] for u in range(len(M))])
         expected += chance[k] * better / chance[tried].sum()
     assert model.expected_gain(row, most) == pytest.approx(expected, abs=1e-9)

@@ -24,10 +24,11 @@ import scipy.sparse as sp
 from river import base
 from river.active.base import ActiveLearningClassifier
 
-from querist.asking.model import softmax
+from querist.asking.model import TEMPERATURE
 from querist.asking.specification import checked_classes
 from querist.budgeted.learner import StreamParameters
 from querist.budgeted.similarity import Gram
+from querist.collective.logistic import softmax
 from querist.errors import InputError
 from querist.labels import plain
 from querist.online import ALGORITHMS, Decision
@@ -198,7 +199,7 @@ class GraphClassifier(base.Classifier):
             return {}
         f = self._learner.scores([node])
         both = np.hstack([-f, f]) if f.shape[1] == 1 else f
-        return dict(zip(self._names, softmax(both)[0].tolist(), strict=True))
+        return dict(zip(self._names, softmax(both / TEMPERATURE)[0].tolist(), strict=True))
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
         """Answer the question that is open about the node; without one, one is put first."""

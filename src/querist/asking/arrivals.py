@@ -58,8 +58,6 @@ class Arrival:
 def arrival(old: Graph, new: Graph) -> Arrival:
     """What `new` has more than `old`; its first nodes are those of `old`."""
     n = old.n_nodes
-    assert old.nodes is not None
-    assert new.nodes is not None
     if new.n_nodes < n or tuple(new.nodes[:n]) != tuple(old.nodes):
         raise InputError("a graph that grows keeps its nodes, in order; new ones follow at the end")
     more = tuple(new.nodes[n:])
@@ -84,7 +82,6 @@ def joined(graph: Graph, came: Arrival) -> Graph:
             rows, cols, values = (np.array(part) for part in zip(*came.attributes, strict=True))
             wide = wide + sp.csr_array((values, (rows + graph.n_nodes, cols)), shape=(n, columns))
         attributes = sp.csr_array(wide)
-    assert graph.nodes is not None
     return replace(graph, adjacency=S, nodes=(*graph.nodes, *came.nodes), attributes=attributes)
 
 

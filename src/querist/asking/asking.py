@@ -112,7 +112,6 @@ def _classes_of(labels: Any, graph: Graph, missing: Hashable) -> Sequence[Hashab
     """The classes that known labels have, where nobody named them."""
     if labels is None:
         raise InputError("classes are not given; name what an answer may be, as in classes=['cat', 'dog']")
-    assert graph.nodes is not None
     return tabulate(labels, graph.nodes, missing=missing).classes
 
 

@@ -26,7 +26,7 @@ from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
-from querist.progress import Progress
+from querist.progress import Progress, silent
 
 BUDGET = 100
 FORESEEN = 8
@@ -212,7 +212,7 @@ class Asking:
         """One row a node, as CSV or parquet by the path's extension."""
         from querist.labelling.output import write
 
-        write(self.labelling, path, self.progress)
+        write(self.labelling, path, self.progress or silent)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -311,7 +311,6 @@ class Asking:
         return self._labellings[key]
 
     def _node(self, row: int) -> Hashable:
-        assert self.graph.nodes is not None
         return self.graph.nodes[row]
 
     def _named(self, answers: Mapping[int, int]) -> dict[Hashable, Hashable]:

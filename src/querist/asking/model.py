@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from querist.collective.logistic import softmax
 from querist.embedding import Embedding
 from querist.embedding.kinds import kind_of
 from querist.labelling.heads import unit_rows
@@ -36,8 +37,10 @@ RANKS = (16, 32, 64, 100)
 """Columns of the regressions that are averaged."""
 ROOM = 4e8
 """Most numbers in the rows of all regressions; a larger graph has fewer of them."""
-GAMMAS = {True: (1.0, 2.0), False: (0.1, 0.1)}
-"""The ridges of the scores and of choosing questions, by whether rows of the kind depend on attributes."""
+GAMMAS = {True: 1.0, False: 0.1}
+"""The ridge of the scores, by whether rows of the kind depend on attributes."""
+CHOOSING_GAMMAS = {True: 2.0, False: 0.1}
+"""The ridge with which questions are chosen."""
 TEMPERATURE = 0.1
 
 
@@ -57,13 +60,6 @@ def leading(embedding: Embedding, rank: int) -> Floats:
         if np.unique(embedding.components[last]).size > 1:
             rows[last] = 0.0
     return rows
-
-
-def softmax(scores: Floats, temperature: float = TEMPERATURE) -> Floats:
-    """(n, K) probabilities; equal where all scores are."""
-    z = scores / temperature
-    e = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +158,10 @@ class QuickModel:
         widths = sorted({min(rank, columns) for rank in ranks})
         while len(widths) > 1 and n * sum(widths) > ROOM:
             widths.pop()
-        scores, choosing = GAMMAS[kind_of(embedding.kind).attributes]
-        own = scores if gamma is None else gamma
-        ridge = choosing if choosing_gamma is None else choosing_gamma
+        own = GAMMAS[kind_of(embedding.kind).attributes] if gamma is None else gamma
+        ridge = (
+            CHOOSING_GAMMAS[kind_of(embedding.kind).attributes] if choosing_gamma is None else choosing_gamma
+        )
         rows = leading(embedding, CHOOSING_RANK)
         return QuickModel(
             regressions=tuple(Regression.start(leading(embedding, rank), n_classes, own) for rank in widths),
@@ -212,8 +209,8 @@ class QuickModel:
 
     @property
     def probabilities(self) -> Floats:
-        """(n, K)."""
-        return softmax(self.scores)
+        """(n, K); equal where all scores are."""
+        return softmax(self.scores / TEMPERATURE)
 
     @property
     def beliefs(self) -> Floats:

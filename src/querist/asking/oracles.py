@@ -31,7 +31,6 @@ def as_oracle(
     """
     if oracle is None or callable(oracle):
         return oracle, classes
-    assert graph.nodes is not None
     codes, names = codes_of(oracle, graph.nodes, classes, missing)
     return {graph.nodes[row]: names[code] for row, code in codes.items()}.get, names
 
@@ -67,7 +66,6 @@ def fresh_labels(
     >>> fresh_labels({"ann": "cat", "bob": "dog"}, as_graph([("ann", "bob")]), ("cat", "dog"), {0: 0})
     {1: 1}
     """
-    assert graph.nodes is not None
     by_position = isinstance(labels, list | tuple | np.ndarray)
     nodes = graph.nodes[: len(labels)] if by_position else graph.nodes
     given, _ = codes_of(labels, nodes, classes, missing)

@@ -84,7 +84,6 @@ def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Hashabl
     """(neighbour, its label by answer or guess, whether it was answered), the heaviest edges first."""
     graph, classes, model = asking.graph, asking.classes, asking.state.model
     row, S = graph.row_of[node], graph.adjacency
-    assert graph.nodes is not None
     part = slice(S.indptr[row], S.indptr[row + 1])
     near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")].tolist()
     answered = {**asking.state.known, **asking.state.answers()}

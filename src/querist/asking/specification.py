@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from querist.asking.rules import RULES
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
 from querist.labels import plain
 from querist.types import Sparse
@@ -84,31 +84,31 @@ def way_to_choose(name: str) -> str:
     >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
     ('ambiguity', 'sigma', 'msg', 'random')
     """
-    found = DEFAULTS.get(name, name)
-    if found not in RULES and found != RANDOM:
+    ours = (*DEFAULTS, RANDOM, *RULES)
+    if name not in ours:
         from querist.online.catalogue import ALGORITHMS
 
-        if found not in ALGORITHMS:
-            raise UnknownNameError.of("way to choose", name, (*DEFAULTS, RANDOM, *RULES, *ALGORITHMS))
-    return found
+        check_name("way to choose", name, (*ours, *ALGORITHMS))
+    return DEFAULTS.get(name, name)
 
 
 def checked_classes(classes: Any) -> tuple[Hashable, ...]:
     """Two classes or more, each once, of a kind that a journal can keep."""
     names = tuple(plain(name) for name in classes)
-    if len(names) < 2:
-        raise InputError(f"classes {names!r}; name at least 2")
-    if len(set(names)) != len(names):
-        raise InputError(f"classes {names!r} name a class twice; name each once")
     odd = next((name for name in names if not isinstance(name, str | int | float)), None)
-    if odd is not None:
-        raise InputError(f"class {odd!r} is {type(odd).__name__}; a journal keeps strings and numbers")
+    refuse(
+        {
+            f"classes {names!r}; name at least 2": len(names) < 2,
+            f"classes {names!r} name a class twice; name each once": len(set(names)) != len(names),
+            f"class {odd!r} is {type(odd).__name__}; a journal keeps strings and numbers": odd is not None,
+        }
+    )
     return names
 
 
 def digest(graph: Graph) -> str:
     """SHA-256 of all that a campaign depends on: ids, edges with their weights, attributes."""
-    total = hashlib.sha256("\n".join(f"{type(v).__name__} {v}" for v in graph.nodes or ()).encode())
+    total = hashlib.sha256("\n".join(f"{type(v).__name__} {v}" for v in graph.nodes).encode())
     for matrix in (graph.adjacency, graph.attributes):
         if matrix is not None:
             _feed(total, matrix)

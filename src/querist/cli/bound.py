@@ -51,7 +51,6 @@ def bound(
         partial(read_graph, data, nodes, component == "largest", columns),
         algorithm,
         chosen,
-        "runs",
         representation={
             "rank": None if algorithm in ON_GRAPH else rank,
             "normalised": laplacian == "normalised",

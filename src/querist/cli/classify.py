@@ -68,7 +68,6 @@ def classify(
         partial(read_graph, data, nodes, component == "largest", columns),
         method,
         chosen,
-        "trials",
         representation={"component": component},
         protocol={"labelled": labelled},
         repeats=trials,

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from querist.cli.options import Columns
+from querist.cli.runs import meter
 from querist.cli.screen import Meter, progress
 
 if TYPE_CHECKING:
@@ -47,14 +48,13 @@ def measured(
     read: Callable[[Meter], Any],
     method: str,
     chosen: Mapping[str, Any],
-    what: str,
     representation: Mapping[str, Any] = MappingProxyType({}),
     **rest: Any,
 ) -> tuple[Any, "Result", Any]:
     """What `read` gives, the runs of a task on it, and what the task prepared of it.
 
-    `chosen` are the method's parameters, `what` its repeats are called; a representation of None is left to
-    the task. `rest` is the rest of the specification.
+    `chosen` are the method's parameters; a representation of None is left to the task. `rest` is the rest of
+    the specification.
     """
     from querist.experiment import Specification, run_here
 
@@ -66,15 +66,12 @@ def measured(
         representation={name: value for name, value in representation.items() if value is not None},
         **rest,
     )
-    stages = {"tuning": "tuning", "run": "runs"}
     with progress() as show:
         found = read(show)
         result, prepared = run_here(
             spec,
             found,
             preparing=lambda done, text: show("embedding", done, text),
-            progress=lambda stage, done, total: show(
-                stages[stage], done / total, f"{done} of {total} {what}"
-            ),
+            progress=meter(show),
         )
     return found, result, prepared

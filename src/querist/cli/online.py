@@ -62,7 +62,6 @@ def online(
         partial(read_graph, data, nodes, component == "largest", columns),
         algorithm,
         chosen,
-        "shuffles",
         representation={
             "rank": rank,
             "kind": embedding,

@@ -1,14 +1,17 @@
 """What verbs that keep their runs in a folder share: options, a meter with the time left, how to go on."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from querist.cli.screen import Meter
+
+if TYPE_CHECKING:
+    from querist.progress import Progress
 
 Out = Annotated[
     Path,
@@ -36,10 +39,8 @@ def resumable(out: Path) -> Iterator[None]:
         raise
 
 
-def meter(show: Meter) -> Callable[[str, int, int], None]:
-    """Runs done as a fraction, with the time left."""
-    from querist.progress import count, with_time_left
+def meter(show: Meter) -> "Progress":
+    """Runs done, with the time left."""
+    from querist.progress import with_time_left
 
-    stages = {"tuning": "tuning", "run": "running"}
-    timed = with_time_left(lambda fraction, text: show("runs", fraction, text))
-    return lambda stage, done, total: count(timed, done, total, stages.get(stage, stage))
+    return with_time_left(lambda fraction, text: show("runs", fraction, text))

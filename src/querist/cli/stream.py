@@ -94,7 +94,6 @@ def stream(
         partial(read_vectors, data, label),
         method,
         chosen,
-        "runs",
         protocol={"labelled": labelled, "order": order},
         repeats=repeats,
         seed=seed,

@@ -59,7 +59,6 @@ def transduce(
         partial(read_vectors, data, label),
         method,
         chosen,
-        "trials",
         grid=GRIDS[method] if tune else {},
         representation={"kernel": kernel, "width": width},
         protocol={"labelled": labelled, **({"tuning": 10} if tune else {})},

@@ -144,7 +144,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         missing = implied_missing([UNLABELLED], self.classes_, self.missing, None)
         truth = tabulate(
             y,
-            self.problem_.graph.nodes or () if own else range(len(P)),
+            self.problem_.graph.nodes if own else range(len(P)),
             missing=float("nan") if missing is None else missing,
         )
         judged = truth.is_labelled

@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.collective.classifier import Classifier
-from querist.collective.mixture import CountMatrix, Zero, initial_words, share
+from querist.collective.mixture import Zero, initial_words, share
 from querist.collective.problem import Features, Inference, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
@@ -72,15 +72,22 @@ class Generative(Classifier):
         """A node is divided among its classes."""
         return True
 
-    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
-        """The M-step for `P(c|x)`."""
-        raise NotImplementedError
+    def regularisers(self, problem: Problem) -> dict[str, Any]:
+        """What the M-step for `P(c|x)` is smoothed by, in the terms of `Smoother`: nothing here."""
+        return {"F": np.eye(problem.n_classes), "lam": 0.0, "lam_labels": 0.0}
 
     def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
         self._check()
         counts = problem.counts(self.features)
-        smoother = self.smoother(problem, counts)
+        smoother = Smoother(
+            problem.graph.adjacency,
+            counts.rho,
+            problem.graph.components,
+            **self.regularisers(problem),
+            fixed=problem.seeds if self.clamp == "dirichlet" else None,
+            dtype=np.dtype(self.dtype).type,
+        )
         Y = problem.rows.astype(self.dtype)
         F = initial_words(counts, problem.known.indicator, self.smooth).astype(self.dtype)
         change: list[float] = []
@@ -134,10 +141,6 @@ class Generative(Classifier):
 class PLSA(Generative):
     """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network."""
 
-    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
-        """`Y = Z / rho`."""
-        return _smoother(self, problem, counts)
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GMNR(Generative):
@@ -165,9 +168,10 @@ class GMNR(Generative):
     solver_tol: float = 1e-3
     sweeps: int = 10
 
-    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
+    def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y = Z`."""
-        return _smoother(self, problem, counts, lam=self.lam, **_solving(self))
+        solving = {"solver": self.solver, "tol": self.solver_tol, "sweeps": self.sweeps}
+        return {**super().regularisers(problem), "lam": self.lam, **solving}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -183,10 +187,10 @@ class MRGM(GMNR):
 
     lam_labels: float = 0.1
 
-    def smoother(self, problem: Problem, counts: CountMatrix) -> Smoother:
+    def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y + lam_labels Y L_F = Z`."""
         F = label_similarity(problem.known.indicator)
-        return _smoother(self, problem, counts, F, lam=self.lam, lam_labels=self.lam_labels, **_solving(self))
+        return {**super().regularisers(problem), "F": F, "lam_labels": self.lam_labels}
 
 
 def label_similarity(indicator: Floats) -> Floats:
@@ -209,29 +213,3 @@ def penalty(smoother: Smoother, Y: Floats) -> float:
     L_F = np.diag(smoother.F.sum(axis=1)) - smoother.F
     H = np.einsum("ij,ij->", Y @ L_F, logs) if smoother.lam_labels else 0.0
     return float(smoother.lam * R + smoother.lam_labels * H)
-
-
-def _smoother(
-    model: Generative,
-    problem: Problem,
-    counts: CountMatrix,
-    F: Floats | None = None,
-    lam: float = 0.0,
-    **options: Any,
-) -> Smoother:
-    fixed = problem.seeds if model.clamp == "dirichlet" else None
-    return Smoother(
-        problem.graph.adjacency,
-        counts.rho,
-        problem.graph.components,
-        np.eye(problem.n_classes) if F is None else F,
-        lam,
-        options.pop("lam_labels", 0.0),
-        fixed=fixed,
-        dtype=np.dtype(model.dtype).type,
-        **options,
-    )
-
-
-def _solving(model: GMNR) -> dict[str, Any]:
-    return {"solver": model.solver, "tol": model.solver_tol, "sweeps": model.sweeps}

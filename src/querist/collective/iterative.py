@@ -46,10 +46,6 @@ class Iterative(Classifier):
     C: float = 1.0
 
     def _start(self, problem: Problem) -> tuple[Sparse, Sparse]:
-        if getattr(self, "neighbours", "count") not in ("count", "mean"):
-            raise InputError(
-                f"neighbours = {getattr(self, 'neighbours', None)!r}; it must be 'count' or 'mean'"
-            )
         if self.max_iter < 1 or not self.C > 0:
             raise InputError(f"max_iter = {self.max_iter!r}, C = {self.C!r}; give at least 1, and above 0")
         return problem.features(self.features), problem.graph.adjacency
@@ -62,7 +58,7 @@ class Iterative(Classifier):
         X, S = self._start(problem)
         seeds, T, m = problem.seeds, problem.known.indicator, X.shape[1]
         classes = range(problem.n_classes)
-        P = np.column_stack([_yes(_train_one(X, T[:, k], seeds, self.C), X) for k in classes])
+        P = np.column_stack([_train_one(X, T[:, k], seeds, self.C).probabilities(X)[:, 1] for k in classes])
 
         def settle(latest: Floats) -> Floats:
             return np.where(seeds[:, None], T, latest >= 0.5)
@@ -133,7 +129,9 @@ class ICA(Iterative):
     def infer(self, problem: Problem) -> Inference:
         """Train once, then classify until the labels stand still."""
         X, S = self._start(problem)
-        look = _means if self.neighbours == "mean" else _counts
+        if self.neighbours not in LOOKS:
+            raise InputError(f"neighbours = {self.neighbours!r}; it must be 'count' or 'mean'")
+        look = LOOKS[self.neighbours]
         if problem.multilabel:
             return self._jointly(problem, look, self.bootstrap, lambda H, k: H[:, :0])
         P = _train(problem, X, self.C).probabilities(X)
@@ -238,10 +236,6 @@ def _train_one(X: Any, has: Floats, seeds: Any, C: float) -> Logistic:
     return fit_logistic(X[seeds], has[seeds].astype(np.int64), 2, C)
 
 
-def _yes(local: Logistic, X: Any) -> Floats:
-    return local.probabilities(X)[:, 1]
-
-
 def _beside(X: Sparse, columns: Floats) -> Any:
     return sp.csr_array(sp.hstack([X, sp.csr_array(columns)]))
 
@@ -256,6 +250,9 @@ def _means(S: Sparse, H: Floats, among: Any = None) -> Floats:
     some = np.ones(len(H)) if among is None else among.astype(np.float64)
     weight = np.asarray(S @ some)[:, None]
     return np.asarray(S @ (H * some[:, None])) / np.where(weight > 0, weight, 1.0)
+
+
+LOOKS: dict[str, Look] = {"count": _counts, "mean": _means}
 
 
 def _others(H: Floats, k: int) -> Floats:

@@ -72,7 +72,7 @@ def regularise_labels(start: Logistic, X: Any, indicator: Floats, C: float, weig
     seeds, present = indicator.any(axis=1), indicator.any(axis=0)
     if seeds.all() or present.sum() == 1:
         return start
-    whole = sp.csr_array(sp.hstack([X, sp.csr_array(np.ones((X.shape[0], 1)))]))
+    whole: Any = sp.csr_array(sp.hstack([X, sp.csr_array(np.ones((X.shape[0], 1)))]))
     own, others = whole[seeds], whole[~seeds]
     T = indicator[np.ix_(seeds, present)]
     p = T.mean(axis=0)

@@ -118,7 +118,6 @@ def pose(
             "Negative values in data: the graph has negative weights, and collective classifiers need "
             "weights above 0; leave such edges out, or take an online learner"
         )
-    assert graph.nodes is not None
     known = _own_labels(graph, missing) if labels is None else tabulate(labels, graph.nodes, classes, missing)
     if not known.is_labelled.any():
         raise InputError("no node is labelled; label at least one node of every class")
@@ -136,7 +135,6 @@ def _rows_of_numbers(source: Any) -> Any:
 
 
 def _own_labels(graph: Graph, missing: Hashable) -> KnownLabels:
-    assert graph.nodes is not None
     if graph.label_matrix is not None:
         return tabulate(graph.label_matrix, graph.nodes, graph.classes)
     if graph.codes is None:

@@ -5,7 +5,6 @@ the result is moved into place in one step. So an interrupted download leaves no
 that a later `load` would take as good, and two processes at once do no harm.
 """
 
-import os
 import pickle
 import tarfile
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from querist.atomic import replacing
 from querist.datasets.convert import Arrays, content_sha256
 from querist.datasets.registry import DownloadSource, Entry, File
 from querist.errors import DownloadError, InputError
@@ -38,7 +38,9 @@ def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = s
                 try:
                     paths = [_fetch_file(file, Path(folder), retries, progress) for file in source.files]
                     arrays = read_source(entry, source, paths)
-                    return _install(arrays, cache / f"{entry.name}.npz", Path(folder))
+                    with replacing(cache / f"{entry.name}.npz") as whole:
+                        np.savez_compressed(whole, **arrays)
+                    return cache / f"{entry.name}.npz"
                 except (_Failed, InputError) as problem:
                     problems.append(str(problem))
     except OSError as problem:
@@ -96,16 +98,6 @@ def _fetch_file(file: File, folder: Path, retries: int, progress: Progress) -> P
         raise _Failed(f"the transfer of {file.url} broke off") from problem
     except ValueError as problem:
         raise _Failed(f"{file.url} came with the wrong checksum") from problem
-
-
-def _install(arrays: Arrays, target: Path, folder: Path) -> Path:
-    made = folder / target.name
-    with made.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(made, target)
-    return target
 
 
 class _Meter:

@@ -65,7 +65,7 @@ def load_graph(name: str | os.PathLike[str], *, progress: Progress = silent, **o
         given = " and ".join(f"{option}=" for option in options)
         raise InputError(f"{name} is a data set, which needs no {given}: that is for files; leave it out")
     if options:
-        return as_graph(Path(name).expanduser(), **options)
+        return as_graph(name, **options)
     found = load(name, progress=progress)
     if isinstance(found, Vectors):
         raise InputError(f"{found.name} holds vectors, not a graph; join near rows to a graph first")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from querist.embedding import cache as disk
-from querist.embedding.kinds import Kind, Settings, kind_of, known, options as all_options, refuse
+from querist.embedding.kinds import Kind, Settings, kind_of, known, options as all_options
 from querist.embedding.value import Embedding
-from querist.errors import InputError, ResidualWarning, check_name
+from querist.errors import InputError, ResidualWarning, check_name, refuse
 from querist.graph import Graph, as_graph
 from querist.operator import memory
 from querist.parameters import checked_count

@@ -33,7 +33,7 @@ from querist.errors import InputError
 from querist.experiment import runner, tuning
 from querist.experiment.lines import Where, lines_of
 from querist.experiment.specification import Specification, SpecificationError, blame
-from querist.experiment.tasks import OPEN, paper_of
+from querist.experiment.tasks import OPEN
 
 EXPERIMENT = "experiment"
 CURVE_POINTS = 50
@@ -135,7 +135,7 @@ def _expanded(given: dict[str, Any]) -> list[tuple[str, Specification]]:
 
 def _with_control(spec: Specification) -> Specification:
     """The same with its control and with curves to draw, where the task has them."""
-    if paper_of(spec.task) is not None:
+    if "." in spec.task:
         with blame("task"):
             raise InputError(
                 f"{spec.task!r} is a part of a paper; run it by querist reproduce, or take one of "

@@ -3,14 +3,14 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from querist.atomic import replacing
 from querist.errors import DownloadError, InputError
-from querist.experiment import index, tables
+from querist.experiment import account, index, tables
 from querist.experiment.chance import with_chance
 from querist.experiment.item import Item, Shown
 from querist.experiment.pages import report
@@ -19,8 +19,7 @@ from querist.experiment.runner import check_all, left_to_run, run
 from querist.experiment.specification import Specification, SpecificationError, plain
 from querist.experiment.store import Store, taking_turns
 from querist.experiment.verdicts import OUTSIDE, OWN_VERDICTS, RIVAL_VERDICTS
-
-Progress: TypeAlias = Callable[[str, int, int], None]
+from querist.progress import Progress
 
 HURRIED = "Made in a hurry (--quick): fewer repeats, fewer cases and smaller grids than the protocol has."
 
@@ -112,6 +111,8 @@ def reproduce(
     outputs = Outputs(done, left_out)
     write(outputs, folder, known)
     finished = [*done, *_finished(known, outputs, quick, store)]
+    if any(item.paper.prose for item in known) and {i.label for i in known} == {i.label for i in items}:
+        put(folder / account.NAME, account.account(folder, known))
     for paper in dict.fromkeys(item.paper for item, _ in plans):
         order = [item.label for item in [*known, *items]]  # an item may be in both: its first place counts
         mine = sorted((d for d in finished if d.item.paper == paper), key=lambda d: order.index(d.item.label))

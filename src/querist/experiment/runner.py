@@ -7,9 +7,9 @@ again next time, a finished one never.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from querist.experiment import tuning
 from querist.experiment.results import Outcome, Result
@@ -17,9 +17,9 @@ from querist.experiment.specification import Specification, blame, digest
 from querist.experiment.store import RUN, TUNING, Draw, Record, Store, draw_of, machine, versions
 from querist.experiment.tasks import Task, at_hand, prepared_of, task_of
 from querist.experiment.workers import one_thread, worked
+from querist.progress import Progress, count, silent
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with (what is done, jobs done, jobs in all); those that were finished before are not counted."""
+STAGES = {TUNING: "tuning", RUN: "running"}
 
 
 @dataclass(frozen=True)
@@ -90,34 +90,34 @@ def run(
 
     processes : on this machine; 1 runs here, 0 means as many as there are cores
     cluster : address of a Dask scheduler, instead
+    progress : of the runs to make; those that were finished before are not counted
     checked : `check_all` has seen them
     """
     if not checked:
         check_all(specifications, store)
     work = _Work(specifications, store)
-    report = progress or (lambda stage, done, total: None)
-    total, done = work.size(), 0
+    report, total, done = progress or silent, work.size(), 0
     for stage, jobs in ((TUNING, work.tuning_jobs), (RUN, work.run_jobs)):
         todo = jobs()
         for shared in _to_share(todo) if processes != 1 or cluster else ():
-            report(f"embedding {shared.spec.dataset}", done, total)
+            count(report, done, total, f"embedding {shared.spec.dataset}")
             with one_thread():
                 prepared_of(shared.spec, shared.task)
         if todo:
-            report(stage, done, total)
+            count(report, done, total, STAGES[stage])
         for job, outcome, conditions in worked(todo, processes, cluster):
             work.keep(job, outcome, conditions)
             done += 1
-            report(stage, done, total)
+            count(report, done, total, STAGES[stage])
     return work.results()
 
 
 def run_here(
-    spec: Specification, data: Any, *, preparing: Any = None, progress: Progress | None = None
+    spec: Specification, data: Any, *, preparing: Progress | None = None, progress: Progress | None = None
 ) -> tuple[Result, Any]:
     """One specification on data in memory (see `at_hand`); its result, and what its task prepared.
 
-    preparing : called with (fraction done, a few words) while an embedding is made
+    preparing : the progress of an embedding that is made
     """
     with at_hand({spec.dataset: data}):
         check(spec)

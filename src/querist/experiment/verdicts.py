@@ -9,6 +9,7 @@ that always asks).
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from querist.errors import InputError
@@ -61,12 +62,14 @@ class Paper:
     about : authors, title and year
     own : its systems; a method is called by its system's name, then by what sets it apart ("BLS, RBF 20 %")
     one_vs_rest : its error rates are averages over the binary problems
+    prose : the template of its part of the report (see `querist.experiment.account`)
     """
 
     name: str
     about: str = ""
     own: frozenset[str] = frozenset()
     one_vs_rest: bool = False
+    prose: Path | None = None
 
     def proposes(self, method: str) -> bool:
         """Whether a method is the paper's own.
@@ -181,12 +184,16 @@ class Number:
             return NO_COUNTERPART
         found = judged(self.measure, self.reached, self.published, self.near)
         if self.by_definition:
-            return BY_DEFINITION if found == REACHED else DIFFERS
-        return found if self.own else AGREES if found == REACHED else DIFFERS
+            found = BY_DEFINITION if found == REACHED else NOT_REACHED
+        rival = {REACHED: AGREES, BETTER: DIFFERS, NOT_REACHED: DIFFERS}
+        return found if self.own else rival.get(found, found)
 
     def as_dict(self) -> dict[str, Any]:
-        """A row of results.json; `system` is empty where the number is outside the totals."""
-        outside = self.by_definition or self.verdict in OUTSIDE
+        """A row of results.json; `system` is empty where the number is outside the totals.
+
+        So are the counts of data, which have no method, where they differ.
+        """
+        outside = not self.method or self.verdict in OUTSIDE
         return {
             "paper": self.paper.name,
             "item": self.item,

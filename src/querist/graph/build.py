@@ -135,7 +135,7 @@ def as_graph(
     alone = () if table is None else _alone(adjacency, len(table.ids))
     graph = Graph(
         adjacency,
-        nodes=found.ids,
+        nodes=found.ids or (),
         attributes=as_attributes(found.attributes),
         name=name or found.name,
         notes=tuple(dict.fromkeys((*found.notes, *alone, *repairs))),
@@ -162,7 +162,7 @@ def _read(edges: Any, kind: Kind | None, weights: Any, ends: Ends, labels: str |
     """Whatever the edges are in, as entries; `labels` names labels inside it."""
     named = weights if isinstance(weights, str) else None
     if isinstance(edges, str | os.PathLike):
-        found = from_path(Path(edges), named, labels, ends)
+        found = from_path(Path(edges).expanduser(), named, labels, ends)
     elif is_tabular(edges):
         found = from_edge_table(edges, named, ends)
     elif ends != (None, None):
@@ -209,7 +209,7 @@ def _from_graph(graph: Graph) -> Found:
         entries.col.astype(np.int64),
         graph.n_nodes,
         entries.data,
-        tuple(cast(Sequence[Hashable], graph.nodes)),
+        tuple(graph.nodes),
         directed=False,
         matrix=True,
         attributes=graph.attributes,

@@ -245,8 +245,7 @@ def _reduce(ufunc: np.ufunc | None, values: Floats, starts: Codes) -> Floats:
     if ufunc is None:
         return values[starts]
     # reduceat refuses an empty list of starts.
-    reduced: Floats = ufunc.reduceat(values, starts) if starts.size else values
-    return reduced
+    return np.asarray(ufunc.reduceat(values, starts) if starts.size else values)
 
 
 def _direction_note(directed: bool | None, both: Bools, differ: Bools, by: str) -> tuple[str, ...]:

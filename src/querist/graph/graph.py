@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.errors import InputError
+from querist.errors import InputError, refuse
 from querist.labels import UNLABELLED, decode, plain
 from querist.tables.formats import some
 from querist.types import Codes, Floats, Sparse
@@ -40,7 +40,7 @@ class Graph:
     """
 
     adjacency: Sparse
-    nodes: Sequence[Hashable] | None = None
+    nodes: Sequence[Hashable] = ()
     attributes: Sparse | None = None
     codes: Codes | None = None
     classes: tuple[Hashable, ...] = ()
@@ -116,13 +116,11 @@ class Graph:
     @cached_property
     def row_of(self) -> dict[Hashable, int]:
         """Row number of every node id."""
-        assert self.nodes is not None
         return {node: row for row, node in enumerate(self.nodes)}
 
     @cached_property
     def own_ids(self) -> tuple[Hashable, ...] | None:
         """The ids of the nodes; None where they are the row numbers."""
-        assert self.nodes is not None
         return None if self.nodes == tuple(range(self.n_nodes)) else tuple(self.nodes)
 
     @property
@@ -139,7 +137,6 @@ class Graph:
         keep = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
         if keep.dtype == np.bool_:
             keep = np.flatnonzero(keep)
-        assert self.nodes is not None
         return replace(
             self,
             adjacency=self.adjacency[keep][:, keep],
@@ -185,12 +182,13 @@ def _checked_adjacency(adjacency: Any) -> Sparse:
         raise InputError("adjacency must be a scipy sparse matrix; as_graph() takes anything else")
     # A copy: what follows works in place, and the graph is frozen.
     S: Sparse = sp.csr_array(cast(Any, adjacency), dtype=np.float64, copy=True)
-    if S.shape[0] != S.shape[1]:
-        raise InputError(f"adjacency is {S.shape[0]} x {S.shape[1]}; it must be square")
-    if S.shape[0] == 0:
-        raise InputError("the graph has no nodes; give at least one")
-    if not np.isfinite(S.data).all():
-        raise InputError("adjacency holds NaN or infinite weights; remove or replace them")
+    refuse(
+        {
+            f"adjacency is {S.shape[0]} x {S.shape[1]}; it must be square": S.shape[0] != S.shape[1],
+            "the graph has no nodes; give at least one": S.shape[0] == 0,
+            "adjacency holds NaN or infinite weights; remove or replace them": not np.isfinite(S.data).all(),
+        }
+    )
     S.sum_duplicates()
     S.eliminate_zeros()
     if S.diagonal().any():
@@ -202,7 +200,7 @@ def _checked_adjacency(adjacency: Any) -> Sparse:
 
 
 def _checked_nodes(nodes: Sequence[Hashable] | None, n: int) -> tuple[Hashable, ...]:
-    ids = tuple(range(n)) if nodes is None else tuple(plain(v) for v in nodes)
+    ids = tuple(plain(v) for v in (() if nodes is None else nodes)) or tuple(range(n))
     if len(ids) != n:
         raise InputError(f"{len(ids)} node ids for {n} nodes; give one id a node")
     if len(set(ids)) != n:

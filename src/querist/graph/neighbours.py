@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name, refuse
 from querist.graph.graph import Graph
 from querist.graph.weights import Pairs, pair_weights
 from querist.labels import encode
@@ -94,7 +94,7 @@ def from_points(
     codes, names = (None, tuple(classes or ())) if labels is None else encode(labels, classes)
     return Graph(
         sp.csr_array(half + half.T),
-        nodes=nodes,
+        nodes=() if nodes is None else nodes,
         attributes=None if metric == "precomputed" else sp.csr_array(points),
         codes=codes,
         classes=names,
@@ -124,38 +124,37 @@ def _points(X: Any, metric: Any) -> Any:
 
 
 def _weight(kind: str, weight: str | None) -> str:
-    if kind not in get_args(Kind):
-        raise UnknownNameError.of("kind of graph", kind, get_args(Kind))
-    if weight is not None and weight not in get_args(Weight):
-        raise UnknownNameError.of("weight", weight, get_args(Weight))
-    if kind in ("heat", "exponential"):
-        if weight not in (None, kind):
-            raise InputError(f"kind={kind!r} with weight={weight!r}; all pairs have the weight of their kind")
-        return kind
-    return "heat" if weight is None else weight
+    check_name("kind of graph", kind, get_args(Kind))
+    own = kind if kind in ("heat", "exponential") else None
+    found = own or "heat" if weight is None else weight
+    check_name("weight", found, get_args(Weight))
+    if own not in (None, found):
+        raise InputError(f"kind={kind!r} with weight={weight!r}; all pairs have the weight of their kind")
+    return found
 
 
 def _check_numbers(
     kind: str, weight: str, k: int, n: int, epsilon: float | None, a: float | None, bandwidth: Any
 ) -> None:
-    if kind == "knn" and not 0 < k < n:
-        raise InputError(f"k = {k} neighbours of {n} points; give 1 <= k < {n}")
-    if (kind == "epsilon") != (epsilon is not None) or (epsilon is not None and not epsilon > 0):
-        raise InputError(
-            f"kind={kind!r}, epsilon={epsilon}; give epsilon > 0 with kind='epsilon', and only there"
-        )
-    if (weight == "exponential") != (a is not None) or (a is not None and not 0 < a < np.inf):
-        raise InputError(f"{weight} weights, a={a}; give a > 0 with exponential weights, and only there")
     if isinstance(bandwidth, str):
-        if bandwidth not in get_args(Bandwidth):
-            raise UnknownNameError.of("bandwidth", bandwidth, get_args(Bandwidth))
-    elif not 0 < bandwidth < np.inf:
-        names = ", ".join(get_args(Bandwidth))
-        raise InputError(f"bandwidth = {bandwidth!r}; give a number above 0, or one of {names}")
-    if kind in ("epsilon", "heat", "exponential") and n > DENSE_UP_TO:
-        raise InputError(
-            f"kind={kind!r} compares all pairs of {n:,} points; use kind='knn', or at most {DENSE_UP_TO:,}"
-        )
+        check_name("bandwidth", bandwidth, get_args(Bandwidth))
+    refuse(
+        {
+            f"k = {k} neighbours of {n} points; give 1 <= k < {n}": kind == "knn" and not 0 < k < n,
+            f"kind={kind!r}, epsilon={epsilon}; give epsilon > 0 with kind='epsilon', and only there": (
+                (kind == "epsilon") != (epsilon is not None) or (epsilon is not None and not epsilon > 0)
+            ),
+            f"{weight} weights, a={a}; give a > 0 with exponential weights, and only there": (
+                (weight == "exponential") != (a is not None) or (a is not None and not 0 < a < np.inf)
+            ),
+            f"bandwidth = {bandwidth!r}; give a number above 0, or one of {', '.join(get_args(Bandwidth))}": (
+                not isinstance(bandwidth, str) and not 0 < bandwidth < np.inf
+            ),
+            f"kind={kind!r} compares all pairs of {n:,} points; use kind='knn', or at most {DENSE_UP_TO:,}": (
+                kind in ("epsilon", "heat", "exponential") and n > DENSE_UP_TO
+            ),
+        }
+    )
 
 
 # -- who is joined ---------------------------------------------------------------
@@ -205,8 +204,7 @@ def nearest(points: Any, k: int, metric: Any, method: str, seed: int) -> tuple[F
 
     Ties go to the lower row number.
     """
-    if method not in get_args(Method):
-        raise UnknownNameError.of("method", method, get_args(Method))
+    check_name("method", method, get_args(Method))
     wanted = method == "exact" or (method == "auto" and points.shape[0] <= EXACT_UP_TO)
     exact = wanted or (isinstance(metric, str) and metric == "precomputed")
     distance, neighbour = (_exact if exact else _approximate)(points, k, metric, seed)

@@ -99,7 +99,7 @@ def choose(
     method: str = "auto",
     picked: bool = False,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     workspace: Workspace | None = None,
 ) -> Prediction:
     """The labels of all nodes by the method, or by the best combination of all (`auto`).
@@ -107,15 +107,14 @@ def choose(
     `picked` says that the labelled nodes were not drawn at random; `workspace` carries what earlier calls
     computed of the same graph.
     """
-    show = progress or silent
     workspace = Workspace(problem.graph) if workspace is None else workspace
     link: Link = "sigmoid" if problem.multilabel else "softmax"
     labelled = np.flatnonzero(problem.seeds)
     Y = problem.known.indicator[labelled]
     members, n_folds, skipped = plan(workspace, method, Y, link)
     folds = cut_folds(workspace, labelled, Y, link, n_folds, seed)
-    fitted, tables = fit_members(folds, members, show)
-    show(0.9, "combining")
+    fitted, tables = fit_members(folds, members, progress)
+    progress(0.9, "combining")
     scales = {name: _scale_of(folds, fitted[name], tables[name]) for name in members}
     held = {name: [scales[name].of(table) for table in tables[name]] for name in members}
     scores = _scored(folds, members, {name: folds.held_out(held[name]) for name in members})
@@ -140,7 +139,7 @@ def choose(
         matched=pool.match,
         self_training=self_training,
     )
-    show(1.0, "labelled")
+    progress(1.0, "labelled")
     model = FittedMembers(labelled, fitted, pool.shares)
     return Prediction(P, reached(problem), choice, estimate, model, logits_by_member)
 

@@ -75,8 +75,6 @@ def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
     """
     more = None if edges is None else as_graph(edges)
     old, new = graph.nodes, () if more is None else more.nodes
-    assert old is not None
-    assert new is not None
     known = as_known(new, graph)
     came = _as_new(nodes, graph)
     fresh = class_order(v for v in (*known, *came.ids) if v not in graph.row_of)
@@ -268,7 +266,7 @@ def _proper(rows: Floats, several: bool) -> Floats:
 
 def _given(labelling: Labelling) -> dict[Hashable, Any]:
     """The labels that were given, by node."""
-    names, classes = labelling.graph.nodes or (), labelling.classes
+    names, classes = labelling.graph.nodes, labelling.classes
     rows = np.flatnonzero(labelling.is_labelled).tolist()
     if labelling.multilabel:
         return {names[i]: {classes[k] for k in np.flatnonzero(labelling.given_codes[i])} for i in rows}

@@ -54,20 +54,19 @@ class Influences:
     how: str
 
 
-def influences(labelling: Any, progress: Progress | None = None) -> Influences:
+def influences(labelling: Any, progress: Progress = silent) -> Influences:
     """The three labelled nodes that weighed most, for every node of a `Labelling`."""
-    show = progress or silent
     graph, labelled = labelling.graph, np.flatnonzero(labelling.is_labelled)
     weights_of = getattr(labelling.model, "weights", None)
     first = None if weights_of is None else weights_of(np.zeros(1, dtype=np.int64))
     name = labelling.choice.method
     if weights_of is not None and first is not None and graph.n_nodes * labelled.size <= AFFORDABLE:
-        rows, weights = of_rows(weights_of, graph.n_nodes, show)
+        rows, weights = of_rows(weights_of, graph.n_nodes, progress)
         part = "the heaviest part that has smoothing rows" if len(labelling.choice.scores) > 1 else name
         how = f"the largest entries of the smoothing rows of {part}"
     else:
         why = "has no smoothing rows" if first is None else "has too many smoothing rows to look at"
-        rows, weights = by_pagerank(graph.adjacency, labelled, progress=show)
+        rows, weights = by_pagerank(graph.adjacency, labelled, progress=progress)
         how = f"personalised PageRank (damping {DAMPING}), since {name} {why}"
     reached = labelling.reached[:, None]
     return Influences(np.where(reached, rows, -1), np.where(reached, weights, 0.0), how)

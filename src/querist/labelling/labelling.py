@@ -21,7 +21,7 @@ from querist.labelling.calibrate import Estimate
 from querist.labelling.choose import Choice, choose
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
-from querist.progress import Progress
+from querist.progress import Progress, silent
 from querist.types import Bools, Codes, Floats
 
 Label = Hashable | tuple[Hashable, ...] | None
@@ -94,7 +94,7 @@ class Labelling:
     def table(self) -> dict[str, Any]:
         """Columns of equal length: node, label, probability, runner_up, reached."""
         return {
-            "node": list(self.graph.nodes or ()),
+            "node": list(self.graph.nodes),
             "label": self.labels,
             "probability": self.probability,
             "runner_up": self.runner_up,
@@ -194,10 +194,9 @@ def label(
         )
     if multilabel and not known.multilabel:
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
-        assert problem.graph.nodes is not None
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     with one_blas_thread():  # the methods have threads of their own
-        prediction = choose(problem, method=method, picked=picked, seed=seed, progress=progress)
+        prediction = choose(problem, method=method, picked=picked, seed=seed, progress=progress or silent)
     P = np.where(prediction.reached[:, None], prediction.probabilities, 0.0)
     own = problem.seeds
     P[own] = problem.known.indicator[own]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from querist.labelling.influence import Influences, influences
-from querist.progress import Progress
+from querist.progress import Progress, silent
 from querist.tables.arrow import pa, pc
 from querist.tables.frames import arrow_array
 from querist.tables.output import check_place, mark_between, save
 from querist.types import Codes
 
 
-def write(labelling: Any, path: str | os.PathLike[str], progress: Progress | None = None) -> Influences:
+def write(labelling: Any, path: str | os.PathLike[str], progress: Progress = silent) -> Influences:
     """Write a `Labelling`, all of it or nothing; returns the influences that were found on the way."""
     place = check_place(path)
     found = influences(labelling, progress)

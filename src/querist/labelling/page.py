@@ -36,7 +36,7 @@ def write_report(
     *,
     notes: Sequence[str] = (),
     command: str = "",
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Path:
     """Write the page, all or nothing; `notes` say what was read, `command` how to do it again."""
     return write(path, report(labelling, found, notes, command, progress))
@@ -47,17 +47,16 @@ def report(
     found: Influences | None = None,
     notes: Sequence[str] = (),
     command: str = "",
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> str:
     """The page: all that `templates/labelling.html` shows."""
-    show = progress or silent
     graph, choice, estimate = labelling.graph, labelling.choice, labelling.estimate
     sizes = class_sizes(labelling)
     ranks = np.argsort(np.argsort(-sizes, kind="stable"))  # the largest class has rank 0
     method = f"a {choice.method}" if choice.method.startswith("combination") else choice.method
-    show(0.1, "drawing the graph")
+    progress(0.1, "drawing the graph")
     drawing = drawing_of(labelling, ranks)
-    show(0.5, "looking for what to label next")
+    progress(0.5, "looking for what to label next")
     return page(
         "labelling",
         title=f"Labels for {graph.name}",

@@ -11,7 +11,7 @@ from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.growth import NewNodes
 from querist.tables.attributes import Attributes
-from querist.tables.files import STANDARD_INPUT, is_file_name, node_file
+from querist.tables.files import is_file_name, node_file
 from querist.tables.formats import some
 from querist.tables.nodes import NodeTable, read_nodes
 
@@ -53,7 +53,7 @@ def arrived(
         made = None if source.made is None else source.made.of(table.table)
         yield None, NewNodes(table.ids, made)
     for path in edges:
-        yield as_graph(_place(path), attributes=False, **options), None
+        yield as_graph(path, attributes=False, **options), None
 
 
 def read_source(
@@ -72,27 +72,22 @@ def read_source(
     the table of nodes, which may lack the labels where they are read from `elsewhere`; `options` go to
     `as_graph`.
     """
-    path = _place(edges)
     if nodes is None and is_file_name(str(edges), "nodes"):
         nodes = edges
     if nodes is None:
-        return source_of(as_graph(path, labels=None if elsewhere else label, **options))
+        return source_of(as_graph(edges, labels=None if elsewhere else label, **options))
     own = None if nodes == edges else id
     columns = node_file(Path(nodes).expanduser(), own, label)
     if elsewhere and label not in columns.table.column_names:
         label = None
     table = read_nodes(columns, id=own, label=label)
-    return _bare(as_graph(path, nodes=table, **options), (), table)
+    return _bare(as_graph(edges, nodes=table, **options), (), table)
 
 
 def source_of(graph: Graph) -> Source:
     """A graph with the attributes and the labels that it holds."""
     held = () if graph.attributes is None else (f"attributes: {graph.attributes.shape[1]:,}, as they are",)
     return _bare(graph, held)
-
-
-def _place(path: str | Path) -> str | Path:
-    return path if str(path) == STANDARD_INPUT else Path(path).expanduser()
 
 
 def _bare(graph: Graph, notes: tuple[str, ...], table: NodeTable | None = None) -> Source:
@@ -121,7 +116,6 @@ def check_weights(graph: Graph) -> None:
     S = graph.adjacency
     if not S.nnz or S.data.min() >= 0:
         return
-    assert graph.nodes is not None
     below = np.flatnonzero(S.data < 0)
     row = int(np.searchsorted(S.indptr, below[0], side="right")) - 1
     ends = f"{graph.nodes[row]!r} and {graph.nodes[S.indices[below[0]]]!r}"
@@ -134,11 +128,10 @@ def check_weights(graph: Graph) -> None:
 
 def own_labels(graph: Graph) -> dict[Hashable, Any]:
     """The labels that the graph came with, by node; sets where a node may have several."""
-    nodes: Any = graph.nodes
     if graph.labels is not None:
-        return {v: own for v, own in zip(nodes, graph.labels, strict=True) if own is not None}
+        return {v: own for v, own in zip(graph.nodes, graph.labels, strict=True) if own is not None}
     if graph.label_matrix is None:
         return {}
     Y = graph.label_matrix
     held = (Y.indices[Y.indptr[i] : Y.indptr[i + 1]] for i in range(graph.n_nodes))
-    return {v: {graph.classes[k] for k in own} for v, own in zip(nodes, held, strict=True) if own.size}
+    return {v: {graph.classes[k] for k in own} for v, own in zip(graph.nodes, held, strict=True) if own.size}

@@ -43,8 +43,7 @@ def part(name: str, *values: Any, **named: Any) -> Markup:
     >>> part("prose", ["a < b"])
     Markup('<p>a &lt; b</p>\\n')
     """
-    made: Markup = getattr(environment().get_template("parts.html").module, name)(*values, **named)
-    return made
+    return Markup(getattr(environment().get_template("parts.html").module, name)(*values, **named))
 
 
 def write(path: Path, text: str) -> Path:

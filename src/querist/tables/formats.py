@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 from querist.errors import InputError
 from querist.types import Floats
@@ -126,9 +126,7 @@ class Format:
 
 def opened(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked where its name ends in .gz."""
-    made: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    file: IO[bytes] = made(path, "rb")
-    return file
+    return cast(IO[bytes], gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def stem(path: Path) -> str:

@@ -91,7 +91,7 @@ def replay(rows: Floats, run: BinaryRun, mu: float) -> Replay:
         if end > start and run.learned[end - 1]:
             A += np.outer(m[-1], m[-1])
             b += run.signs[end - 1] * m[-1]
-    return Replay(r, f0, A, np.linalg.solve(A, b))
+    return Replay(r, f0, A, np.asarray(np.linalg.solve(A, b), dtype=np.float64))
 
 
 def log_det_ratio(A: Floats, mu: float) -> float:
@@ -168,7 +168,7 @@ def corollary_5_as_printed(rows: Floats, run: BinaryRun, mu: float) -> float:
     """Corollary 5 as printed, which is false; at the best u of a few."""
     d, longest = rows.shape[1], float((rows[run.nodes] ** 2).sum(axis=1).max())
     growth = d * math.log1p(run.nodes.size * longest / (d * mu))
-    return min(loss + norm + gamma * growth for loss, norm, gamma in _comparators(rows, run, mu))
+    return float(min(loss + norm + gamma * growth for loss, norm, gamma in _comparators(rows, run, mu)))
 
 
 def _comparators(rows: Floats, run: BinaryRun, mu: float) -> list[tuple[float, float, float]]:
@@ -194,7 +194,8 @@ def lemma_6(eps: float, kappa: float, bias: float, log_det: float) -> float:
     """
     noisy, biased = 8 / eps**2, 4 * (bias + eps) / eps**2
     unasked = 2 * noisy ** (1 / kappa) + math.e * biased ** (1 / kappa)
-    return math.factorial(math.ceil(1 / kappa)) * unasked + (2 * noisy / math.e + biased) * log_det
+    asked = (2 * noisy / math.e + biased) * log_det
+    return float(math.factorial(math.ceil(1 / kappa)) * unasked + asked)
 
 
 def theorem_7(margins: Floats, kappa: float, bias: float, log_det: float) -> float:
@@ -204,10 +205,8 @@ def theorem_7(margins: Floats, kappa: float, bias: float, log_det: float) -> flo
     45.3
     """
     size = np.abs(margins)
-    return min(
-        eps * float((size < eps).sum()) + lemma_6(eps, kappa, bias, log_det)
-        for eps in (*np.linspace(0.01, 0.99, 99).tolist(), *np.unique(size[(size > 0) & (size < 1)]).tolist())
-    )
+    grid = np.unique(np.append(np.linspace(0.01, 0.99, 99), size[(size > 0) & (size < 1)])).tolist()
+    return float(min(eps * (size < eps).sum() + lemma_6(eps, kappa, bias, log_det) for eps in grid))
 
 
 def regret_7(scores: Floats, margins: Floats) -> float:

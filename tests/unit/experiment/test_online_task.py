@@ -45,8 +45,8 @@ def test_five_shuffles_of_karate():
 
 def test_runs_differ_and_are_counted(moons):
     seen = []
-    found = runs(moons, "bbq", repeats=5, progress=lambda stage, done, total: seen.append((done, total)))
-    assert seen == [(k, 5) for k in range(6)]
+    found = runs(moons, "bbq", repeats=5, progress=lambda *told: seen.append(told))
+    assert seen == [(k / 5, f"running, {k} of 5") for k in range(6)]
     assert len(set(found.values("queries"))) > 1
     assert len({learner_seed(0, s) for s in range(100)}) == 100
 

@@ -77,7 +77,7 @@ def test_more_repeats_build_on_the_quick_ones_and_rows_are_replaced(tmp_path):
     quick = reproduce([TINY], tmp_path, quick=True)
     seen = []
     full = reproduce([TINY], tmp_path, progress=lambda *told: seen.append(told))
-    assert seen[-1] == ("run", 2, 2), "one more repeat of each"
+    assert seen[-1] == (1.0, "running, 2 of 2"), "one more repeat of each"
     assert full.done[0].results[0].outcomes[:2] == quick.done[0].results[0].outcomes
     other = Item(PAPER, "table2", "Other", "", plan, lambda r: Shown(numbers=[
         Number(PAPER, "table2", "karate", "x", "error_rate", 0.1, None)]))  # fmt: skip

@@ -68,7 +68,8 @@ def number(**fields):
         ({"measure": "queries", "published": 100, "reached": 105.1}, "not reached"),
         ({"measure": "queries", "published": 100, "reached": 94.9}, "better"),
         ({"measure": "queries", "published": 100, "reached": 100, "by_definition": True}, "by definition"),
-        ({"measure": "links", "published": 100, "reached": 99, "by_definition": True}, "differs"),
+        ({"measure": "queries", "published": 100, "reached": 50, "by_definition": True}, "not reached"),
+        ({"method": "", "measure": "nodes", "published": 9, "reached": 8, "by_definition": True}, "differs"),
         ({"measure": "bound", "published": 20, "reached": 12}, "reached"),
         ({"measure": "violations", "published": 0, "reached": 1}, "not reached"),
         ({"measure": "mistakes", "published": 3, "reached": 2, "method": "GPA"}, "agrees"),
@@ -114,8 +115,10 @@ def test_a_row_has_exactly_these_keys():
     ]  # fmt: skip
     assert row["difference"] == pytest.approx(-0.01)
     assert number(reached=None).as_dict()["difference"] is None
-    systems = [number(**f).as_dict()["system"] for f in ({}, {"method": "GPA"}, {"reached": None})]
-    assert systems == ["own", "rival", ""]
+    systems = [
+        number(**f).as_dict()["system"] for f in ({}, {"method": "GPA"}, {"reached": None}, {"method": ""})
+    ]
+    assert systems == ["own", "rival", "", ""]
 
 
 def test_markdown():

@@ -101,8 +101,8 @@ def test_progress_counts_what_is_left(known, tmp_path):
     seen = []
     asked = [spec(grid={"x": (0, 1)})]
     run(asked, Store(tmp_path), progress=lambda *told: seen.append(told))
-    tuning = [("tuning", done, 5) for done in (0, 1, 2)]
-    assert seen == [*tuning, *(("run", done, 5) for done in (2, 3, 4, 5))]
+    stages = [("tuning", done) for done in (0, 1, 2)] + [("running", done) for done in (2, 3, 4, 5)]
+    assert seen == [(done / 5, f"{stage}, {done} of 5") for stage, done in stages]
     seen.clear()
     run(asked, Store(tmp_path), progress=lambda *told: seen.append(told))
     assert seen == []

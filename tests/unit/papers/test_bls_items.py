@@ -63,3 +63,4 @@ def test_figure_4_says_what_more_slots_do(few, many, said):
         results(streams._sizes.full, lambda label: {"accuracy": values.get(label[3], np.mean([few, many]))})
     )
     assert sum(f"({said} points)" in remark for remark in shown.remarks) == 4
+    assert any("unlabelled slots lower it" in remark for remark in shown.remarks) == (many < few)

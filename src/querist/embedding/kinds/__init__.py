@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from querist.embedding.value import Embedding
-from querist.errors import InputError
 from querist.parameters import Parameter, parameters_of
 from querist.registry import Registry
 from querist.types import Floats
@@ -132,10 +131,3 @@ def _with_options(function: Callable[..., Any], names: tuple[str, ...]) -> Calla
 
     opened.__signature__ = inspect.Signature([*kept, *more])  # type: ignore[attr-defined]
     return opened
-
-
-def refuse(faults: Mapping[str, Any]) -> None:
-    """An error for the first fault, a message, that is true."""
-    for message, wrong in faults.items():
-        if wrong:
-            raise InputError(message)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from querist.embedding.kinds import Kind, Settings, refuse, register
+from querist.embedding.kinds import Kind, Settings, register
 from querist.embedding.kinds.diffusion import DIFFUSION
 from querist.embedding.kinds.spectral import SPECTRAL
 from querist.embedding.value import Embedding
+from querist.errors import refuse
 from querist.graph.graph import Graph
 from querist.parameters import parameters_of
 from querist.progress import Progress, part, silent

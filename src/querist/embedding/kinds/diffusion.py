@@ -22,10 +22,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.embedding.kinds import Kind, Settings, refuse, register
+from querist.embedding.kinds import Kind, Settings, register
 from querist.embedding.kinds.spectral import orientation
 from querist.embedding.value import Embedding
-from querist.errors import InputError, check_name
+from querist.errors import InputError, check_name, refuse
 from querist.graph.graph import Graph
 from querist.operator import Operator
 from querist.operator.eigen.ritz import thin_qr

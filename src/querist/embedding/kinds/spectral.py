@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from querist.embedding.kinds import Kind, Settings, refuse, register
+from querist.embedding.kinds import Kind, Settings, register
 from querist.embedding.value import Embedding
+from querist.errors import refuse
 from querist.graph import Graph, null_signs
 from querist.operator import Operator
 from querist.operator.eigen import krylov, solve

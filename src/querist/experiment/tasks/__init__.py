@@ -1,11 +1,10 @@
 """What a specification of one kind means: how it is checked, prepared and run.
 
-A task is registered by name. Those of a paper are called `PAPER.NAME` and are found when first named, in
-`querist.papers.PAPER`.
+A task is registered by name. Those of a paper are called `PAPER.NAME` and are registered when the paper is
+loaded.
 """
 
 import importlib
-import importlib.util
 import pkgutil
 import threading
 from collections.abc import Iterator, Mapping
@@ -71,20 +70,11 @@ def register(task: Task) -> Task:
 
 def task_of(name: str) -> Task:
     """The task of this name."""
-    if name not in TASKS:
-        home = _HOME.get(name) or paper_of(name)
-        if home is not None:
-            importlib.import_module(home)
+    if name not in TASKS and name in _HOME:
+        importlib.import_module(_HOME[name])
     with blame("task"):
         check_name("task", name, {*_HOME, *TASKS})
     return TASKS[name]
-
-
-def paper_of(name: str) -> str | None:
-    """The module of the paper that a task is a part of; None for one that is for everybody."""
-    paper, dot, _ = name.partition(".")
-    home = f"querist.papers.{paper}"
-    return home if dot and importlib.util.find_spec(home) is not None else None
 
 
 _prepared: dict[str, Any] = {}

@@ -186,14 +186,14 @@ def small_graph(like: Graph | None = None) -> Graph:
     """Two cliques of four with words, or what another graph has of them: no words, or negative entries."""
     cliques, words = (np.kron(np.eye(2), block) for block in (1 - np.eye(4), np.ones((4, 3))))
     if like is None:
-        return Graph(sp.csr_array(cliques), None, sp.csr_array(words))
+        return Graph(sp.csr_array(cliques), attributes=sp.csr_array(words))
     if like.adjacency.nnz and like.adjacency.data.min() < 0:
         cliques[0, 1] = cliques[1, 0] = -1
     if like.attributes is None:
         return Graph(sp.csr_array(cliques), name=like.name)
     if like.attributes.nnz and like.attributes.data.min() < 0:
         words[0, 0] = like.attributes.data.min()
-    return Graph(sp.csr_array(cliques), None, sp.csr_array(words), name=like.name)
+    return Graph(sp.csr_array(cliques), attributes=sp.csr_array(words), name=like.name)
 
 
 def _fit_small(factory: Any, graph: Graph, **parameters: Any) -> None:

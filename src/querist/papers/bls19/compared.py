@@ -1,6 +1,6 @@
 """A published number of bls19 beside ours, and a sentence for every one that we miss."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -42,15 +42,12 @@ def number(
     )
 
 
-def remarks_on(numbers: Sequence[Number], reasons: Mapping[tuple[str, str], str]) -> list[str]:
-    """A sentence for every number of the paper's own method that is not reached."""
-    said = []
-    for each in numbers:
-        if each.own and each.verdict == NOT_REACHED and each.reached is not None:
-            unit = UNITS[each.measure]
-            why = reasons.get((each.dataset, each.method), "")
-            said.append(
-                f"Not reached: {each.dataset}, {each.method}, {each.measure} {unit * each.reached:.2f} "
-                f"against {unit * each.published:.2f}{'; ' if why else ''}{why}."
-            )
-    return said
+def remarks_on(numbers: Sequence[Number], reason: Callable[[Number], str]) -> list[str]:
+    """A sentence for every number of the paper's own method that is not reached, with a reason."""
+    return [
+        f"Not reached: {each.dataset}, {each.method}, {each.measure} "
+        f"{UNITS[each.measure] * each.reached:.2f} against {UNITS[each.measure] * each.published:.2f}; "
+        f"{reason(each)}."
+        for each in numbers
+        if each.own and each.verdict == NOT_REACHED and each.reached is not None
+    ]

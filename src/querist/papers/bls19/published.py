@@ -1,11 +1,14 @@
 """The numbers of bls19 as printed: accuracies in per cent, each with its deviation."""
 
+from pathlib import Path
+
 from querist.experiment.item import Paper
 
 PAPER = Paper(
     "bls19",
     "Huang, Li, Gao, Yang and Shao, Online Budgeted Least Squares with Unlabeled Data (2019).",
     own=frozenset({"BLS"}),
+    prose=Path(__file__).with_name("report.md"),
 )
 
 TABLE_1_SHAPES = {

@@ -175,7 +175,7 @@ def _show_table(results: Sequence[Result]) -> Shown:
             "Features are taken as the files hold them, in every set; Australian and FourClass lie in "
             "[-1, 1] already. The second table scales every set that is not of 0/1 features. The paper does "
             "not say what it did.",
-            *remarks_on(numbers, reasons),
+            *remarks_on(numbers, lambda each: reasons[each.dataset, each.method]),
         ],
     )
 

@@ -1,5 +1,7 @@
 """The numbers of mrgm15 as printed."""
 
+from pathlib import Path
+
 from querist.experiment.item import Paper
 
 PAPER = Paper(
@@ -7,6 +9,7 @@ PAPER = Paper(
     "Wu, Chen, Ho, Li, Min and Han, Multi-Label Regularized Generative Model for Semi-Supervised "
     "Collective Classification in Large-Scale Networks (Big Data Research 2015).",
     own=frozenset({"GMNR", "MRGM"}),
+    prose=Path(__file__).with_name("report.md"),
 )
 
 SINGLE = {"Cora": "cora", "Citeseer": "citeseer", "Genes": "genes"}

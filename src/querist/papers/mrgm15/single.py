@@ -141,7 +141,7 @@ def _show_table(results: Sequence[Result]) -> Shown:
         numbers=numbers,
         remarks=[
             "Our file of Genes has other links and other features than the paper's.",
-            *(_agreement(name, numbers) for name in reversed(published.TABLE_3_METHODS)),
+            *_agreement(numbers),
         ],
     )
 
@@ -183,14 +183,18 @@ def _numbers(found: dict[Label, Result]) -> list[Number]:
     return numbers
 
 
-def _agreement(name: str, numbers: Sequence[Number]) -> str:
-    """How a method compares with its published numbers, cell by cell where it misses them."""
-    own = [number for number in numbers if number.method.rpartition(" ")[0] == name]
-    missed = [number for number in own if number.verdict in (NOT_REACHED, DIFFERS)]
-    where = ", ".join(f"{n.dataset} {n.method.rpartition(' ')[2]} {n.difference:+.3f}" for n in missed)
-    return f"{name}: {len(own) - len(missed)} of {len(own)} as published. " + (
-        f"Not: {where}. {ABOUT[name]}" if missed else ""
-    )
+def _agreement(numbers: Sequence[Number]) -> list[str]:
+    """How each method compares with its published accuracies, cell by cell where it misses them."""
+    said = []
+    for name, about in ABOUT.items():
+        own = [n for n in numbers if n.measure == "accuracy" and n.method.partition(" ")[0] == name]
+        missed = [n for n in own if n.verdict in (NOT_REACHED, DIFFERS)]
+        where = ", ".join(f"{n.dataset}{n.method.removeprefix(name)} {n.difference:+.3f}" for n in missed)
+        said.append(
+            f"{name}: {len(own) - len(missed)} of {len(own)} as published."
+            + (f" Not: {where}. {about}" if missed else "")
+        )
+    return said
 
 
 def _draw_shares(canvas: Any, found: dict[Label, Result]) -> None:
@@ -277,7 +281,9 @@ def _show_tasks(results: Sequence[Result]) -> Shown:
         "ten of a data set is held against the mean of ours, once."
     )
     return Shown(
-        [Table("Bootstrap samples", ["sample", *published.TABLE_4_METHODS], rows, note, 3)], (), numbers
+        [Table("Bootstrap samples", ["sample", *published.TABLE_4_METHODS], rows, note, 3)],
+        numbers=numbers,
+        remarks=_agreement(numbers),
     )
 
 

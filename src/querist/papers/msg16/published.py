@@ -6,6 +6,7 @@ reached. Two readings bring most of them, both *post hoc*: CMOG, DGS and BBQ lea
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from querist.experiment.item import Paper
@@ -16,6 +17,7 @@ PAPER = Paper(
     "msg16",
     "Yang, Zhao, Hai, Liu, Hoi and Li, Efficient Multi-Class Selective Sampling on Graphs (UAI 2016).",
     own=frozenset({"CMOG", "MSG"}),
+    prose=Path(__file__).with_name("report.md"),
 )
 
 Method: TypeAlias = dict[str, Any]

@@ -26,12 +26,16 @@ GROWTH = {"POUNCE": 0.5, "perceptron": 1.0}
 RANDOM, BISECTED, EVERY = "random", "bisected", "every order"
 _cases = Cases(
     {
-        (order, name, n): case(name, "line", repeats, n=n, bisected=order == BISECTED, bound=bound)
-        for order, repeats in ((RANDOM, 20), (BISECTED, 1))
-        for n in SIZES
-        for name, bound in BOUNDS.items()
-    }
-    | {(EVERY, "POUNCE", n): case("POUNCE", "line", 1, n=n, bisected=True, bound=EVERY) for n in SEARCHED},
+        **{
+            (order, name, n): case(name, "line", repeats, n=n, bisected=order == BISECTED, bound=bound)
+            for order, repeats in ((RANDOM, 20), (BISECTED, 1))
+            for n in SIZES
+            for name, bound in BOUNDS.items()
+        },
+        **{
+            (EVERY, "POUNCE", n): case("POUNCE", "line", 1, n=n, bisected=True, bound=EVERY) for n in SEARCHED
+        },
+    },
     few=3,
     hurried=lambda label: label[2] in (*QUICK_SIZES, *SEARCHED),
 )

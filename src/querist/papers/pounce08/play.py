@@ -1,5 +1,6 @@
 """How the items of pounce08 name what they run."""
 
+from pathlib import Path
 from typing import Any
 
 from querist.experiment.item import Cell, Paper
@@ -10,6 +11,7 @@ PAPER = Paper(
     "pounce08",
     "Herbster, Exploiting Cluster-Structure to Predict the Labeling of a Graph (ALT 2008).",
     own=frozenset({"POUNCE"}),
+    prose=Path(__file__).with_name("report.md"),
 )
 RIVALS: dict[str, dict[str, Any]] = {
     "POUNCE": {"method": "pounce"},

@@ -130,7 +130,7 @@ def _theorem_5(world: World, wrong: Bools) -> dict[str, float]:
     """The least energy that agrees with the labels at the mistakes, and with labels or more."""
     nodes = np.unique(world.order[wrong])
     signs = 2 * world.labels[nodes] - 1
-    _, fixed = minimiser(world.graph, nodes, signs)
+    _, fixed = minimiser(world.graph, nodes, signs.astype(np.float64))
     relaxed = relaxed_energy(world.graph, nodes, signs)
     return {"fixed": fixed, "relaxed": relaxed, "apart": abs(fixed - relaxed) / max(1.0, fixed)}
 

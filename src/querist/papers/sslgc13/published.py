@@ -5,6 +5,7 @@ there is one (Coauthor has 5,796 + 1,711, an entry for every author; three paper
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from querist.experiment.item import Paper
@@ -16,6 +17,7 @@ PAPER = Paper(
     "Gu, Aggarwal, Liu and Han, Selective Sampling on Graphs for Classification (KDD 2013).",
     own=frozenset({"OLLGC", "SSLGC"}),
     one_vs_rest=True,
+    prose=Path(__file__).with_name("report.md"),
 )
 
 Method: TypeAlias = dict[str, Any]

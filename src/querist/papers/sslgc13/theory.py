@@ -128,8 +128,8 @@ def _regret(dataset: str, mu: float, representation: Mapping[str, Any], **protoc
 
 
 _graphs = Cases(
-    {(TITLES[name],): _regret(DATA[name], CHOSEN[name], place()) for name in DATA}
-    | {
+    {
+        **{(TITLES[name],): _regret(DATA[name], CHOSEN[name], place()) for name in DATA},
         (FITTED,): _regret("karate", 0.001, place(rank=34)),
         (ADVERSARY,): _regret("cora", 1.0, place(rank=11), adversary=True),
     },
@@ -224,7 +224,7 @@ class DrawnLabels:
         trace = ALGORITHMS[spec.method](rows, 2, kappa=kappa, **ridge).run(np.arange(T), labels)
         scores = np.where(trace.predicted == 1, 1, -1) * trace.margin / (1 + trace.variance)
         asked, length = trace.questions, float((rows**2).sum(axis=1).max())
-        printed = (kappa, length * u @ u, d * np.log1p(asked / (mu * d)))
+        printed = (kappa, length * float(u @ u), d * float(np.log1p(asked / (mu * d))))
         found: dict[str, Sides] = {
             OFF: {
                 COUNTED: (np.abs(scores - margins) >= EPS).sum(),
@@ -241,7 +241,7 @@ class DrawnLabels:
             },
         }
         if np.array_equal(trace.asked, trace.updated):  # what was learned is a fair sample of what was seen
-            holds = (kappa, mu * u @ u, np.log1p(trace.variance[trace.updated]).sum())
+            holds = (kappa, mu * float(u @ u), float(np.log1p(trace.variance[trace.updated]).sum()))
             found[OFF][HOLDS], found[REGRET][HOLDS] = (
                 theory.lemma_6(EPS, *holds),
                 theory.theorem_7(margins, *holds),

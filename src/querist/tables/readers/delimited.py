@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from querist.errors import InputError
+from querist.errors import InputError, refuse
 from querist.tables.arrow import arrow_csv, pa, pc
 from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, damaged, opened, some
 from querist.tables.labels import as_labels, plain_integers
@@ -107,14 +107,14 @@ def text_file(path: Path, name: str) -> TextFile:
             first = next(_lines(raw), "")
     except BROKEN as error:
         raise damaged(name, error) from error
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{name}, line 1: the file is UTF-16; save it as UTF-8")
-    if _clean(first) != first:
-        raise InputError(
-            f"{name}, line 1: bytes that are not UTF-8; the file is damaged, or save it as UTF-8"
-        )
-    if first.count('"') % 2:
-        raise InputError(f"{name}, line 1: a quotation mark is not closed on the line; close or remove it")
+    wide, odd, marks = start[:2] in (b"\xff\xfe", b"\xfe\xff"), _clean(first) != first, first.count('"')
+    refuse(
+        {
+            f"{name}, line 1: the file is UTF-16; save it as UTF-8": wide,
+            f"{name}, line 1: bytes that are not UTF-8; the file is damaged, or save it as UTF-8": odd,
+            f"{name}, line 1: a quotation mark is not closed on the line; close or remove it": marks % 2,
+        }
+    )
     delimiter = delimiter_of(first, "\t" if ".tsv" in name.lower() else ",")
     fields = [field.strip() for field in next(csv.reader([first], delimiter=delimiter), [])]
     if not any(fields):
@@ -138,8 +138,6 @@ def read_text(path: Path, wanted: Wanted) -> Columns:
             file = replace(file, columns=_numbered(len(file.columns)), headed=False)
             ids, labels = ([file.columns[k] for k in own] for own in places)
             table = _read(file, [*ids, *labels])
-    except InputError:
-        raise
     except (*BROKEN, pa.ArrowException) as error:
         raise _explained(file, error) from error
     _refuse_open_quotes(table, [*ids, *labels], file)

@@ -18,6 +18,15 @@ from querist.tables.formats import Columns, Elements, Format, Origin, opened, so
 from querist.tables.labels import plain_integers
 from querist.tables.names import WEIGHT
 
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "boolean": lambda text: _TRUTH[text.strip().lower()],
+}
+
 
 class _Reader:
     """What the parser has seen so far."""
@@ -181,32 +190,18 @@ def _column(read: _Reader, key: str) -> Any:
     _, name, kind = read.keys[key]
     given, default = read.node_data.get(key, {}), read.defaults.get(key)
     values = [given.get(row, default) for row in range(len(read.nodes))]
-    types: dict[str, Callable[[str], Any]] = {
-        "int": int,
-        "long": int,
-        "float": float,
-        "double": float,
-        "boolean": _truth,
-    }
-    if kind not in types:
+    if kind not in _TYPES:
         return pa.array(values, pa.string())
     converted = list[Any]()
     for row, value in enumerate(values):
         try:
-            converted.append(None if value is None or not value.strip() else types[kind](value))
-        except ValueError:
+            converted.append(None if value is None or not value.strip() else _TYPES[kind](value))
+        except (ValueError, KeyError):
             raise InputError(
                 f"{read.name}, line {read.node_lines[row]}: {name} is {value!r} but is declared {kind}; "
                 "mend the value or the key"
             ) from None
     return pa.array(converted)
-
-
-def _truth(text: str) -> bool:
-    word = text.strip().lower()
-    if word not in ("true", "1", "false", "0"):
-        raise ValueError(text)
-    return word in ("true", "1")
 
 
 def _table(read: _Reader, name: str) -> Columns:
