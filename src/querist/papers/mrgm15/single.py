@@ -46,7 +46,7 @@ ABOUT = {
     "GMNR": "The reading is the nearest of some 35; with the fewest labels means of 10 draws move by .01.",
     "wvRN+RL": "The paper does not say what becomes of nodes that no label reaches.",
     "ICA": "Regression and features are guesses.",
-    "semiICA": "Built from its authors' description, not from these numbers; above them almost everywhere.",
+    "semiICA": "Built from its authors' description, not from these numbers; details are guesses.",
     "LNP": "Built from its authors' description, not from these numbers; how links are weighed is a guess.",
 }
 """What is to be said where a method is not as published."""
