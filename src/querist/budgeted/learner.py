@@ -295,30 +295,18 @@ class StreamLearner:
         state = self.state
         assert state is not None
         for t in range(at, stop):
-            b = sum(self.sizes)
-            if learning and state.counts[step.SINCE] >= loop.PERIOD:
-                return t, loop.CHECK
-            full = b == state.k.size and self.rules.strategy != step.REMOVE and b < self.rules.limit
-            if learning and full:
-                return t, loop.FULL
-            x = dense(M[t : t + 1])
+            event = loop.interrupted(state, self.rules) if learning else loop.DONE
+            if event != loop.DONE:
+                return t, event
+            x, b = dense(M[t : t + 1]), sum(self.sizes)
             if b:
                 state.k[:b] = budget.checked_gram(self._gram(x, budget.vectors(state)), (1, b))[0]
-            record.predicted[t] = step.score(state)
-            if record.scores.size:
-                record.scores[t] = state.f
-            if not learning:
-                continue
-            kxx = float(budget.checked_gram(self._gram(x, x), (1, 1))[0, 0])
-            state.counts[step.SEEN] += 1
-            if step.wanted(state, self.rules, codes[t]):
-                action = step.learn(state, self.rules, kxx, codes[t])
-                if action == step.SINGULAR:
-                    state.counts[step.SEEN] -= 1
-                    return t, loop.STUCK
-                if action != step.PROJECTED:
-                    loop.put_dense(state, x[0])
-                record.actions[t] = action
+            kxx = float(budget.checked_gram(self._gram(x, x), (1, 1))[0, 0]) if learning else 0.0
+            action = loop.take(state, self.rules, record, t, codes[t], kxx, learning)
+            if action == step.SINGULAR:
+                return t, loop.STUCK
+            if action not in (step.NOTHING, step.PROJECTED):
+                loop.put_dense(state, x[0])
         return stop, loop.DONE
 
     def _checked(self, X: Any) -> Any:

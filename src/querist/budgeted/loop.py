@@ -71,18 +71,16 @@ def run(
     """
     dense, sketched = rows.indptr.size == 0, sketch.k.size > 0
     for t in range(start, stop):
-        b = size(state)
-        if learning:
-            if state.counts[SINCE] >= PERIOD:
-                return t, CHECK
-            if b == state.k.size and rules.strategy != REMOVE and b < rules.limit:
-                return t, FULL
+        event = interrupted(state, rules) if learning else DONE
+        if event != DONE:
+            return t, event
         if sketched:
             found = screened(sketch, state, rules, rows.values[t], labels[t])
             if found != UNCLEAR:
                 record.predicted[t] = found
                 state.counts[SEEN] += 1
                 continue
+        b = size(state)
         if dense:
             kxx = dense_row(rules.kernel, rules.width, state.X, b, rows.values[t], state.k)
         else:
@@ -97,28 +95,56 @@ def run(
                 rows.data[first:last],
                 state.k,
             )
-        record.predicted[t] = score(state)
-        if record.scores.size > 0:
-            for p in range(state.f.size):
-                record.scores[t, p] = state.f[p]
-        if not learning:
+        action = take(state, rules, record, t, labels[t], kxx, learning)
+        if action == SINGULAR:
+            return t, STUCK
+        if action == NOTHING:
             continue
-        state.counts[SEEN] += 1
-        action = NOTHING
-        if wanted(state, rules, labels[t]):
-            action = learn(state, rules, kxx, labels[t])
-            if action == SINGULAR:
-                state.counts[SEEN] -= 1
-                return t, STUCK
-            if action != PROJECTED:
-                if dense:
-                    put_dense(state, rows.values[t])
-                else:
-                    put_sparse(state, rows.indices[first:last], rows.data[first:last])
-            if sketched:
-                after(sketch, state, rules, rows.values[t], action != PROJECTED)
-        record.actions[t] = action
+        if action != PROJECTED:
+            if dense:
+                put_dense(state, rows.values[t])
+            else:
+                put_sparse(state, rows.indices[first:last], rows.data[first:last])
+        if sketched:
+            after(sketch, state, rules, rows.values[t], action != PROJECTED)
     return stop, DONE
+
+
+@compiled
+def interrupted(state: BudgetState, rules: BudgetRules) -> int:
+    """What Python must do before the next item can be learned; DONE where nothing."""
+    if state.counts[SINCE] >= PERIOD:
+        return CHECK
+    full = size(state) == state.k.size
+    return FULL if full and rules.strategy != REMOVE and size(state) < rules.limit else DONE
+
+
+@compiled
+def take(
+    state: BudgetState,
+    rules: BudgetRules,
+    record: StreamRecord,
+    t: int,
+    label: int,
+    kxx: float,
+    learning: bool,
+) -> int:
+    """Predict item t, whose kernel with the budget is in `k`, and learn it; what was done (step.py)."""
+    record.predicted[t] = score(state)
+    if record.scores.size > 0:
+        for p in range(state.f.size):
+            record.scores[t, p] = state.f[p]
+    if not learning:
+        return NOTHING
+    state.counts[SEEN] += 1
+    if not wanted(state, rules, label):
+        return NOTHING
+    action = learn(state, rules, kxx, label)
+    if action == SINGULAR:
+        state.counts[SEEN] -= 1
+    else:
+        record.actions[t] = action
+    return action
 
 
 @compiled

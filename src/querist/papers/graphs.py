@@ -9,10 +9,14 @@ place and shown as what it is; the published numbers of IMDB have nothing here t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from querist.experiment.item import Cell, Number, Paper, Published
 from querist.experiment.results import Result
+from querist.experiment.specification import Specification
+
+Method: TypeAlias = dict[str, Any]
+"""What a specification says of a method: its name, parameters, grid and tuning."""
 
 DATA = {"Coauthor": "dblp_four_area_1711", "Cora": "cora", "IMDB": "imdb_coactor", "PubMed": "pubmed"}
 """The papers' names, and ours."""
@@ -40,6 +44,23 @@ def place(rank: int = RANK, constant: float = CONSTANT) -> dict[str, Any]:
         "component": "largest",
         "tol": 1e-6,
     }
+
+
+def case(
+    task: str,
+    dataset: str,
+    method: Method,
+    protocol: Mapping[str, Any] | None = None,
+    representation: Mapping[str, Any] | None = None,
+) -> Specification:
+    """A method on a data set of the papers, 20 shuffles; the protocol given adds to the method's own."""
+    return Specification(
+        task=task,
+        dataset=DATA[dataset],
+        representation=place() if representation is None else representation,
+        repeats=SHUFFLES,
+        **{**method, "protocol": method.get("protocol", {}) | dict(protocol or {})},
+    )
 
 
 def compared(

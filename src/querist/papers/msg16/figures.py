@@ -7,7 +7,7 @@ import numpy as np
 
 from querist.experiment.item import Entry, Figure, Item, Shown, Table
 from querist.experiment.results import CONTROL, Result
-from querist.papers import panels
+from querist.papers import curves, panels
 from querist.papers.cases import Cases, Label
 from querist.papers.graphs import DATA, STOOD_IN, TITLES, cell, words
 from querist.papers.msg16.published import (
@@ -21,14 +21,13 @@ from querist.papers.msg16.published import (
     methods,
 )
 
-POINTS = 60
 MEASURES = {"error_rate": "error rate", "queries": "queried nodes"}
 
 # -- Figure 1 --------------------------------------------------------------------
 
 _curves = Cases(
     {
-        (dataset, name): case(dataset, method, {"curve": POINTS})
+        (dataset, name): case(dataset, method, {"curve": curves.POINTS})
         for dataset in DATA
         for name, method in methods(dataset).items()
     },
@@ -37,44 +36,19 @@ _curves = Cases(
 
 
 def _show_curves(results: Sequence[Result]) -> Shown:
-    found = _curves.read(results)
-    rows: list[list[Entry]] = [
-        [TITLES[str(dataset)], name, *(cell(line, measure) for measure in MEASURES)]
-        for (dataset, name), line in found.items()
-    ]
     caption = (
         "Cumulative error rate and queried nodes against the rounds; bands are one standard deviation over "
         "the shuffles. Where curves coincide (CMOG and DGS ask and learn alike), one hides the other."
     )
-    return Shown(
-        [Table("Where the curves end", ["data", "method", "error", "queries"], rows)],
-        [Figure("curves", lambda canvas: _draw_curves(canvas, found), caption, (10.5, 5.4))],
-        remarks=[STOOD_IN],
-    )
-
-
-def _draw_curves(canvas: Any, found: dict[Label, Result]) -> None:
-    table = panels.grid(canvas, len(MEASURES), len(DATA))
-    for column, dataset in enumerate(DATA):
-        for row, (measure, label) in enumerate(MEASURES.items()):
-            lines = {name: found[dataset, name] for name in METHODS}
-            panels.panel(
-                table[row, column],
-                {name: (line.curve("round")[0], line.curve(measure)) for name, line in lines.items()},
-                METHODS,
-                title=TITLES[dataset] if row == 0 else "",
-                x_label="round" if row else "",
-                y_label="" if column else f"{label} so far",
-                percent=measure == "error_rate",
-            )
-    panels.shared_legend(canvas, table.ravel(), METHODS)
+    labels = {measure: f"{label} so far" for measure, label in MEASURES.items()}
+    return curves.shown(_curves.read(results), labels, METHODS, caption)
 
 
 FIGURE_1 = Item(
     PAPER,
     "figure1",
     "Cumulative error and queries",
-    f"20 shuffles, read at {POINTS} rounds; the settings of Table I.",
+    f"20 shuffles, read at {curves.POINTS} rounds; the settings of Table I.",
     _curves.plan,
     _show_curves,
 )
@@ -110,7 +84,17 @@ def _show_ratios(results: Sequence[Result]) -> Shown:
     for (dataset, name, value), line in found.items():
         control = cell(line, "error_rate", CONTROL) if name == "MSG" else None
         setting = f"{GRIDS[str(name)][1]} {value:g}"
-        rows.append([TITLES[str(dataset)], name, setting, _ratio(line), cell(line, "error_rate"), control])
+        rows.append(
+            [TITLES[str(dataset)], name, setting, curves.ratio(line), cell(line, "error_rate"), control]
+        )
+
+    def draw(canvas: Any) -> None:
+        def series(dataset: str) -> panels.Series:
+            own = {name: _line(found, dataset, name) for name in GRIDS}
+            return own | {RANDOM: _line(found, dataset, "MSG", CONTROL)}
+
+        curves.draw_ratios(canvas, series, LOOKS)
+
     caption = (
         "Error against the ratio of queried nodes: MSG for h from 0.0001 to 1, BBQ and BBQ-eps for their "
         "parameters, and random questions as many as MSG's; bands are one standard deviation over the "
@@ -119,39 +103,17 @@ def _show_ratios(results: Sequence[Result]) -> Shown:
     columns = ["data", "method", "setting", "ratio", "error", "error of random asking"]
     return Shown(
         [Table("Error by ratio of queries", columns, rows)],
-        [Figure("ratio", lambda canvas: _draw_ratios(canvas, found), caption, (7.4, 6.0))],
+        [Figure("ratio", draw, caption, (7.4, 6.0))],
         remarks=[STOOD_IN, _below(found)],
     )
 
 
-def _draw_ratios(canvas: Any, found: dict[Label, Result]) -> None:
-    table = panels.grid(canvas, 2, 2).ravel()
-    for axes, dataset in zip(table, DATA, strict=True):
-        series = {name: _line(found, dataset, name) for name in GRIDS}
-        series[RANDOM] = _line(found, dataset, "MSG", CONTROL)
-        panels.panel(
-            axes,
-            series,
-            LOOKS,
-            title=TITLES[dataset],
-            x_label="ratio of queried nodes",
-            y_label="error rate",
-            percent=True,
-            markers=20,
-        )
-    panels.shared_legend(canvas, table, LOOKS)
-
-
 def _line(found: dict[Label, Result], dataset: str, name: str, prefix: str = "") -> tuple[Any, Any]:
     """Ratios and errors of a method for its parameter's values, by growing ratio."""
-    lines = sorted((line for label, line in found.items() if label[:2] == (dataset, name)), key=_ratio)
-    return [_ratio(line) for line in lines], np.column_stack(
+    lines = sorted((line for label, line in found.items() if label[:2] == (dataset, name)), key=curves.ratio)
+    return [curves.ratio(line) for line in lines], np.column_stack(
         [line.values(prefix + "error_rate") for line in lines]
     )
-
-
-def _ratio(result: Result) -> float:
-    return result.mean("queries") / result.mean("rounds")
 
 
 def _below(found: dict[Label, Result]) -> str:

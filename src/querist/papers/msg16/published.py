@@ -7,11 +7,12 @@ reached. Two readings bring most of them, both *post hoc*: CMOG, DGS and BBQ lea
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from querist.experiment.item import Paper
 from querist.experiment.specification import Specification
-from querist.papers.graphs import DATA, place
+from querist.papers import graphs
+from querist.papers.graphs import Method
 
 PAPER = Paper(
     "msg16",
@@ -19,9 +20,6 @@ PAPER = Paper(
     own=frozenset({"CMOG", "MSG"}),
     prose=Path(__file__).with_name("report.md"),
 )
-
-Method: TypeAlias = dict[str, Any]
-"""What a specification says of a method: its name, parameters, grid and tuning."""
 
 # (error rate, its variance), (queried nodes, their variance).
 TABLE_1 = {
@@ -92,10 +90,5 @@ def case(
     protocol: Mapping[str, Any] | None = None,
     representation: Mapping[str, Any] | None = None,
 ) -> Specification:
-    """A method on a data set of the paper, 20 shuffles; no control unless the protocol says so."""
-    return Specification(
-        task="online",
-        dataset=DATA[dataset],
-        representation=place() if representation is None else representation,
-        **{**method, "protocol": {"control": False} | method.get("protocol", {}) | dict(protocol or {})},
-    )
+    """A method on a data set of the paper; no control unless the protocol says so."""
+    return graphs.case("online", dataset, method, {"control": False, **(protocol or {})}, representation)

@@ -13,9 +13,9 @@ from querist.experiment.item import Entry, Figure, Item, Shown, Table
 from querist.experiment.results import Result
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
-from querist.papers.graphs import cell, place
+from querist.papers.graphs import Method, cell, place
 from querist.papers.msg16.figures import MEASURES
-from querist.papers.msg16.published import GAMMA, METHODS, PAPER, RANKS, STATED, Method, case, methods
+from querist.papers.msg16.published import GAMMA, METHODS, PAPER, RANKS, STATED, case, methods
 
 QUICK_RANKS = (10, 100, 250)
 STUDIED = ("Coauthor", "Cora")

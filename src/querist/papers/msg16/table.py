@@ -7,7 +7,7 @@ from querist.experiment.results import CONTROL, Result
 from querist.experiment.specification import Specification
 from querist.experiment.verdicts import NOT_REACHED
 from querist.papers.cases import Cases, Label
-from querist.papers.graphs import DATA, DIGITS, STOOD_IN, TITLES, cell, compared
+from querist.papers.graphs import DATA, DIGITS, STOOD_IN, TITLES, Method, cell, compared
 from querist.papers.msg16.published import (
     GAMMA,
     HS,
@@ -16,7 +16,6 @@ from querist.papers.msg16.published import (
     SETTINGS,
     STATED,
     TABLE_1 as LINES,
-    Method,
     case,
     methods,
 )

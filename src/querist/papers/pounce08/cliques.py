@@ -7,14 +7,11 @@ graph: eq. 4 for the perceptron, Theorem 2 at its best rho for POUNCE.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from querist.experiment.item import Entry, Figure, Item, Number, Shown, Table
 from querist.experiment.results import Result
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
-from querist.papers.pounce08.play import LOOKS, PAPER, case, counted, largest
-from querist.report.charts import look_of
+from querist.papers.pounce08.play import BOUND_OF, LOOKS, PAPER, case, counted, draw_growth, largest
 
 SIZES, QUICK_SIZES = (6, 12, 24, 48, 96, 192), (6, 12, 24, 48)
 BOUNDS = {"POUNCE": "theorem 2", "perceptron": "equation 4"}
@@ -91,27 +88,9 @@ def _growth(found: dict[Label, Result]) -> str:
 def _draw(canvas: Any, found: dict[Label, Result]) -> None:
     table, sizes = panels.grid(canvas, 1, len(GRAPHS))[0], _sizes(found)
     for axes, graph in zip(table, GRAPHS, strict=True):
-        series = {
-            name: (sizes, np.column_stack([found[graph, name, size].values("mistakes") for size in sizes]))
-            for name in BOUNDS
-        }
-        panels.panel(
-            axes,
-            series,
-            LOOKS,
-            title=graph,
-            x_label="nodes of a clique",
-            y_label="mistakes",
-            log_x=True,
-            log_y=True,
-        )
-        for name in BOUNDS:
-            look = look_of(LOOKS.index(name)) | {"marker": "", "linewidth": 0.9}
-            bounds = [found[graph, name, size].mean("bound") for size in sizes]
-            axes.plot(sizes, bounds, label=f"bound of {name}", **look)
-        axes.set_ylim(1, 1000)
-        panels.plain_log(axes, sizes, (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000))
-    panels.shared_legend(canvas, table, (*LOOKS, *(f"bound of {name}" for name in BOUNDS)))
+        lines = {name: [found[graph, name, size] for size in sizes] for name in BOUNDS}
+        draw_growth(axes, lines, sizes, title=graph, x_label="nodes of a clique")
+    panels.shared_legend(canvas, table, (*LOOKS, *(BOUND_OF + name for name in BOUNDS)))
 
 
 THREE_CLUSTERS = Item(

@@ -14,8 +14,7 @@ from querist.experiment.item import Entry, Figure, Item, Number, Shown, Table
 from querist.experiment.results import Result
 from querist.papers import panels
 from querist.papers.cases import Cases, Label
-from querist.papers.pounce08.play import LOOKS, PAPER, case, counted, largest
-from querist.report.charts import look_of
+from querist.papers.pounce08.play import BOUND_OF, LOOKS, PAPER, case, counted, draw_growth, largest
 
 SIZES, QUICK_SIZES = (16, 64, 256, 1024), (16, 64, 256)
 SEARCHED = (8, 16, 32)
@@ -108,20 +107,9 @@ def _exponent(found: dict[Label, Result], name: str, sizes: list[int]) -> float:
 
 def _draw(canvas: Any, found: dict[Label, Result], sizes: list[int]) -> None:
     axes = canvas.subplots()
-    series = {
-        name: (sizes, np.column_stack([found[RANDOM, name, n].values("mistakes") for n in sizes]))
-        for name in BOUNDS
-    }
-    panels.panel(
-        axes, series, LOOKS, x_label="nodes of the line, n", y_label="mistakes", log_x=True, log_y=True
-    )
-    for name in BOUNDS:
-        look = look_of(LOOKS.index(name)) | {"marker": "", "linewidth": 0.9}
-        axes.plot(
-            sizes, [largest(found[RANDOM, name, n], "bound") for n in sizes], label=f"bound of {name}", **look
-        )
-    panels.plain_log(axes, sizes, (1, 2, 5, 10, 20, 50, 100, 500, 2000, 10_000))
-    panels.shared_legend(canvas, [axes], (*LOOKS, *(f"bound of {name}" for name in BOUNDS)), columns=3)
+    lines = {name: [found[RANDOM, name, n] for n in sizes] for name in BOUNDS}
+    draw_growth(axes, lines, sizes, x_label="nodes of the line, n")
+    panels.shared_legend(canvas, [axes], (*LOOKS, *(BOUND_OF + name for name in BOUNDS)), columns=3)
 
 
 LINE = Item(

@@ -1,11 +1,16 @@
 """How the items of pounce08 name what they run."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from querist.experiment.item import Cell, Paper
 from querist.experiment.results import Result
 from querist.experiment.specification import Specification
+from querist.papers import panels
+from querist.report.charts import look_of
 
 PAPER = Paper(
     "pounce08",
@@ -24,6 +29,8 @@ RIVALS: dict[str, dict[str, Any]] = {
 LOOKS = tuple(RIVALS)
 """The learners, in the order of their looks."""
 
+BOUND_OF = "bound of "
+
 
 def case(name: str, world: str, repeats: int = 20, **protocol: Any) -> Specification:
     """A learner in a world."""
@@ -40,3 +47,19 @@ def counted(result: Result, measure: str = "mistakes", digits: int = 1) -> Cell:
 def largest(result: Result, measure: str = "mistakes") -> float:
     """Over the runs."""
     return float(result.values(measure).max())
+
+
+def draw_growth(
+    axes: Any, lines: Mapping[str, Sequence[Result]], sizes: Sequence[int], **labels: Any
+) -> None:
+    """Mistakes of learners as a graph grows, and thin lines for their bounds; both axes are logarithmic."""
+    series = {
+        name: (sizes, np.column_stack([each.values("mistakes") for each in line]))
+        for name, line in lines.items()
+    }
+    panels.panel(axes, series, LOOKS, y_label="mistakes", log_x=True, log_y=True, **labels)
+    for name, line in lines.items():
+        look = look_of(LOOKS.index(name)) | {"marker": "", "linewidth": 0.9}
+        axes.plot(sizes, [each.mean("bound") for each in line], label=BOUND_OF + name, **look)
+    axes.set_ylim(bottom=1)
+    panels.plain_log(axes, sizes, [mark * 10**k for k in range(4) for mark in (1, 2, 5)])

@@ -7,14 +7,13 @@ import numpy as np
 
 from querist.experiment.item import Entry, Figure, Item, Shown, Table
 from querist.experiment.results import CONTROL, Result
-from querist.papers import panels
+from querist.papers import curves, panels
 from querist.papers.cases import Cases, Label
 from querist.papers.graphs import DATA, STOOD_IN, TITLES, cell, place, words
 from querist.papers.sslgc13 import tasks
 from querist.papers.sslgc13.published import KAPPAS, METHODS, PAPER, RANKS, case, chosen
 from querist.papers.sslgc13.tables import RANDOM_GPA, RANDOM_OLLGC
 
-POINTS = 60
 LOOKS = ("SSLGC", "OLLGC", "GPA")
 SECONDS = "Seconds are processor time of this machine and of compiled code, without the eigenvectors."
 QUICK_RANKS, QUICK_KAPPAS = (10, 50, 100, 250), (0.1, 0.4, 0.7, 1.0)
@@ -93,7 +92,7 @@ FIGURE_1 = Item(
 
 _curves = Cases(
     {
-        (dataset, name): case(dataset, method, protocol={"curve": POINTS})
+        (dataset, name): case(dataset, method, protocol={"curve": curves.POINTS})
         for dataset in DATA
         for name, method in chosen(dataset).items()
     },
@@ -107,44 +106,18 @@ ROWS = {
 
 
 def _show_curves(results: Sequence[Result]) -> Shown:
-    found = _curves.read(results)
-    rows: list[list[Entry]] = [
-        [TITLES[str(dataset)], name, *(cell(result, measure) for measure in ROWS)]
-        for (dataset, name), result in found.items()
-    ]
     caption = (
         "Cumulative error rate, queried nodes and time against the rounds; bands are one standard deviation "
         "over the shuffles. The paper shows IMDB and PubMed."
     )
-    return Shown(
-        [Table("Where the curves end", ["data", "method", "error", "queries", "seconds"], rows)],
-        [Figure("curves", lambda canvas: _draw_curves(canvas, found), caption, (10.5, 7.2))],
-        remarks=[STOOD_IN, SECONDS],
-    )
-
-
-def _draw_curves(canvas: Any, found: dict[Label, Result]) -> None:
-    table = panels.grid(canvas, len(ROWS), len(DATA))
-    for column, dataset in enumerate(DATA):
-        for row, (measure, label) in enumerate(ROWS.items()):
-            lines = {name: found[dataset, name] for name in METHODS}
-            panels.panel(
-                table[row, column],
-                {name: (line.curve("round")[0], line.curve(measure)) for name, line in lines.items()},
-                LOOKS,
-                title=TITLES[dataset] if row == 0 else "",
-                x_label="round" if row == len(ROWS) - 1 else "",
-                y_label=label if column == 0 else "",
-                percent=measure == "error_rate",
-            )
-    panels.shared_legend(canvas, table.ravel(), LOOKS)
+    return curves.shown(_curves.read(results), ROWS, LOOKS, caption, [SECONDS])
 
 
 FIGURE_2 = Item(
     PAPER,
     "figure2",
     "Cumulative error, queries and time",
-    f"20 shuffles, read at {POINTS} rounds; mu as chosen for Table 2.",
+    f"20 shuffles, read at {curves.POINTS} rounds; mu as chosen for Table 2.",
     _curves.plan,
     _show_curves,
 )
@@ -169,7 +142,11 @@ def _show_ratios(results: Sequence[Result]) -> Shown:
     rows: list[list[Entry]] = []
     for (dataset, kappa), line in found.items():
         errors = (cell(line, "error_rate", prefix) for prefix in ASKERS.values())
-        rows.append([TITLES[str(dataset)], f"{kappa:g}", _ratio(line), *errors])
+        rows.append([TITLES[str(dataset)], f"{kappa:g}", curves.ratio(line), *errors])
+
+    def draw(canvas: Any) -> None:
+        curves.draw_ratios(canvas, lambda dataset: _series(found, dataset), list(ASKERS))
+
     caption = (
         "Error against the ratio of queried nodes, kappa from 0.1 to 1: SSLGC, the fair control (random "
         "questions, OLLGC's learner) and the paper's (random questions, GPA's learner). Bands are one "
@@ -177,7 +154,7 @@ def _show_ratios(results: Sequence[Result]) -> Shown:
     )
     return Shown(
         [Table("Error by ratio of queries", ["data", "kappa", "ratio", *ASKERS], rows)],
-        [Figure("ratio", lambda canvas: _draw_ratios(canvas, found, kappas), caption, (7.4, 6.0))],
+        [Figure("ratio", draw, caption, (7.4, 6.0))],
         remarks=[
             STOOD_IN,
             *(_wins(found, kappas, name, prefix) for name, prefix in ASKERS.items() if prefix),
@@ -185,29 +162,16 @@ def _show_ratios(results: Sequence[Result]) -> Shown:
     )
 
 
-def _draw_ratios(canvas: Any, found: dict[Label, Result], kappas: list[float]) -> None:
-    table = panels.grid(canvas, 2, 2).ravel()
-    for axes, dataset in zip(table, DATA, strict=True):
-        lines = [found[dataset, kappa] for kappa in kappas]
-        ratios = [_ratio(line) for line in lines]
-        panels.panel(
-            axes,
-            {
-                name: (ratios, np.column_stack([line.values(prefix + "error_rate") for line in lines]))
-                for name, prefix in ASKERS.items()
-            },
-            list(ASKERS),
-            title=TITLES[dataset],
-            x_label="ratio of queried nodes",
-            y_label="error rate",
-            percent=True,
-            markers=len(kappas),
+def _series(found: dict[Label, Result], dataset: str) -> panels.Series:
+    """SSLGC and both controls, by growing kappa."""
+    lines = [line for (data, _), line in found.items() if data == dataset]
+    return {
+        name: (
+            [curves.ratio(line) for line in lines],
+            np.column_stack([line.values(prefix + "error_rate") for line in lines]),
         )
-    panels.shared_legend(canvas, table, list(ASKERS))
-
-
-def _ratio(result: Result) -> float:
-    return result.mean("queries") / result.mean("rounds")
+        for name, prefix in ASKERS.items()
+    }
 
 
 def _wins(found: dict[Label, Result], kappas: list[float], name: str, prefix: str) -> str:

@@ -4,13 +4,13 @@
 there is one (Coauthor has 5,796 + 1,711, an entry for every author; three papers of PubMed cite themselves).
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from querist.experiment.item import Paper
 from querist.experiment.specification import Specification
-from querist.papers.graphs import DATA, place
+from querist.papers import graphs
+from querist.papers.graphs import Method
 
 PAPER = Paper(
     "sslgc13",
@@ -19,9 +19,6 @@ PAPER = Paper(
     one_vs_rest=True,
     prose=Path(__file__).with_name("report.md"),
 )
-
-Method: TypeAlias = dict[str, Any]
-"""What a specification says of a method: its name, parameters, grid and tuning."""
 
 TABLE_1 = {
     "Coauthor": {"nodes": 1711, "links": 7507, "classes": 4},
@@ -98,17 +95,6 @@ def chosen(dataset: str, kappa: float = KAPPA) -> dict[str, Method]:
     }
 
 
-def case(
-    dataset: str,
-    method: Method,
-    task: str = "sslgc13.clock",
-    protocol: Mapping[str, Any] | None = None,
-    representation: Mapping[str, Any] | None = None,
-) -> Specification:
-    """A method on a data set of the paper, 20 shuffles."""
-    return Specification(
-        task=task,
-        dataset=DATA[dataset],
-        representation=place() if representation is None else representation,
-        **{**method, "protocol": method.get("protocol", {}) | dict(protocol or {})},
-    )
+def case(dataset: str, method: Method, task: str = "sslgc13.clock", **how: Any) -> Specification:
+    """A method on a data set of the paper; `how` is a protocol or a representation."""
+    return graphs.case(task, dataset, method, **how)
