@@ -50,7 +50,7 @@ POINTS = 0.005
 """Half a point: no rate has to be nearer than this."""
 
 COUNTS = {"queries": 0.05, "kept": 0.05}
-"""How near a count has to be, in parts of the published one; what is kept also within its deviations."""
+"""How near a count has to be, in parts of the published one."""
 
 AT_MOST = {"bound", "mistakes", "violations"}
 """What theorems say of these is "never above": reached at or below, and never better."""
@@ -162,22 +162,21 @@ class Number:
 
         A rate (accuracy, error): `max(.005, 2 sqrt(s_pub^2 / n_pub + s_own^2 / n_own))`. In place of a
         deviation that is not known stands the other: where none was published, ours counts twice. A count of
-        questions: 5 %; of kept items: 5 %, or as with a rate. Bounds, mistakes and violations are limits
-        (`AT_MOST`). All others, such as the links of a graph or an average rank, say their tolerance where
-        they are compared; 0 is "the same".
+        questions or of kept items: 5 %. Bounds, mistakes and violations are limits (`AT_MOST`). All others,
+        such as the links of a graph or an average rank, say their tolerance where they are compared; 0 is
+        "the same".
 
         >>> given = Paper("p"), "table1", "cora", "GPA", "accuracy", 0.8, 0.79
         >>> [round(Number(*given, std=s, n=4, published_n=4).near, 4) for s in (None, 0.0001, 0.01)]
         [0.005, 0.005, 0.0141]
         """
-        least = COUNTS[self.measure] * abs(self.published) if self.measure in COUNTS else POINTS
-        if self.measure == "queries":
-            return least
-        if self.measure not in RATES | COUNTS.keys():
+        if self.measure in COUNTS:
+            return COUNTS[self.measure] * abs(self.published)
+        if self.measure not in RATES:
             return self.tolerance
         known = [s for s in (self.published_std, self.std) if s is not None]
         theirs, ours = known if len(known) == 2 else (known or [0.0]) * 2
-        return max(least, 2 * math.sqrt(theirs**2 / self.published_n + ours**2 / self.n))
+        return max(POINTS, 2 * math.sqrt(theirs**2 / self.published_n + ours**2 / self.n))
 
     @property
     def verdict(self) -> str:

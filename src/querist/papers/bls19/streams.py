@@ -314,7 +314,7 @@ def _show_varied(
     results: Sequence[Result],
     log: bool,
     said: str,
-    told: Callable[[Mapping[Label, Result]], list[str]] = lambda found: [],
+    remarks: Callable[[Mapping[Label, Result]], list[str]] = lambda found: [],
 ) -> Shown:
     found = cases.read(results)
     names = list(dict.fromkeys(str(label[0]) for label in found))
@@ -356,7 +356,7 @@ def _show_varied(
         [Table(f"Accuracy in per cent, {SENSITIVE}", head, rows)],
         [Figure("varied", draw, caption, (11.0, 3.3))],
         remarks=[
-            *told(found),
+            *remarks(found),
             f"The paper's text does not name the set clearly; {SENSITIVE} is our reading.",
         ],
     )

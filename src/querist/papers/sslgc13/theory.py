@@ -47,7 +47,7 @@ def named(found: Mapping[str, Sides]) -> Outcome:
 ALL, LEARNED, MISTAKES = "Theorem 4, all rounds", "Theorem 4, learned rounds", "Corollary 5"
 
 
-class Regret(Online):
+class RegretRuns(Online):
     """OLLGC on a shuffle; with `protocol.adversary`, answered the opposite of its every prediction.
 
     Every statement has the numbers of the binary problem that comes nearest to its bound, or passes it most.
