@@ -15,12 +15,14 @@ from querist.experiment.item import Entry, Item, Table
 from querist.experiment.store import machine, versions
 from querist.experiment.verdicts import (
     BETTER,
+    NOT_REACHED,
     OUTSIDE,
     OWN,
     OWN_VERDICTS,
     REACHED,
     RIVAL,
     RIVAL_VERDICTS,
+    THEOREM,
     earned,
 )
 
@@ -71,9 +73,10 @@ def index(folder: Path, items: Sequence[Item], left_out: Mapping[str, str]) -> s
 
 
 def totals(rows: Sequence[Row]) -> list[Table]:
-    """Own systems first, then rivals, with their sums over the papers."""
+    """Own systems first, then theorems and rivals, with their sums over the papers."""
     kinds = (
         (OWN, "Own systems", OWN_HEAD, _own_cells, CHECK),
+        (THEOREM, "Theorems, as printed", THEOREM_HEAD, _theorem_cells, TESTED),
         (RIVAL, "Rivals", RIVAL_HEAD, _rival_cells, ""),
     )
     found = []
@@ -87,6 +90,8 @@ def totals(rows: Sequence[Row]) -> list[Table]:
 
 
 OWN_HEAD = (*OWN_VERDICTS, "reached or better", "post hoc", "by a constant", "at random")
+THEOREM_HEAD = ("not broken", "broken")
+TESTED = "Bounds and mistakes, tried on many runs; the page of a broken one has a form that holds."
 RIVAL_HEAD = (*RIVAL_VERDICTS, "post hoc")
 CHECK = (
     "The last two columns check the verdicts: how many accuracies and errors a predictor would reach "
@@ -104,6 +109,11 @@ def chance_cells(rows: Sequence[Row]) -> list[str]:
     """How many cells a constant and a random predictor would earn, of those where that is known."""
     found = [[earned(row, predictor) for row in rows] for predictor in ("majority", "random")]
     return [f"{would.count(True)} of {len(would) - would.count(None)}" for would in found]
+
+
+def _theorem_cells(rows: Sequence[Row]) -> list[Entry]:
+    count = Counter(row["verdict"] for row in rows)
+    return [count[REACHED], count[NOT_REACHED]]
 
 
 def _rival_cells(rows: Sequence[Row]) -> list[Entry]:

@@ -30,6 +30,7 @@ __all__ = [
     "REACHED",
     "RIVAL",
     "RIVAL_VERDICTS",
+    "THEOREM",
     "Number",
     "Paper",
     "Published",
@@ -41,7 +42,8 @@ AGREES, DIFFERS = "agrees", "differs"
 NO_COUNTERPART, BY_DEFINITION = "no counterpart", "by definition"
 OWN_VERDICTS, RIVAL_VERDICTS = (REACHED, BETTER, NOT_REACHED), (AGREES, DIFFERS)
 OUTSIDE = (NO_COUNTERPART, BY_DEFINITION)
-OWN, RIVAL = "own", "rival"
+OWN, THEOREM, RIVAL = "own", "theorem", "rival"
+"""What a number is of: a system that the paper proposes, a theorem about one, or a rival."""
 
 RATES = {"error_rate", "mistaken share", *NAMES} - {"coverage"}
 POINTS = 0.005
@@ -194,12 +196,13 @@ class Number:
         So are the counts of data, which have no method, where they differ.
         """
         outside = not self.method or self.verdict in OUTSIDE
+        own = THEOREM if self.measure in AT_MOST else OWN
         return {
             "paper": self.paper.name,
             "item": self.item,
             "dataset": self.dataset,
             "method": self.method,
-            "system": "" if outside else OWN if self.own else RIVAL,
+            "system": "" if outside else own if self.own else RIVAL,
             "measure": self.measure,
             "published": self.published,
             "published_std": self.published_std,

@@ -143,13 +143,15 @@ def test_own_systems_come_first_and_what_a_constant_would_earn_is_told():
         row(verdict="better", majority=0.5, random=0.5),
         row(verdict="not reached", measure="queries", published=100),
         row("q", verdict="not reached", measure="error_rate", published=0.2, majority=0.19, random=0.5),
+        row(system="theorem", verdict="not reached", measure="violations", published=0),
         row(system="rival", verdict="differs"),
         row(system="", verdict="by definition"),
         row(system="", verdict="differs"),
         row(system="", verdict="no counterpart"),
     ]
-    own, rivals = totals(rows)
-    assert [own.title, rivals.title] == ["Own systems", "Rivals"]
+    own, theorems, rivals = totals(rows)
+    assert [t.title for t in (own, theorems, rivals)] == ["Own systems", "Theorems, as printed", "Rivals"]
+    assert theorems.rows == [["p", 0, 1]]
     assert own.rows == [
         ["p", 2, 1, 1, "75%", 1, "2 of 3", "0 of 3"],
         ["q", 0, 0, 1, "0%", 0, "1 of 1", "0 of 1"],

@@ -119,6 +119,7 @@ def test_a_row_has_exactly_these_keys():
         number(**f).as_dict()["system"] for f in ({}, {"method": "GPA"}, {"reached": None}, {"method": ""})
     ]
     assert systems == ["own", "rival", "", ""]
+    assert number(measure="bound").as_dict()["system"] == "theorem"
 
 
 def test_markdown():

@@ -362,7 +362,7 @@ def _show_varied(
     )
 
 
-_weights = _varied(("lambda1", "lambda2"), WEIGHTS, ("remove", "projection"), (0.01, 1.0, 100.0))
+_weights = _varied(("lambda1", "lambda2"), WEIGHTS, ("remove", "projection"), (0.01, 100.0))
 FIGURE_3 = Item(
     PAPER,
     "figure3",
@@ -392,7 +392,7 @@ def _more_slots(found: Mapping[Label, Result]) -> list[str]:
     ]
 
 
-_sizes = _varied(("budget_labelled", "budget_unlabelled"), SIZES, ("remove",), (50, 150, 300))
+_sizes = _varied(("budget_labelled", "budget_unlabelled"), SIZES, ("remove",), (50, 300))
 FIGURE_4 = Item(
     PAPER,
     "figure4",
