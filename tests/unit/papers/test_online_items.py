@@ -16,7 +16,7 @@ from querist.papers.graphs import STAND_IN
 from querist.papers.msg16 import published as msg16
 from querist.papers.sslgc13 import published as sslgc13
 from querist.papers.sslgc13.tasks import AskingWithControls, Clock, DataCounts
-from querist.papers.sslgc13.theory import Regret
+from querist.papers.sslgc13.theory import RegretRuns
 
 THEORY = [item for item in items_of("sslgc13") if item.name.startswith("theorem")]
 ITEMS = [item for paper in ("sslgc13", "msg16") for item in items_of(paper) if item not in THEORY]
@@ -168,7 +168,7 @@ def test_links_are_counted_in_both_directions() -> None:
 def test_theorem_4_is_broken_where_u_fits_and_corollary_5_by_an_adversary() -> None:
     """karate at full rank, and again with every prediction contradicted; what holds is kept in both."""
     plan = {spec.dataset: spec for spec in item_of("sslgc13", "theorem4").plan(True)}
-    spec, task = plan["karate"], Regret()
+    spec, task = plan["karate"], RegretRuns()
     assert spec.representation["rank"] == 34
     fitted = task.run(spec, task.prepare(spec), spec.parameters, 0, 0).numbers
     assert fitted["Theorem 4, all rounds, broken"] == 1 and fitted["Corollary 5, broken"] == 1
