@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from querist.datasets.registry import ENTRIES
 from querist.errors import DownloadError, InputError
 from querist.experiment import Cell, Figure, Item, Number, Paper, Published, Shown, Specification, Table
 from querist.experiment.chance import with_chance
@@ -96,9 +97,7 @@ def test_more_repeats_build_on_the_quick_ones_and_rows_are_replaced(tmp_path):
 
 
 OTHER = Item(PAPER, "figure1", "A figure | of two", "", plan, lambda r: Shown())
-# A rank that no other test takes: what one has prepared of Cora stays in the process, and needs no data.
-RARE = Specification("online", "cora", "msg", representation={"rank": 7})
-GONE = Item(PAPER, "gone", "Gone", "", lambda quick: [RARE], show)
+GONE = Item(PAPER, "gone", "Gone", "", lambda quick: [Specification("online", "gone", "msg")], show)
 
 
 KNOWN = (TINY, OTHER, GONE)
@@ -238,6 +237,8 @@ def test_items_without_their_data_are_left_out_but_not_all_of_them(tmp_path, mon
     monkeypatch.delenv("QUERIST_DATA", raising=False)
     monkeypatch.setenv("QUERIST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("querist.datasets.resolve.fetch", fail)
+    # A name of its own: a graph that another test has loaded stays in the process, and needs no data.
+    monkeypatch.setitem(ENTRIES, "gone", ENTRIES["cora"])
     outputs = reproduce([TINY, GONE], tmp_path / "out", quick=True, known=KNOWN)
     assert list(outputs.left_out) == ["tiny gone"]
     assert "Left out: tiny gone" in (tmp_path / "out" / "tiny.html").read_text()
