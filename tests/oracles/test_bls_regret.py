@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from querist.papers.bls19.regret import bounds, descent, measured
+from querist.theory.bls19 import bounds, descent, measured
 
 
 def test_the_measures_of_a_run_are_those_of_its_weight_vectors():
