@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from querist.experiment import Outcome, Result
-from querist.papers.bls19 import static, streams
+from querist.papers.bls19 import sensitivity, static, streams
 from querist.papers.bls19.published import TABLE_1, TABLE_2
 
 
@@ -59,8 +59,10 @@ def test_a_choice_is_made_on_other_draws_or_on_the_reported_ones():
 @pytest.mark.parametrize(("few", "many", "said"), [(0.75, 0.74, "-1.00"), (0.7, 0.75, "+5.00")])
 def test_figure_4_says_what_more_slots_do(few, many, said):
     values = {50: few, 300: many}
-    shown = streams.FIGURE_4.show(
-        results(streams._sizes.full, lambda label: {"accuracy": values.get(label[3], np.mean([few, many]))})
+    shown = sensitivity.FIGURE_4.show(
+        results(
+            sensitivity._sizes.full, lambda label: {"accuracy": values.get(label[3], np.mean([few, many]))}
+        )
     )
     assert sum(f"({said} points)" in remark for remark in shown.remarks) == 4
     assert any("unlabelled slots lower it" in remark for remark in shown.remarks) == (many < few)

@@ -1,7 +1,7 @@
 """The tables and figures of bls19."""
 
 from querist.experiment.tasks import register
-from querist.papers.bls19 import regret, static, streams
+from querist.papers.bls19 import regret, sensitivity, static, streams
 
 register(static.Draws())
 register(static.Curves())
@@ -12,8 +12,8 @@ ITEMS = (
     streams.TABLE_II,
     static.FIGURE_1,
     streams.FIGURE_2,
-    streams.FIGURE_3,
-    streams.FIGURE_4,
-    streams.ABLATION,
+    sensitivity.FIGURE_3,
+    sensitivity.FIGURE_4,
+    sensitivity.ABLATION,
     regret.THEOREM_1,
 )
