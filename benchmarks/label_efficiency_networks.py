@@ -156,7 +156,7 @@ class Inputs:
     @cached_property
     def block(self) -> Any:
         """The dense matrix."""
-        return torch.as_tensor(self.X.toarray().astype(np.float32), device=self.device)
+        return torch.as_tensor(self.X.astype(np.float32).toarray(), device=self.device)
 
     def times(self, W: Any, drop: bool) -> Any:
         if self.is_dense:
@@ -341,12 +341,13 @@ def train(
     groups = [{"params": tied, "weight_decay": DECAY}, {"params": free}][: 1 + bool(free)]
     optimiser = torch.optim.Adam(groups, lr=setting.rate, fused=device.type == "cuda")
     nodes, owner, share = _flat([job.seeds for job in jobs], device)
+    place = nodes * len(jobs) + owner  # indexing by two would be sorted on the way back
     found: list[list[Any]] = [[] for _ in jobs]
     for epoch in range(1, max(checkpoints) + 1):
         nets.train()
         optimiser.zero_grad(set_to_none=True)
         logits = nets(A, X)
-        own = logits[nodes, :, owner].permute(0, 2, 1)
+        own = torch.stack([part.flatten(0, 1).index_select(0, place) for part in logits.unbind(1)], dim=2)
         truth = task.truth[nodes, None].expand(-1, own.shape[2])
         loss = torch.nn.functional.cross_entropy(own, truth, reduction="none").mean(dim=1) @ share
         if logits.shape[1] > 1:

@@ -52,20 +52,18 @@ class Split:
         """(m,) the classes of the seeds."""
         return self.graph.codes[self.seeds]
 
-    @cached_property
-    def sample(self) -> Any:
-        """(m,) whether a seed is used to choose settings, where there are too many for all."""
-        order = np.lexsort((self.codes, self.folds))  # so that every fold keeps its classes
-        chosen = np.zeros(self.seeds.size, dtype=bool)
-        chosen[order[:: -(-self.seeds.size // MOST)]] = True
-        return chosen
+    def sampled(self) -> "Split":
+        """The same with at most MOST seeds, every fold of which keeps its classes."""
+        order = np.lexsort((self.codes, self.folds))
+        kept = np.sort(order[:: -(-self.seeds.size // MOST)])
+        return Split(self.features, self.seeds[kept], self.folds[kept])
 
     def held_out(self, fit: Fit) -> tuple[int, float]:
         """How many held-out seeds a fit has right, and minus the sum of their log-losses."""
         right, logs = 0, 0.0
         for fold in np.unique(self.folds):
-            out = (self.folds == fold) & self.sample
-            P = fit((self.folds != fold) & self.sample, self.seeds[out])
+            out = self.folds == fold
+            P = fit(~out, self.seeds[out])
             right += int((P.argmax(axis=1) == self.codes[out]).sum())
             logs += float(np.log(np.maximum(P[np.arange(len(P)), self.codes[out]], 1e-12)).sum())
         return right, logs
@@ -202,9 +200,9 @@ class Regression:
 
     @cached_property
     def factor(self) -> Any:
-        """(m, m) the factor of the products, or None where the rows are shorter."""
+        """(m, m) the factor of the products, or None where the rows themselves are less work."""
         m, f = self.Z.shape
-        if self.Z.nnz <= m * min(m, f):
+        if min(4 * self.Z.nnz, m * f) + 10 * f <= m * m + 10 * m:
             return None
         G = (self.Z @ self.Z.T).toarray() if self.Z.nnz < 0.1 * m * f else _products(self.Z.toarray())
         return np.linalg.cholesky(G + 1e-9 * self.energy * np.eye(m))
@@ -338,6 +336,7 @@ PEERS: dict[str, Callable[[Split, Settings], Fits]] = {
 def chosen(splits: Sequence[Split]) -> Settings:
     """For each peer the setting of the best cross-validated accuracy over some splits, then log-loss."""
     settings: Settings = {}
+    splits = [split.sampled() for split in splits]
     for peer, fits_of in PEERS.items():
         fits = [fits_of(split, settings) for split in splits]
         merits = {}

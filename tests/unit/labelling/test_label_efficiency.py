@@ -174,9 +174,10 @@ def test_settings_are_chosen_on_a_part_of_many_seeds_that_keeps_folds_and_classe
     everything = sp.csr_array((625, 625))
     graph = Graph(everything, codes=codes, classes=("a", "b", "c"))
     split = peers.Split(peers.Features(graph), np.arange(625), stratified(codes, 5, seed=0))
-    assert 50 <= split.sample.sum() <= 60
-    assert np.bincount(split.folds[split.sample], minlength=5).min() >= 10
-    assert np.bincount(codes[split.sample], minlength=3).min() >= 2
+    some = split.sampled()
+    assert 50 <= some.seeds.size <= 60
+    assert np.bincount(some.folds, minlength=5).min() >= 10
+    assert np.bincount(some.codes, minlength=3).min() >= 2
 
 
 @pytest.mark.slow
