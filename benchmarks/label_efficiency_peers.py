@@ -9,6 +9,8 @@
 
 Settings are judged by the accuracy of 5-fold cross-validation, then by log-loss, on at most MOST seeds. To
 keep the work bounded they are chosen once for a set, a protocol and a share, on draws of their own.
+
+Querist and the peers' libraries are imported where they are used: the networks' machine has neither.
 """
 
 import warnings
@@ -147,8 +149,6 @@ class Features:
     @lru_cache  # noqa: B019
     def X(self, scaling: str) -> Any:
         """The attributes, or the rows of the adjacency where there are none."""
-        from label_efficiency_networks import scaled
-
         X = self.graph.attributes
         return scaled(sp.csr_array(self.graph.adjacency if X is None else X), scaling)
 
@@ -181,6 +181,22 @@ class Features:
                 Z = self.S @ Z
             total = total + Z
         return total
+
+
+def scaled(X: sp.csr_array, how: str) -> sp.csr_array:
+    """Attributes raw, with rows that sum to one, or as tf-idf rows of length one; or the identity."""
+    X = X.astype(np.float64)
+    if how == "raw":
+        return X
+    if how == "identity":
+        return sp.csr_array(sp.eye_array(X.shape[0]))
+    if how == "row":
+        total = np.asarray(abs(X).sum(axis=1)).ravel()
+    else:
+        seen = np.bincount(X.indices, minlength=X.shape[1])
+        X = X @ sp.diags_array(1 + np.log((1 + X.shape[0]) / (1 + seen)))
+        total = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return sp.csr_array(sp.diags_array(1 / np.where(total > 0, total, 1)) @ X)
 
 
 def symmetric(A: Any) -> Any:

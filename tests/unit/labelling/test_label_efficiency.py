@@ -22,12 +22,17 @@ def benchmark(name):
 
 @pytest.fixture(scope="module")
 def efficiency():
-    pytest.importorskip("torch", reason="torch is not installed")
     return benchmark("label_efficiency")
 
 
 @pytest.fixture(scope="module")
-def peers(efficiency):
+def networks():
+    pytest.importorskip("torch", reason="torch is not installed")
+    return benchmark("label_efficiency_networks")
+
+
+@pytest.fixture(scope="module")
+def peers():
     return benchmark("label_efficiency_peers")
 
 
@@ -80,8 +85,7 @@ def test_large_sets_have_fewer_draws(efficiency):
     assert len(draws.of("cora")) == 20 and len(draws.of(efficiency.LARGE[0])) == 5
 
 
-def test_what_is_prepared_can_be_read_without_querist(efficiency, graph, tmp_path):
-    networks = benchmark("label_efficiency_networks")
+def test_what_is_prepared_can_be_read_without_querist(efficiency, networks, graph, tmp_path):
     efficiency.prepare(graph, tmp_path, efficiency.Draws(2, 1, 0))
     task = networks.Task(next((tmp_path / "prepared").glob("*.npz")), "cpu")
     np.testing.assert_array_equal(task.S.toarray(), graph.adjacency.toarray())
@@ -94,8 +98,7 @@ def test_what_is_prepared_can_be_read_without_querist(efficiency, graph, tmp_pat
     }
 
 
-def test_other_values_than_one_survive_the_narrow_types(efficiency):
-    networks = benchmark("label_efficiency_networks")
+def test_other_values_than_one_survive_the_narrow_types(efficiency, networks):
     for data in ([1.0, 300.0, 2.0], [0.5, 0.25, 3.0], [-1.0, 2.0, 3.0], [7.0, 7.0, 7.0]):
         M = sp.csr_array((data, ([0, 2, 2], [1, 0, 3])), shape=(3, 4))
         np.testing.assert_array_equal(
