@@ -35,6 +35,8 @@ def test_every_published_number_of_table_2_has_a_row_and_every_miss_a_sentence()
     assert len(kept) == 24
     assert {number.verdict for number in kept} == {"not reached", "no counterpart"}
     missed = [number for number in shown.numbers if number.own and number.verdict == "not reached"]
+    (deviates,) = (remark for remark in shown.remarks if "deviates by up to" in remark)
+    assert "up to 113 vectors" in deviates and "up to 0." in deviates
     said = "let more in; with the published size it reaches 50.00 %, the paper 68.39 %."
     assert any(r.startswith("Not reached: electricity") and r.endswith(said) for r in shown.remarks)
     assert sum(remark.startswith("Not reached") for remark in shown.remarks) == len(missed) > 0
