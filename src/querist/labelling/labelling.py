@@ -110,7 +110,7 @@ class Labelling:
         return self._named(codes)
 
     def table(self, *, new_only: bool = False) -> dict[str, Any]:
-        """Columns of equal length: node, label, probability, runner_up, reached; of all nodes, or new ones."""
+        """Columns of equal length: node, label, probability, runner_up, reached; of all nodes or the new."""
         columns: dict[str, Any] = {
             "node": list(self.graph.nodes),
             "label": self.labels,

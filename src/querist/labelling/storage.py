@@ -35,7 +35,7 @@ WEIGHTS = 5_000_000
 
 HELD_OUT = ("confidence", "correct")
 ARRAYS = ("probabilities", "given_codes", "reached")
-MATRICES = ("adjacency", "attributes", "label_matrix")
+MATRICES = ("adjacency", "attributes")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ def save(labelling: Labelling, path: str | PathLike[str]) -> None:
         "graph": {
             "name": graph.name,
             "notes": list(graph.notes),
-            "classes": _plain(graph.classes, "class"),
             "columns": {name: getattr(graph, name).shape[1] for name in _there(graph)},
         },
     }
@@ -74,8 +73,6 @@ def save(labelling: Labelling, path: str | PathLike[str]) -> None:
     for name in _there(graph):
         matrix = getattr(graph, name)
         arrays |= {f"{name}.{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
-    if graph.codes is not None:
-        arrays["codes"] = graph.codes
     if graph.own_ids is not None:  # as bytes: NumPy's texts take four times the room
         arrays["nodes"] = np.frombuffer(json.dumps(_plain(graph.own_ids, "node id")).encode(), np.uint8)
     saved.write(path, about, {**arrays, **_weights(labelling)})
@@ -95,8 +92,6 @@ def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
     graph = Graph(
         **{name: _matrix(arrays, name, columns) for name, columns in own["columns"].items()},
         nodes=_restored(json.loads(arrays["nodes"].tobytes())) if "nodes" in arrays else (),
-        codes=arrays.get("codes"),
-        classes=_restored(own["classes"]),
         name=own["name"],
         notes=own["notes"],
     )

@@ -158,7 +158,7 @@ def test_a_chain_of_new_nodes_is_followed_to_its_end() -> None:
 
 def test_several_labels_a_node() -> None:
     cliques = [(i, j) for first in (0, 20) for i in range(first, first + 20) for j in range(first, i)]
-    sets = {**dict.fromkeys(range(8), {"x", "z"}), **dict.fromkeys(range(20, 28), {"y"})}
+    sets = {k: {"x", "z"} if k < 20 else {"y"} for k in (*range(8), *range(20, 28))}
     known = label(as_graph([*cliques, (0, 20)]), sets, multilabel=True)
     found = known.label_new([(1, 41), (12, 41), (30, 42), (21, 42)])
     assert found.labels[40:] == [("x", "z"), ("y",)]
@@ -203,9 +203,7 @@ def test_the_answers_are_those_of_the_formulas() -> None:
     order = np.random.default_rng(0).permutation(n)
     halves = order[0::2], order[1::2]
     Y = P[:n] - P[:n].mean(axis=0)
-    scores = []
-    for rows in halves:
-        scores.append(X @ krylov(X[rows].T @ X[rows] + np.eye(60), X[rows].T @ Y[rows], 5))
+    scores = [X @ krylov(X[rows].T @ X[rows] + np.eye(60), X[rows].T @ Y[rows], 5) for rows in halves]
     own = (scores[0] + scores[1]) / 2
     own[halves[0]], own[halves[1]] = scores[1][halves[0]], scores[0][halves[1]]
     prior = np.broadcast_to(centred(np.log(P[:n].mean(axis=0, keepdims=True))), (120, 3))
