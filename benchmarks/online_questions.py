@@ -5,11 +5,12 @@ Largest components, attributes unseen. Lines:
 - paced: ours, with its defaults;
 - random, same pace: the same learner, asking as often at the same times about random nodes;
 - random, first: the same learner, asking about the first nodes until the budget is spent;
-- msg: msg16 on the normalised embedding, h and gamma chosen for every line on these very shuffles, in its favour;
+- msg: msg16 on the normalised embedding, h and gamma chosen for every line on these very shuffles, in its
+  favour;
 - all labels: our learner without a budget;
 - fastonl: Zhou, Sun and Babanezhad (2023), all labels.
 
-The constants of `paced` were fixed on the sets of DEVELOPED (and its form on Cora, Citeseer and PubMed before).
+The constants of `paced` were fixed on the sets of DEVELOPED; its form, before, on Cora, Citeseer and PubMed.
 Time is the processor time of one thread, without the embedding. The shuffles are those of `querist online`.
 
     python benchmarks/online_questions.py [SET ...] [--shuffles 20] [--fastonl 3] [--json]
@@ -112,9 +113,7 @@ class Bench:
                 for h, gamma in product((1e-4, 1e-3, 1e-2, 1e-1), (0.01, 1.0))
             ]
             found.append(min(rivals, key=lambda row: row["error"]))
-        found.append(
-            self.run("all labels", None, lambda seed: ours(self.local, K, seed=seed), self.shuffles)
-        )
+        found.append(self.run("all labels", None, lambda seed: ours(self.local, K, seed=seed), self.shuffles))
         if fastonl:
             shuffles = min(fastonl, self.shuffles)
             found.append(

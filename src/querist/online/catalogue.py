@@ -12,8 +12,8 @@ where the algorithm has both forms. Binary problems predict with sign(f0)
 (sslgc13), multi-class ones with the largest f (msg16), DGS with the largest f0.
 
 POUNCE and its nearest-neighbour controls (cover_learner.py), the paced learner, which is ours
-(paced_learner.py), and FastONL (fastonl_learner.py) are no compositions of this kind; their factories take the
-same call.
+(paced_learner.py), and FastONL (fastonl_learner.py) are no compositions of this kind; their factories take
+the same call.
 """
 
 import inspect

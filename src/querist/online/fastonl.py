@@ -7,7 +7,8 @@ With a kernel M and, for every learned node u, a gradient g_u over the classes, 
 and the class of the largest psi is predicted. Let `tau = (sum_S psi - 1)/|S|` over the set S of classes with
 `psi >= tau`, which is found from the largest down. An answer y has the gradient
 
-    1/|S| on S, less 1 at y, where y is in S;   otherwise  h at the best other class, -h at y, h = |S|/(|S| + 1),
+    1/|S| on S, less 1 at y,                       where y is in S,
+    h at the best other class, -h at y,            otherwise, h = |S|/(|S| + 1),
 
 and learning is `A += 2 g.v + M_ii |g|^2`, `T -= M_ii`, from `A = 0`, `T = 2 n^2`.
 

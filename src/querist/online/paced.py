@@ -2,8 +2,8 @@
 
 The kernel is `K = M M' + R`, scaled to `K_ii = 1`: rows M (n, d) and a sparse R (n, n) for what they lack.
 The learner is a Gaussian process with this kernel and noise gamma, exact in M and a shortcut in R. With
-`P = (I + sum m m'/s)^-1` and weights W over learned nodes, and b_u what learning u taught about u itself, node i
-has
+`P = (I + sum m m'/s)^-1` and weights W over learned nodes, and b_u what learning u taught about u itself,
+node i has
 
     g = P m,   f = W m + c sum_u R_iu b_u,   r = m.g,   l = R_ii - sum_u learned R_iu^2/(gamma + R_uu),
 
@@ -14,9 +14,9 @@ l at least `LEAST R_ii`, and c the part of R that scores are moved by. Learning 
 Asking is worth `a_i C_i^q`: `a = 1 - (p1 - p2)`, the closeness of the two best classes by
 `p = softmax(T f/(1 + (r + l)/gamma))`; and `C_i = sum_u K_iu^2`, how much of the graph the label bears on.
 
-With q questions and t rounds left, this one among them, it asks if no more than a share `h q/t` of the latest
-`WINDOW` values are larger; h = 1 spends the questions evenly, more spends them early, while they serve the most
-rounds. Until `warm_up` rounds are over, and where the share reaches 1, it asks in any case.
+With j questions and t rounds left, this one among them, it asks if no more than a share `h j/t` of the
+latest `WINDOW` values are larger; h = 1 spends the questions evenly, more spends them early, while they serve
+the most rounds. Until `warm_up` rounds are over, and where the share reaches 1, it asks in any case.
 """
 
 from typing import NamedTuple

@@ -92,7 +92,7 @@ def paced(
     budget: int | None = None,
     tie_order: Iterable[int] | None = None,
 ) -> PacedLearner:
-    """Ours: ask about close calls that bear on much of the graph, most of the budget early; learn every answer.
+    """Ours: ask about close calls that bear on much of the graph, early while a budget lasts; learn all.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def paced(
 
     >>> from querist import datasets
     >>> karate = datasets.load_graph("karate")
-    >>> trace = paced(karate, 2, budget=6).run(range(34), karate.codes)
+    >>> order = np.random.default_rng(0).permutation(34)
+    >>> trace = paced(karate, 2, budget=6).run(order, karate.codes)
     >>> trace.questions, int(trace.mistaken.sum())
     (6, 2)
     """

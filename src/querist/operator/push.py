@@ -14,7 +14,6 @@ from querist.compiled import compiled
 from querist.operator.value import Compressed, Operator, degrees_of
 from querist.types import Bools, Codes, Floats
 
-
 FLAT = 0.1
 """The least root: where weights differ by many orders of magnitude, no smaller push is worth it."""
 

@@ -6,12 +6,12 @@ With `S = D^-1/2 A D^-1/2` and `p = walk`, the kernel is
 
 over all eigenpairs of S. The rows are those of the largest `rank` eigenvalues, `m_i = (v_j(i) / sqrt(1 - p
 lambda_j))_j`; they are smooth over the graph, and without the others a learner cannot tell a node from the
-nodes around it. The others, `K - M M'`, are large near the diagonal only: of every row the `neighbours` largest
+nodes around it. The others, `K - M M'`, are large near the node only: of every row the `neighbours` largest
 entries are kept, with the diagonal, in `Embedding.local`.
 
-They are found near the node (operator/push.py): where pushing stops, `K e_i = x + K r`, with r spread thin over
-far nodes, so that `K r` is smooth and lies in the span of V. So `(I - V V') K e_i` is about `x - V (V'x)`,
-which needs only the nodes that were met.
+They are found near the node (operator/push.py): where pushing stops, `K e_i = x + K r`, with r spread thin
+over far nodes, so that `K r` is smooth and lies in the span of V. So `(I - V V') K e_i` is about
+`x - V (V'x)`, which needs only the nodes that were met.
 
 Components that `local` can hold whole, but for the largest, get no columns.
 """
@@ -106,7 +106,9 @@ def pagerank(
         kind="pagerank",
         layout=(V.shape[1], 0, 0),
         degrees=graph.degrees,
-        local=rest_of(walkable(graph.adjacency), V, walk, neighbours, part(progress, 0.5, 0.5, "looking around nodes")),
+        local=rest_of(
+            walkable(graph.adjacency), V, walk, neighbours, part(progress, 0.5, 0.5, "looking around nodes")
+        ),
         doubts=doubts_about(errors, tol, 0, pool.missing),
     )
 
@@ -118,7 +120,7 @@ def holders(graph: Graph, neighbours: int) -> Codes:
 
 
 def null_columns(graph: Graph, most: int) -> Floats:
-    """(n, c) `D^1/2 1`, of length one, for the `most` largest components that have it; S leaves it as it is."""
+    """(n, c) the vector that S leaves as it is, `D^1/2 1` of length one, of the `most` largest components."""
     lengths = null_signs(graph) * np.sqrt(graph.degrees / max(graph.degrees.max(), np.finfo(float).tiny))
     able = [c for c in range(graph.n_components) if lengths[graph.components == c].any()][:most]
     columns = np.where(graph.components[:, None] == np.array(able, dtype=np.int64), lengths[:, None], 0.0)

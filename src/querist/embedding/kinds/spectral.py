@@ -206,6 +206,7 @@ def _notes(pool: Pool, wanted: int, gap: float, shared: int) -> tuple[str, ...]:
 
 
 def doubts_about(errors: Floats, tol: float, tiny: int, missing: int) -> tuple[tuple[str, float], ...]:
+    """What is not right to the tolerance (`Embedding.doubts`)."""
     worst, late = float(errors.max(initial=0.0)), int((errors > tol).sum())
     doubts = {
         f"{late} eigenpairs have residuals up to {worst:.1e}, above tol {tol:.0e}": late,
