@@ -210,7 +210,7 @@ def _reason(each: Number, tried: Mapping[str, float]) -> str:
     """Which of the other settings would reach a number that is missed."""
     would = {name: value for name, value in tried.items() if value >= each.published - each.near}
     listed = ", ".join(f"{100 * value:.2f} with {name}" for name, value in (would or tried).items())
-    return f"the setting is not the paper's: {listed}" if would else f"no setting tried does: {listed}"
+    return f"another setting would: {listed}" if would else f"no setting tried would: {listed}"
 
 
 def _per_cent(values: Floats) -> Cell:
