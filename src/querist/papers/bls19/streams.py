@@ -218,9 +218,9 @@ def _deviations(found: Mapping[Label, Result]) -> list[str]:
         return []
     theirs, ours = (max(each) for each in zip(*pairs, strict=True))
     return [
-        f"What projection keeps deviates by up to {theirs:.0f} vectors over the paper's streams, here by up to "
-        f"{ours:.0f}. The choice of lambda1 moves it by as much: the paper seems to have recorded the best "
-        "choice for each stream, where ours is one for all ten."
+        f"What projection keeps deviates by up to {theirs:.0f} vectors over the paper's streams, here by up "
+        f"to {ours:.0f}. The choice of lambda1 moves it by as much: the paper seems to have recorded the "
+        "best choice for each stream, where ours is one for all ten."
     ]
 
 
