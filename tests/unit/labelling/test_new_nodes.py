@@ -310,7 +310,7 @@ ABOUT = {
 
 def test_a_table_of_new_nodes_has_the_words_and_scales_of_the_first(tmp_path: Path) -> None:
     nodes = pd.DataFrame({"id": list(ABOUT), "text": list(ABOUT.values()), "age": [20.5, 30.1, 41.2, 52.3]})
-    many = pd.concat([nodes.assign(id=nodes["id"] + str(k)) for k in range(8)])
+    many = pd.concat([nodes.assign(id=nodes["id"] + str(k), text=nodes["text"] + f" n{k}") for k in range(8)])
     edges = [(f"{i}{k}", f"{j}{k}") for k in range(8) for i, j in ("ab", "cd")]
     graph = as_graph([*edges, *((f"a{k}", f"a{k + 1}") for k in range(7))], nodes=many)
     known = label(graph, {"a0": "wine", "b1": "wine", "c0": "ball", "d1": "ball"})
@@ -321,8 +321,6 @@ def test_a_table_of_new_nodes_has_the_words_and_scales_of_the_first(tmp_path: Pa
     new.to_csv(tmp_path / "new.csv", index=False)
     for found in (known.label_new(None, new), Labelling.load(tmp_path / "saved.npz").label_new(None, new)):
         assert found.labels[-2:] == ["wine", "ball"]
-        again = as_graph([("x", "y")], nodes=pd.concat([many, new])).attributes.toarray()
-        assert found.graph.attributes.shape[1] <= again.shape[1]
         np.testing.assert_array_equal(
             found.graph.attributes.toarray(),
             known.label_new(None, tmp_path / "new.csv").graph.attributes.toarray(),
