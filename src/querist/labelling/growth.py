@@ -22,7 +22,7 @@ or labels come too, all labels are found from scratch on the graph as it is.
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,11 +33,13 @@ from querist.embedding.kinds import kind_of
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.graph.entries import Found, merge
-from querist.labelling.labelling import Labelling, label
+from querist.labelling.labelling import NEW_WEIGHT, Labelling, label
 from querist.labels import UNLABELLED, class_order, is_missing, plain
 from querist.operator import Operator
 from querist.progress import Progress
+from querist.tables.attributes import by_recipes
 from querist.tables.formats import some
+from querist.tables.nodes import NodeTable, is_node_table, read_nodes
 from querist.types import Floats, Sparse
 
 STEPS = 20
@@ -53,7 +55,7 @@ class NewNodes:
     attributes: Sparse | None = None
 
 
-Nodes = NewNodes | Mapping[Hashable, Any] | Iterable[Hashable]
+Nodes = NewNodes | NodeTable | Mapping[Hashable, Any] | Iterable[Hashable]
 
 
 def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
@@ -65,7 +67,8 @@ def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
     edges : whatever `as_graph` takes. Ids that the graph knows are its nodes (7 in a file is also "7"),
         others are new. A matrix or edge array names nodes by row number. None for no edges
     nodes : new nodes, whether they have an edge or not; a dict gives their attributes, a row each, and so
-        does `NewNodes`. A new node without any has zeros; one that the graph knows stays as it is
+        does `NewNodes`. Of a table (a data frame, a file) they are made as those of the graph were: the same
+        words, categories and scales. A new node without any has zeros; one that the graph knows stays
 
     >>> small = as_graph([("a", "b"), ("b", "c")])
     >>> larger = join(small, [("c", "e"), ("e", "d")])
@@ -138,11 +141,15 @@ def _as_new(nodes: Nodes | None, graph: Graph) -> NewNodes:
     """New nodes in any form, by ids as the graph would have them."""
     if nodes is None:
         return NewNodes(())
-    if isinstance(nodes, Mapping):
-        nodes = NewNodes(list(nodes), _stacked(nodes, graph)) if nodes else NewNodes(())
-    elif not isinstance(nodes, NewNodes):
-        nodes = NewNodes([plain(node) for node in nodes])
-    ids, X = as_known(nodes.ids, graph), nodes.attributes
+    if is_node_table(nodes):
+        came = _of_table(read_nodes(nodes, attributes=False), graph)
+    elif isinstance(nodes, NewNodes):
+        came = nodes
+    elif isinstance(nodes, Mapping):
+        came = NewNodes(list(nodes), _stacked(nodes, graph)) if nodes else NewNodes(())
+    else:
+        came = NewNodes([plain(node) for node in cast(Iterable[Hashable], nodes)])
+    ids, X = as_known(came.ids, graph), came.attributes
     if len(set(ids)) < len(ids):
         twice = Counter(ids).most_common(1)[0][0]
         raise InputError(f"new node {twice!r} comes twice; list every node once")
@@ -154,6 +161,18 @@ def _as_new(nodes: Nodes | None, graph: Graph) -> NewNodes:
                 f"attributes need {shape}"
             )
     return NewNodes(ids, X)
+
+
+def _of_table(table: NodeTable, graph: Graph) -> NewNodes:
+    """The nodes of a table, with attributes as the graph has them."""
+    if graph.recipes:
+        return NewNodes(table.ids, by_recipes(graph.recipes, table.table))
+    if graph.attributes is not None and table.table.num_columns > 1 + (table.labels is not None):
+        raise InputError(
+            "a table of new nodes has columns, but the attributes of the graph came "
+            "as a matrix; give a dict from node to its row of attributes, or the ids alone"
+        )
+    return NewNodes(table.ids)
 
 
 def _stacked(nodes: Mapping[Hashable, Any], graph: Graph) -> Sparse:
@@ -246,9 +265,19 @@ def label_new(
     progress: Progress | None,
 ) -> Labelling:
     """The labelling of the graph with these edges and nodes too; `Labelling.label_new` describes them."""
+    return label_joined(labelling, join(labelling.graph, edges, nodes), labels, limit, progress)
+
+
+def label_joined(
+    labelling: Labelling,
+    graph: Graph,
+    labels: Mapping[Hashable, Any] | None = None,
+    limit: float = NEW_WEIGHT,
+    progress: Progress | None = None,
+) -> Labelling:
+    """The labelling of its graph after edges and nodes were joined to it."""
     from querist.labelling.reading import check_weights
 
-    graph = join(labelling.graph, edges, nodes)
     check_weights(graph)
     n, count = labelling.graph.n_nodes, graph.n_nodes - labelling.graph.n_nodes
     share = _new_weight(labelling.new_nodes.basis.weight, graph)

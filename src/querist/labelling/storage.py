@@ -25,6 +25,7 @@ from querist.labelling.calibrate import Estimate
 from querist.labelling.choose import Choice, Score
 from querist.labelling.labelling import Labelling
 from querist.labelling.new_nodes import Basis, NewNodeModel
+from querist.tables.columns import Recipe
 from querist.types import Codes, Floats, Sparse
 
 FORMAT = 1
@@ -65,6 +66,7 @@ def save(labelling: Labelling, path: str | PathLike[str]) -> None:
         "graph": {
             "name": graph.name,
             "notes": list(graph.notes),
+            "recipes": [asdict(recipe) for recipe in graph.recipes],
             "columns": {name: getattr(graph, name).shape[1] for name in _there(graph)},
         },
     }
@@ -89,11 +91,14 @@ def load(path: str | PathLike[str]) -> Labelling:
 
 def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
     own, classes = about["graph"], _restored(about["classes"])
+    matrices = {name: _matrix(arrays, name, columns) for name, columns in own["columns"].items()}
     graph = Graph(
-        **{name: _matrix(arrays, name, columns) for name, columns in own["columns"].items()},
+        matrices["adjacency"],
+        attributes=matrices.get("attributes"),
         nodes=_restored(json.loads(arrays["nodes"].tobytes())) if "nodes" in arrays else (),
         name=own["name"],
         notes=own["notes"],
+        recipes=tuple(Recipe(**{**recipe, "values": tuple(recipe["values"])}) for recipe in own["recipes"]),
     )
     parts = {name: arrays[name] for name in ARRAYS}
     given = parts["given_codes"]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
@@ -295,3 +296,39 @@ def test_new_nodes_are_written_alone(tmp_path: Path) -> None:
     assert found.table(new_only=True)["node"] == [name]
     page = found._repr_html_()
     assert "<script>" not in page and "&lt;script&gt;" in page
+
+
+# -- tables of new nodes ------------------------------------------------------------------------------------
+
+ABOUT = {
+    "a": "red wine grape wine",
+    "b": "grape wine cellar",
+    "c": "goal ball keeper",
+    "d": "ball goal match",
+}
+
+
+def test_a_table_of_new_nodes_has_the_words_and_scales_of_the_first(tmp_path: Path) -> None:
+    nodes = pd.DataFrame({"id": list(ABOUT), "text": list(ABOUT.values()), "age": [20.5, 30.1, 41.2, 52.3]})
+    many = pd.concat([nodes.assign(id=nodes["id"] + str(k), text=nodes["text"] + f" n{k}") for k in range(8)])
+    edges = [(f"{i}{k}", f"{j}{k}") for k in range(8) for i, j in ("ab", "cd")]
+    graph = as_graph([*edges, *((f"a{k}", f"a{k + 1}") for k in range(7))], nodes=many)
+    known = label(graph, {"a0": "wine", "b1": "wine", "c0": "ball", "d1": "ball"})
+    new = pd.DataFrame(
+        {"id": ["x", "y"], "text": ["the wine of the cellar", "a match, a ball"], "age": [25.0, None]}
+    )
+    known.save(tmp_path / "saved.npz")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for found in (known.label_new(None, new), Labelling.load(tmp_path / "saved.npz").label_new(None, new)):
+        assert found.labels[-2:] == ["wine", "ball"]
+        np.testing.assert_array_equal(
+            found.graph.attributes.toarray(),
+            known.label_new(None, tmp_path / "new.csv").graph.attributes.toarray(),
+        )
+    assert known.label_new([("x", "a0")], new[["id"]]).labels[-2:] == ["wine", None]
+
+
+def test_a_table_for_attributes_that_came_as_a_matrix_is_refused() -> None:
+    with pytest.raises(InputError, match="came as a matrix; give a dict"):
+        small().label_new(None, pd.DataFrame({"id": ["e"], "words": ["wine"]}))
+    assert small().label_new(None, pd.DataFrame({"id": ["e"]})).reached[-1] == False  # noqa: E712
