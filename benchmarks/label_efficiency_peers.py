@@ -27,6 +27,8 @@ ALPHAS = (0.9, 0.5, 0.0)
 STRENGTHS = (10.0, 1.0, 100.0)
 """C, over the mean squared length of a row: what the scaling of X leaves of it."""
 SCALINGS = ("row", "raw", "tfidf")
+KEPT = 5e7
+"""Numbers of a matrix `S^p X` up to which all of its rows are kept."""
 
 Fit: TypeAlias = Callable[[Any, Any], Any]
 """From the seeds that are kept (m,) to the probabilities (rows, K) of some nodes."""
@@ -150,14 +152,24 @@ class Features:
         X = self.graph.attributes
         return scaled(sp.csr_array(self.graph.adjacency if X is None else X), scaling)
 
+    @lru_cache  # noqa: B019
+    def block(self, power: int, scaling: str) -> Any:
+        """(n, f) `S^power X` as a dense matrix."""
+        if power == 0:
+            return self.X(scaling).astype(np.float32).toarray()
+        return self.S.astype(np.float32) @ self.block(power - 1, scaling)
+
     def rows(self, powers: Iterable[int], scaling: str, nodes: Any) -> Any:
-        """(m, f) the rows `nodes` of `[S^p X]` for p in `powers`."""
+        """(m, f) the rows `nodes` of `[S^p X]` for p in `powers`, dense where all rows are kept so."""
+        X = self.X(scaling)
+        if X.shape[0] * X.shape[1] <= KEPT and any(powers):
+            return np.hstack([self.block(power, scaling)[nodes] for power in powers]).astype(np.float64)
         blocks = []
         for power in powers:
-            R = sp.csr_array(sp.eye_array(self.graph.n_nodes))[nodes]
+            R = sp.csr_array(sp.eye_array(X.shape[0]))[nodes]
             for _ in range(power):
                 R = R @ self.S
-            blocks.append(R @ self.X(scaling))
+            blocks.append(R @ X)
         return sp.csr_array(sp.hstack(blocks))
 
     def times(self, powers: tuple[int, ...], scaling: str, W: Any) -> Any:
@@ -196,23 +208,24 @@ class Regression:
     @cached_property
     def energy(self) -> float:
         """The mean squared length of a row."""
-        return float(self.Z.multiply(self.Z).sum() / self.Z.shape[0]) or 1.0
+        values = self.Z.data if sp.issparse(self.Z) else self.Z
+        return float((values**2).sum() / self.Z.shape[0]) or 1.0
 
     @cached_property
     def factor(self) -> Any:
         """(m, m) the factor of the products, or None where the rows themselves are less work."""
         m, f = self.Z.shape
-        if min(4 * self.Z.nnz, m * f) + 10 * f <= m * m + 10 * m:
+        filled = min(4 * self.Z.nnz, m * f) if sp.issparse(self.Z) else m * f
+        if filled + 10 * f <= m * m + 10 * m:
             return None
-        G = (self.Z @ self.Z.T).toarray() if self.Z.nnz < 0.1 * m * f else _products(self.Z.toarray())
+        G = self.Z @ self.Z.T
+        G = G.toarray() if sp.issparse(G) else G
         return np.linalg.cholesky(G + 1e-9 * self.energy * np.eye(m))
 
     @cached_property
     def coordinates(self) -> Any:
         """What stands for the rows."""
-        if self.factor is not None:
-            return self.factor
-        return self.Z.toarray() if self.Z.nnz > 0.2 * np.prod(self.Z.shape) else self.Z
+        return self.Z if self.factor is None else self.factor
 
     def fit(self, strength: float) -> Fit:
         def probabilities(kept: Any, rows: Any) -> Any:
@@ -252,10 +265,6 @@ class Regression:
         if self.factor is None:
             return W
         return self.Z.T @ solve_triangular(self.factor, W, lower=True, trans="T")
-
-
-def _products(block: Any) -> Any:
-    return block @ block.T
 
 
 def regression(*powers: int) -> Callable[[Split, Settings], Fits]:
