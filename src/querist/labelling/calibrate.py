@@ -29,8 +29,8 @@ class Estimate:
     """The accuracy to expect on unlabelled nodes; with several labels a node, of their likeliest class.
 
     `low` and `high` bound it with 95 % confidence (Wilson's score interval, widened); `how` says how it was
-    made, and how it is biased. `confidence` (m,) and `correct` (m,) are what was held out: the probability of the
-    predicted class after calibration, and whether it was right; a reliability curve is drawn from them.
+    made, and how it is biased. `confidence` (m,) and `correct` (m,) are what was held out: the probability of
+    the predicted class after calibration, and whether it was right; a reliability curve is drawn from them.
     """
 
     accuracy: float
