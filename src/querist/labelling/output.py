@@ -17,11 +17,14 @@ from querist.tables.output import check_place, mark_between, save
 from querist.types import Codes
 
 
-def write(labelling: Any, path: str | os.PathLike[str], progress: Progress = silent) -> Influences:
-    """Write a `Labelling`, all of it or nothing; returns the influences that were found on the way."""
+def write(
+    labelling: Any, path: str | os.PathLike[str], progress: Progress = silent, *, first: int = 0
+) -> Influences:
+    """Write a `Labelling` from its row `first` on, all of that or nothing; returns the influences that were
+    found on the way."""
     place = check_place(path)
     found = influences(labelling, progress)
-    save(columns_of(labelling, found, text=not place.name.lower().endswith(".parquet")), place)
+    save(columns_of(labelling, found, text=not place.name.lower().endswith(".parquet")).slice(first), place)
     return found
 
 
