@@ -71,7 +71,7 @@ KINDS: dict[str, tuple[Setting, dict[str, tuple[float, ...]]]] = {
     "gcn": (Setting("row", 64, 0.01, 0), {"rate": (0.05,), "hidden": (16,)}),
     "appnp": (Setting("row", 64, 0.01, 0.1), {"rate": (0.05,), "own": (0.3,)}),
     "gprgnn": (Setting("row", 64, 0.01, 0.1), {"rate": (0.05,), "own": (0.5, 0.9)}),
-    "grand": (Setting("row", 32, 0.05, 4), {"rate": (0.01,), "own": (2, 8)}),
+    "grand": (Setting("row", 32, 0.01, 4), {"rate": (0.05,), "own": (2, 8)}),
 }
 """Where each network starts, and what is tried instead, one after the other, once the scaling is chosen."""
 
