@@ -162,7 +162,7 @@ class Features:
         return self.S.astype(np.float32) @ self.block(power - 1, scaling)
 
     def rows(self, powers: Iterable[int], scaling: str, nodes: Any) -> Any:
-        """(m, f) the rows `nodes` of `[S^p X]` for p in `powers`, dense where all rows are kept so."""
+        """(m, f) the rows `nodes` of `[S^p X]` for p in `powers`; dense where they are full, or kept so."""
         X = self.X(scaling)
         if X.shape[0] * X.shape[1] <= KEPT and any(powers):
             return np.hstack([self.block(power, scaling)[nodes] for power in powers]).astype(np.float64)
@@ -172,7 +172,8 @@ class Features:
             for _ in range(power):
                 R = R @ self.S
             blocks.append(R @ X)
-        return sp.csr_array(sp.hstack(blocks))
+        Z = sp.csr_array(sp.hstack(blocks))
+        return Z.toarray() if Z.nnz > 0.1 * np.prod(Z.shape) else Z
 
     def times(self, powers: tuple[int, ...], scaling: str, W: Any) -> Any:
         """(n, K) `[S^p X] W`."""
