@@ -246,8 +246,8 @@ def show(out: Path, as_json: bool) -> None:
 
 def lines(told: dict[str, Any]) -> Iterable[str]:
     """Markdown."""
-    yield "Mean accuracy. *: the better form of the peer is the matched one. °: constants of ours were fixed on"
-    yield "this set. !: more than 2 points below the best peer with all of the interval, or hurt by more labels."
+    yield "Mean accuracy. *: the better form of the peer is the matched one. °: constants of ours were fixed"
+    yield "on this set. !: all of the interval is more than 2 points below; or below what fewer labels gave."
     for protocol, own in told.items():
         for share in SHARES:
             if str(share) in own:
