@@ -1,8 +1,8 @@
 """The graph networks of `label_efficiency.py`, hundreds trained at once: GCN, APPNP, GRAND, GPR-GNN.
 
-Reads what `label_efficiency.py --parts prepare` wrote, needs NumPy, SciPy and torch alone (and a GPU for a
-reasonable time), and writes one small JSON a data set and network. What is written already is left alone, so
-that a run that stopped goes on:
+Reads what `label_efficiency.py --parts prepare` wrote, needs NumPy, SciPy and torch (and a GPU for a
+reasonable time) but no Querist, and writes one small JSON a data set and network. What is written already is
+left alone, so that a run that stopped goes on:
 
     python benchmarks/label_efficiency_networks.py --prepared DIR --out DIR [--minutes 9] [--workers 4]
 
@@ -43,6 +43,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from label_efficiency_peers import scaled
+
 EPOCHS = (25, 50, 100, 200)
 SCALINGS = ("row", "raw", "tfidf")
 BARE = ("row", "raw", "identity")
@@ -69,7 +71,7 @@ KINDS: dict[str, tuple[Setting, dict[str, tuple[float, ...]]]] = {
     "gcn": (Setting("row", 64, 0.01, 0), {"rate": (0.05,), "hidden": (16,)}),
     "appnp": (Setting("row", 64, 0.01, 0.1), {"rate": (0.05,), "own": (0.3,)}),
     "gprgnn": (Setting("row", 64, 0.01, 0.1), {"rate": (0.05,), "own": (0.5, 0.9)}),
-    "grand": (Setting("row", 32, 0.05, 4), {"rate": (0.01,), "own": (2, 8)}),
+    "grand": (Setting("row", 32, 0.01, 4), {"rate": (0.05,), "own": (2, 8)}),
 }
 """Where each network starts, and what is tried instead, one after the other, once the scaling is chosen."""
 
@@ -287,22 +289,6 @@ def unpacked(z: dict[str, Any], name: str, columns: int) -> sp.csr_array:
     counts, indices = z[f"{name}_counts"].astype(np.int64), z[f"{name}_indices"].astype(np.int64)
     data = np.broadcast_to(z[f"{name}_data"].astype(np.float64), indices.shape).copy()
     return sp.csr_array((data, indices, np.append(0, counts.cumsum())), shape=(counts.size, columns))
-
-
-def scaled(X: sp.csr_array, how: str) -> sp.csr_array:
-    """Attributes raw, with rows that sum to one, or as tf-idf rows of length one; or the identity."""
-    X = X.astype(np.float64)
-    if how == "raw":
-        return X
-    if how == "identity":
-        return sp.csr_array(sp.eye_array(X.shape[0]))
-    if how == "row":
-        total = np.asarray(abs(X).sum(axis=1)).ravel()
-    else:
-        seen = np.bincount(X.indices, minlength=X.shape[1])
-        X = X @ sp.diags_array(1 + np.log((1 + X.shape[0]) / (1 + seen)))
-        total = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    return sp.csr_array(sp.diags_array(1 / np.where(total > 0, total, 1)) @ X)
 
 
 def normalised(S: sp.csr_array, device: str) -> Any:

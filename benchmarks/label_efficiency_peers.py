@@ -9,6 +9,8 @@
 
 Settings are judged by the accuracy of 5-fold cross-validation, then by log-loss, on at most MOST seeds. To
 keep the work bounded they are chosen once for a set, a protocol and a share, on draws of their own.
+
+Querist and the peers' libraries are imported where they are used: the networks' machine has neither.
 """
 
 import warnings
@@ -24,8 +26,10 @@ MOST = 600
 STEPS = 30
 """Of Correct & Smooth, in each of its two propagations."""
 ALPHAS = (0.9, 0.5, 0.0)
-STRENGTHS = (10.0, 1.0, 100.0)
-"""C, over the mean squared length of a row: what the scaling of X leaves of it."""
+STRENGTHS = (100.0, 10.0, 1000.0)
+"""C, over the mean squared distance of a row from the mean of all."""
+TOLERANCE = 1e-3
+"""Of scikit-learn's solver, for rows of size one."""
 SCALINGS = ("row", "raw", "tfidf")
 KEPT = 5e7
 """Numbers of a matrix `S^p X` up to which all of its rows are kept."""
@@ -147,8 +151,6 @@ class Features:
     @lru_cache  # noqa: B019
     def X(self, scaling: str) -> Any:
         """The attributes, or the rows of the adjacency where there are none."""
-        from label_efficiency_networks import scaled
-
         X = self.graph.attributes
         return scaled(sp.csr_array(self.graph.adjacency if X is None else X), scaling)
 
@@ -160,7 +162,7 @@ class Features:
         return self.S.astype(np.float32) @ self.block(power - 1, scaling)
 
     def rows(self, powers: Iterable[int], scaling: str, nodes: Any) -> Any:
-        """(m, f) the rows `nodes` of `[S^p X]` for p in `powers`, dense where all rows are kept so."""
+        """(m, f) the rows `nodes` of `[S^p X]` for p in `powers`; dense where they are full, or kept so."""
         X = self.X(scaling)
         if X.shape[0] * X.shape[1] <= KEPT and any(powers):
             return np.hstack([self.block(power, scaling)[nodes] for power in powers]).astype(np.float64)
@@ -170,7 +172,8 @@ class Features:
             for _ in range(power):
                 R = R @ self.S
             blocks.append(R @ X)
-        return sp.csr_array(sp.hstack(blocks))
+        Z = sp.csr_array(sp.hstack(blocks))
+        return Z.toarray() if Z.nnz > 0.1 * np.prod(Z.shape) else Z
 
     def times(self, powers: tuple[int, ...], scaling: str, W: Any) -> Any:
         """(n, K) `[S^p X] W`."""
@@ -183,6 +186,22 @@ class Features:
         return total
 
 
+def scaled(X: sp.csr_array, how: str) -> sp.csr_array:
+    """Attributes raw, with rows that sum to one, or as tf-idf rows of length one; or the identity."""
+    X = X.astype(np.float64)
+    if how == "raw":
+        return X
+    if how == "identity":
+        return sp.csr_array(sp.eye_array(X.shape[0]))
+    if how == "row":
+        total = np.asarray(abs(X).sum(axis=1)).ravel()
+    else:
+        seen = np.bincount(X.indices, minlength=X.shape[1])
+        X = X @ sp.diags_array(1 + np.log((1 + X.shape[0]) / (1 + seen)))
+        total = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return sp.csr_array(sp.diags_array(1 / np.where(total > 0, total, 1)) @ X)
+
+
 def symmetric(A: Any) -> Any:
     """`D^-1/2 A D^-1/2`; a node without links has none."""
     degrees = np.asarray(A.sum(axis=1)).ravel()
@@ -193,8 +212,9 @@ def symmetric(A: Any) -> Any:
 class Regression:
     """Logistic regression of a split's seeds on `[S^p X]` for p in `powers`, with one scaling of X.
 
-    A ridge penalty knows only inner products, so where the rows have more numbers than there are seeds, the
-    rows of a Cholesky factor of their products stand for them.
+    It is scikit-learn's, in coordinates that are less work and have the same optimum. A ridge penalty knows
+    only inner products, so where rows have more numbers than there are seeds, those of a Cholesky factor of
+    their products stand for them. The intercept is free, so rows may be taken from their mean.
     """
 
     def __init__(self, split: Split, powers: tuple[int, ...], scaling: str) -> None:
@@ -206,35 +226,45 @@ class Regression:
         return self.split.features.rows(self.powers, self.scaling, self.split.seeds)
 
     @cached_property
-    def energy(self) -> float:
-        """The mean squared length of a row."""
+    def mean(self) -> Any:
+        """(f,) of the rows."""
+        return np.asarray(self.Z.mean(axis=0)).ravel()
+
+    @cached_property
+    def size(self) -> float:
+        """The root of the mean squared distance of the rows from their mean."""
         values = self.Z.data if sp.issparse(self.Z) else self.Z
-        return float((values**2).sum() / self.Z.shape[0]) or 1.0
+        spread = float((values**2).sum() / self.Z.shape[0] - self.mean @ self.mean)
+        return float(np.sqrt(max(spread, 0))) or 1.0
 
     @cached_property
     def factor(self) -> Any:
-        """(m, m) the factor of the products, or None where the rows themselves are less work."""
+        """(m, m) the factor of the rows' products, or None where the rows themselves are less work."""
         m, f = self.Z.shape
         filled = min(4 * self.Z.nnz, m * f) if sp.issparse(self.Z) else m * f
         if filled + 10 * f <= m * m + 10 * m:
             return None
         G = self.Z @ self.Z.T
         G = G.toarray() if sp.issparse(G) else G
-        return np.linalg.cholesky(G + 1e-9 * self.energy * np.eye(m))
+        G = G - G.mean(axis=0) - G.mean(axis=1, keepdims=True) + G.mean()
+        return np.linalg.cholesky(G + 1e-9 * self.size**2 * np.eye(m))
 
     @cached_property
     def coordinates(self) -> Any:
-        """What stands for the rows."""
-        return self.Z if self.factor is None else self.factor
+        """What stands for the rows, of size one; sparse ones are not taken from their mean."""
+        if self.factor is not None:
+            return self.factor / self.size
+        return (self.Z if sp.issparse(self.Z) else self.Z - self.mean) / self.size
 
     def fit(self, strength: float) -> Fit:
         def probabilities(kept: Any, rows: Any) -> Any:
             from scipy.special import softmax
 
             W, b = self.weights(strength, kept)
-            if isinstance(rows, slice):
-                return softmax(self.split.features.times(self.powers, self.scaling, self.full(W)) + b, axis=1)
-            return softmax(self.coordinates[np.searchsorted(self.split.seeds, rows)] @ W + b, axis=1)
+            if not isinstance(rows, slice):
+                return softmax(self.coordinates[np.searchsorted(self.split.seeds, rows)] @ W + b, axis=1)
+            W, b = self.full(W, b)
+            return softmax(self.split.features.times(self.powers, self.scaling, W) + b, axis=1)
 
         return probabilities
 
@@ -249,7 +279,7 @@ class Regression:
         present = np.unique(codes)
         b[present] = 0
         if present.size > 1:
-            model = LogisticRegression(C=strength / self.energy, max_iter=200)
+            model = LogisticRegression(C=strength, tol=TOLERANCE, max_iter=200)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(self.coordinates[np.flatnonzero(kept)], codes)
@@ -258,13 +288,17 @@ class Regression:
             b[present[1:] if two else present] = model.intercept_
         return W, b
 
-    def full(self, W: Any) -> Any:
-        """(f, K) the same weights for `[S^p X]`."""
+    def full(self, W: Any, b: Any) -> tuple[Any, Any]:
+        """(f, K) and (K,) the same for `[S^p X]`."""
         from scipy.linalg import solve_triangular
 
-        if self.factor is None:
-            return W
-        return self.Z.T @ solve_triangular(self.factor, W, lower=True, trans="T")
+        W = W / self.size
+        if self.factor is not None:
+            a = solve_triangular(self.factor, W, lower=True, trans="T")
+            W = self.Z.T @ (a - a.mean(axis=0))
+        elif sp.issparse(self.Z):
+            return W, b
+        return W, b - self.mean @ W
 
 
 def regression(*powers: int) -> Callable[[Split, Settings], Fits]:
