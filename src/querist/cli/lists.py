@@ -19,11 +19,13 @@ NAMES = (
     "random_sampling",
     "pounce",
     "nearest",
+    "paced",
+    "fastonl",
 )
 """The catalogue's names, for a help text that must not load the catalogue; a test keeps the two equal."""
 
-ON_GRAPH = ("pounce", "nearest")
-"""Algorithms whose distances are those of the graph itself; those of an embedding are an approximation."""
+ON_GRAPH = ("pounce", "nearest", "paced", "fastonl")
+"""Algorithms that take the graph itself, unless a rank asks for an embedding."""
 
 APART = ("seed",)
 """Parameters of a factory that are not for `--set`: every shuffle has a seed of its own."""

@@ -49,7 +49,7 @@ def online(
     every run, asked at random, by the same kind of learner. One-vs-rest numbers are averages over the binary
     problems.
 
-    pounce and nearest take their distances from the graph itself, unless --rank asks for an embedding.
+    pounce, nearest, paced and fastonl take the graph itself, unless --rank asks for an embedding.
 
     `querist algorithms` lists the parameters that --set reaches.
     """
@@ -132,7 +132,7 @@ def _print_report(found: dict[str, Any]) -> None:
     where = f"{found['laplacian']} Laplacian" if found["embedding"] != "diffusion" else "attributes"
     budget = "" if found["budget"] is None else f", budget {found['budget']:,}"
     on_graph = found["embedding"] == NO_ROWS
-    rows = "distances on the graph itself; its control on an" if on_graph else found["embedding"]
+    rows = "on the graph itself; a control of another kind on an" if on_graph else found["embedding"]
     print_line(
         f"{found['algorithm']}, {found['scheme']}, {parameters}{budget}\n"
         f"{rows} embedding of rank {found['rank']}, {where}; {found['shuffles']} shuffles of "

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from querist.atomic import replacing
 from querist.embedding.value import Embedding
@@ -41,6 +42,8 @@ ABANDONED = 24 * 3600
 """Seconds after which a half-written file belongs to nobody."""
 
 _ARRAYS = ("rows", "components", "eigenvalues", "residuals", "degrees")
+_LOCAL = ("data", "indices", "indptr")
+"""The parts of `Embedding.local`, where there is one."""
 
 
 def directory() -> Path:
@@ -75,7 +78,10 @@ def fetch(name: str) -> Embedding | None:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {array: stored[array] for array in _ARRAYS}
             rest = json.loads(str(stored["rest"]))
-        found = Embedding(**arrays, **{**rest, "cached": True})
+            parts = [stored[f"local_{name}"] for name in _LOCAL if f"local_{name}" in stored]
+        n = len(arrays["rows"])
+        local = sp.csr_array(tuple(parts), shape=(n, n)) if parts else None
+        found = Embedding(**arrays, **{**rest, "cached": True}, local=local)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None  # not there, cut short or damaged: it is computed and written again
     # A read-only cache cannot be marked as used, nor an entry that another process has just removed.
@@ -88,8 +94,11 @@ def store(name: str, embedding: Embedding) -> None:
     """Keep an embedding; a full or read-only disk is a warning."""
     if embedding.rows.nbytes > LIMIT:
         return
-    rest = {f.name: getattr(embedding, f.name) for f in fields(Embedding) if f.name not in _ARRAYS}
+    apart = (*_ARRAYS, "local")
+    rest = {f.name: getattr(embedding, f.name) for f in fields(Embedding) if f.name not in apart}
     arrays = {array: getattr(embedding, array) for array in _ARRAYS}
+    if embedding.local is not None:
+        arrays |= {f"local_{name}": getattr(embedding.local, name) for name in _LOCAL}
     try:
         place = directory()
         place.mkdir(parents=True, exist_ok=True)

@@ -40,6 +40,11 @@ def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
     grown = _Grown(embedding, kind, len(nodes))
     for node, edges in enumerate(nodes, start=embedding.n_nodes):
         grown.add(node, as_edges(edges, node))
+    local = embedding.local
+    if local is not None:
+        # What a new node's row lacks is not known: nothing is added for it.
+        local = local.copy()
+        local.resize(len(grown.rows), len(grown.rows))
     share = grown.weight / max(grown.weight + embedding.degrees.sum(), np.finfo(float).tiny)
     note = f"{len(nodes):,} rows extended from edges, with {share:.1%} of all weight; refresh() recomputes"
     return replace(
@@ -49,6 +54,7 @@ def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
         degrees=grown.degrees,
         known_edges=grown.known,
         nodes=None,
+        local=local,
         notes=(*embedding.notes, note),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.errors import InputError
-from querist.types import Codes, Floats
+from querist.types import Codes, Floats, Sparse
 
 if TYPE_CHECKING:
     from querist.embedding.extend import Edges
@@ -44,6 +44,8 @@ class Embedding:
     known_edges : edges of the nodes that `extend` has added, by row number
     drift : by how much the eigenvectors turned since they were last computed, 0 to 1 (see `refresh`)
     nodes : the user's ids of the rows, which learners then take; None where they are the row numbers
+    local : (n, n) symmetric and sparse, what `rows @ rows.T` lacks of the kernel that the rows are of; None
+        where they are taken for all of it
     """
 
     rows: Floats
@@ -64,6 +66,7 @@ class Embedding:
     known_edges: Mapping[int, Mapping[int, float]] = field(default_factory=dict, repr=False)
     drift: float = 0.0
     nodes: tuple[Hashable, ...] | None = field(default=None, repr=False)
+    local: Sparse | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         rows = np.ascontiguousarray(self.rows, dtype=np.float64)
@@ -74,6 +77,8 @@ class Embedding:
             raise InputError(f"{components.size} component numbers for {rows.shape[0]} rows; give one a row")
         if self.nodes is not None and len(self.nodes) != len(rows):
             raise InputError(f"{len(self.nodes)} node ids for {len(rows)} rows; give one a row")
+        if self.local is not None and self.local.shape != (len(rows), len(rows)):
+            raise InputError(f"local is of shape {self.local.shape}; give ({len(rows)}, {len(rows)}) or None")
         kept = {
             "rows": rows,
             "components": components,

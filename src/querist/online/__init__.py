@@ -16,9 +16,11 @@ __getattr__, __dir__, __all__ = names_of(
         "Decision": ".trace",
         "Epsilon": ".rules",
         "Factory": ".catalogue",
+        "FastonlLearner": ".fastonl_learner",
         "Learner": ".learner",
         "LogConfidence": ".rules",
         "MarginUncertainty": ".rules",
+        "PacedLearner": ".paced_learner",
         "Problems": ".trace",
         "QueryRule": ".rules",
         "Random": ".rules",
@@ -33,10 +35,12 @@ __getattr__, __dir__, __all__ = names_of(
         "cmog": ".catalogue",
         "cmog_selected": ".catalogue",
         "dgs": ".catalogue",
+        "fastonl": ".fastonl_learner",
         "gpa": ".catalogue",
         "msg": ".catalogue",
         "nearest": ".cover_learner",
         "ollgc": ".catalogue",
+        "paced": ".paced_learner",
         "pounce": ".cover_learner",
         "random_sampling": ".catalogue",
         "sslgc": ".catalogue",
@@ -65,7 +69,9 @@ if TYPE_CHECKING:
         nearest as nearest,
         pounce as pounce,
     )
+    from querist.online.fastonl_learner import FastonlLearner as FastonlLearner, fastonl as fastonl
     from querist.online.learner import Learner as Learner
+    from querist.online.paced_learner import PacedLearner as PacedLearner, paced as paced
     from querist.online.rules import (
         Always as Always,
         Confidence as Confidence,

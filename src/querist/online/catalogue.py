@@ -11,8 +11,9 @@ chooses between one problem over all classes and one binary problem a class,
 where the algorithm has both forms. Binary problems predict with sign(f0)
 (sslgc13), multi-class ones with the largest f (msg16), DGS with the largest f0.
 
-POUNCE and its nearest-neighbour controls are no compositions of this kind (cover_learner.py); their
-factories take the same call.
+POUNCE and its nearest-neighbour controls (cover_learner.py), the paced learner, which is ours
+(paced_learner.py), and FastONL (fastonl_learner.py) are no compositions of this kind; their factories take
+the same call.
 """
 
 import inspect
@@ -24,7 +25,9 @@ from typing import Any, Literal, TypeAlias
 
 from querist.errors import InputError, check_name
 from querist.online.cover_learner import nearest, pounce
+from querist.online.fastonl_learner import fastonl
 from querist.online.learner import Learner
+from querist.online.paced_learner import paced
 from querist.online.rules import (
     Always,
     Confidence,
@@ -261,6 +264,6 @@ ALGORITHMS: Registry[Factory] = Registry(
             random_sampling,
         )
     }
-    | {"pounce": pounce, "nearest": nearest},
+    | {"pounce": pounce, "nearest": nearest, "paced": paced, "fastonl": fastonl},
 )
 """Factory of every algorithm by name."""

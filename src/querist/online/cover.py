@@ -167,7 +167,7 @@ def judge(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, wo
     f = work.f
     best = prediction_of(f, place.tie_order, place.tie[node])
     margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
-    return Verdict(best, margin, variance, 1.0, True)
+    return Verdict(best, margin, variance, 1.0, True, 0.0)
 
 
 @compiled

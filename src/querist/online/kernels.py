@@ -226,6 +226,8 @@ class Verdict(NamedTuple):
     variance: float
     probability: float
     certain: bool
+    value: float
+    """What asking is worth, to a rule that compares rounds; 0 otherwise."""
 
 
 @compiled
@@ -285,7 +287,7 @@ def judge(
         p_most = max(p_most, p)
         r_most = max(r_most, work.r[c])
         some_certain = some_certain or certain
-    return Verdict(best, margin, r_most, p_most, some_certain)
+    return Verdict(best, margin, r_most, p_most, some_certain, 0.0)
 
 
 @compiled

@@ -225,6 +225,7 @@ class Learner:
             spent=spent,
             asks=work.asks & (not spent),
             variances=work.r.copy(),
+            value=verdict.value,
         )
 
     def commit(self, decision: Decision) -> None:
@@ -236,10 +237,14 @@ class Learner:
             )
         if decision.asks.size != self._work.r.size or decision.row >= self.n_nodes:
             raise InputError("the decision was made by another learner; decide with this one")
-        self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
+        self._close_round(decision)
         if decision.ask:
             question = OpenQuestion(decision.round, decision.certain, tuple(decision.asks.tolist()))
             self._pending.setdefault(decision.row, deque()).append(question)
+
+    def _close_round(self, decision: Decision) -> None:
+        """What the end of a round changes."""
+        self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
 
     def learn(self, node: Any, answer: Reply) -> bool:
         """Take the answer to the oldest open question about `node`; whether anything was learned.

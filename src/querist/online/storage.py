@@ -11,11 +11,18 @@ from querist.errors import InputError
 from querist.online import learner as protocol
 from querist.online.checks import Ids
 from querist.online.cover_learner import CoverLearner
+from querist.online.fastonl_learner import FastonlLearner
+from querist.online.paced_learner import PacedLearner
 from querist.online.rules import Scheme
 
 FORMAT = 2
 
-KINDS: dict[str, type[protocol.Learner]] = {"state": protocol.Learner, "cover": CoverLearner}
+KINDS: dict[str, type[protocol.Learner]] = {
+    "state": protocol.Learner,
+    "cover": CoverLearner,
+    "paced": PacedLearner,
+    "fastonl": FastonlLearner,
+}
 """What a file may hold."""
 
 

@@ -32,6 +32,8 @@ class Decision:
     """The budget is spent: the rule may want to ask, the learner does not."""
     asks: Bools
     variances: Floats
+    value: float = 0.0
+    """What asking is worth, to a rule that compares rounds; 0 where the rule does not."""
 
     @property
     def reason(self) -> str:

@@ -75,7 +75,7 @@ def test_a_registered_kind_is_in_the_help(toy: Kind) -> None:
     from querist.cli import options
 
     (option,) = options.Rows.__metadata__
-    assert f"{option.metavar}" == "[both|degrees|diffusion|spectral]"
+    assert f"{option.metavar}" == "[both|degrees|diffusion|pagerank|spectral]"
     assert option.parser("degrees") == "degrees"
 
 

@@ -110,7 +110,7 @@ def spectral(
         normalised=normalised,
         degrees=graph.degrees,
         notes=_notes(pool, wanted, gap, shared),
-        doubts=_doubts(errors, tol, int(tiny.sum()), pool.missing),
+        doubts=doubts_about(errors, tol, int(tiny.sum()), pool.missing),
     )
 
 
@@ -205,7 +205,8 @@ def _notes(pool: Pool, wanted: int, gap: float, shared: int) -> tuple[str, ...]:
     return tuple(note for note, holds in notes.items() if holds)
 
 
-def _doubts(errors: Floats, tol: float, tiny: int, missing: int) -> tuple[tuple[str, float], ...]:
+def doubts_about(errors: Floats, tol: float, tiny: int, missing: int) -> tuple[tuple[str, float], ...]:
+    """What is not right to the tolerance (`Embedding.doubts`)."""
     worst, late = float(errors.max(initial=0.0)), int((errors > tol).sum())
     doubts = {
         f"{late} eigenpairs have residuals up to {worst:.1e}, above tol {tol:.0e}": late,

@@ -43,12 +43,14 @@ from querist.graph import Graph
 from querist.labels import UNLABELLED
 from querist.online import ALGORITHMS, Factory, Trace
 from querist.online.cover_learner import check_distances
-from querist.parameters import effective
+from querist.parameters import effective, parameters_of
 from querist.types import Codes, Floats
 
 APART = ("seed",)
-ON_GRAPH = ("pounce", "nearest")
-"""Learners that take the graph itself where no rank is given: an embedding's distances are approximate."""
+BY_DISTANCE = ("pounce", "nearest")
+ON_GRAPH = (*BY_DISTANCE, "paced", "fastonl")
+"""Learners that take the graph itself where no rank is given: an embedding's distances and kernel are
+approximate."""
 
 
 def representation(
@@ -91,9 +93,18 @@ class EmbeddedGraph:
         """The embedding."""
         return self.embed()
 
+    @cached_property
+    def kernel(self) -> Any:
+        """What `paced` makes of the graph, made once."""
+        from querist.embedding import embed
+
+        return embed(self.bare, kind="pagerank")
+
     def of(self, method: str) -> Any:
         """What a learner stands on: no label is in it."""
-        return self.bare if method in ON_GRAPH and not self.ranked else self.rows
+        if self.ranked or method not in ON_GRAPH:
+            return self.rows
+        return self.kernel if method == "paced" else self.bare
 
 
 class Online:
@@ -132,7 +143,7 @@ class Online:
                 )
         if spec.method in ON_GRAPH and given.get("rank") is None:
             with blame("method"):
-                for choice in tuning.combinations(spec):
+                for choice in tuning.combinations(spec) if spec.method in BY_DISTANCE else ():
                     check_distances(graph, {**spec.parameters, **choice}.get("distance", "resistance"))
             small: Any = Graph(sp.csr_array(1 - np.eye(2)), attributes=sp.csr_array(np.ones((2, 1))))
         else:
@@ -174,9 +185,10 @@ class Online:
         task = (graph.codes, graph.n_classes)
         numbers, curves = _play(prepared, spec.method, task, factory, own, seed, repeat, None, how["curve"])
         if how["control"]:
-            like = control_parameters(effective(factory, own, APART))
-            asked = round(numbers["queries"])
-            method = "random_sampling"
+            asked: int | None = round(numbers["queries"])
+            method, like = "random_sampling", control_parameters(effective(factory, own, APART))
+            if "at_random" in parameters_of(factory):  # it is its own control
+                method, like, asked = spec.method, {**own, "budget": asked, "at_random": True}, None
             theirs, drawn = _play(
                 prepared, method, task, ALGORITHMS[method], like, seed, repeat, asked, how["curve"]
             )

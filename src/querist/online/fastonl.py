@@ -1,0 +1,243 @@
+"""The maths of a round of FastONL, compiled.
+
+With a kernel M and, for every learned node u, a gradient g_u over the classes, node i has
+
+    v = sum_u M_iu g_u,   psi = -v / sqrt(A + K T),
+
+and the class of the largest psi is predicted. Let `tau = (sum_S psi - 1)/|S|` over the set S of classes with
+`psi >= tau`, which is found from the largest down. An answer y has the gradient
+
+    1/|S| on S, less 1 at y,                       where y is in S,
+    h at the best other class, -h at y,            otherwise, h = |S|/(|S| + 1),
+
+and learning is `A += 2 g.v + M_ii |g|^2`, `T -= M_ii`, from `A = 0`, `T = 2 n^2`.
+
+M is `2 n alpha (I - (1 - alpha) S)^-1`, a column at a time by local pushes; or `2 n m_i.m_u` of rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from querist.compiled import compiled
+from querist.online.kernels import Verdict, best_of, find_mistakes, margin_of
+from querist.online.loop import RunRecord, note
+from querist.operator.push import PushRoom, Walkable, clear, push, push_room
+from querist.triangle import dot
+from querist.types import Bools, Codes, Floats
+
+
+class FastonlRules(NamedTuple):
+    """Parameters as numbers."""
+
+    alpha: float
+    eps: float
+    binary: bool
+    n_classes: int
+
+
+class FastonlNodes(NamedTuple):
+    """Where the nodes are: S as CSR arrays and the roots of the degrees, or rows (n, d)."""
+
+    rows: Floats
+    indptr: Codes
+    indices: Codes
+    entries: Floats
+    roots: Floats
+    component: Codes
+    tie: Floats
+    tie_order: Codes
+
+
+class FastonlState(NamedTuple):
+    """Everything that learning changes.
+
+    gradients (n, K) summed by node, or (0, K); W (K, d) `sum g_u m_u'` of rows; sums (2,) A and T; touched
+    (components,) whether a label was learned there; counts (3,) rounds, questions, updates.
+    """
+
+    gradients: Floats
+    W: Floats
+    sums: Floats
+    touched: Bools
+    counts: Codes
+
+
+class FastonlScratch(NamedTuple):
+    """Working room of a round."""
+
+    v: Floats  # (K,)
+    f: Floats  # (K,) psi
+    gradient: Floats  # (K,)
+    inside: Bools  # (K,) the set S
+    own: Floats  # (1,) M_ii
+    r: Floats  # (1,)
+    asks: Bools  # (1,)
+    wrong: Bools  # (1,)
+    learned: Bools  # (1,)
+    allowed: Bools  # (K,)
+    room: PushRoom
+
+
+def scratch(rules: FastonlRules, state: FastonlState) -> FastonlScratch:
+    """Working room for a learner of this make."""
+    K, (one, *_) = rules.n_classes, np.ones((1, 1))
+    flags = [np.zeros(1, dtype=np.bool_) for _ in range(3)]
+    inside, allowed = (np.zeros(K, dtype=np.bool_) for _ in range(2))
+    v, f, gradient = np.empty((3, K))
+    room = push_room(len(state.gradients))
+    return FastonlScratch(v, f, gradient, inside, one.copy(), one, *flags, allowed, room)
+
+
+# -- a round -------------------------------------------------------------------------
+
+
+@compiled
+def look(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, work: FastonlScratch
+) -> None:
+    """`v` and `M_ii` of a node."""
+    n, d = place.rows.shape
+    for k in range(work.v.size):
+        work.v[k] = 2.0 * n * dot(state.W[k], place.rows[node], d)
+    work.own[0] = 2.0 * n * dot(place.rows[node], place.rows[node], d)
+    if d > 0:
+        return
+    S = Walkable(place.indptr, place.indices, place.entries, place.roots)
+    met = push(S, 1.0 - rules.alpha, rules.eps * place.roots[node], node, work.room)
+    for a in range(met):
+        u = work.room.met[a]
+        weight = 2.0 * n * rules.alpha * work.room.x[u]
+        for k in range(work.v.size):
+            work.v[k] += weight * state.gradients[u, k]
+    work.own[0] = 2.0 * n * rules.alpha * work.room.x[node]
+    clear(work.room, met)
+
+
+@compiled
+def fill(psi: Floats, inside: Bools) -> int:
+    """The set S, marked; returns its size."""
+    size, total = 0, 0.0
+    for k in range(psi.size):
+        inside[k] = False
+    while size < psi.size:
+        best = -1
+        for k in range(psi.size):
+            if not inside[k] and (best < 0 or psi[k] > psi[best]):
+                best = k
+        if psi[best] < (total + psi[best] - 1.0) / (size + 1):
+            break
+        inside[best] = True
+        total += psi[best]
+        size += 1
+    return size
+
+
+@compiled
+def decide_step(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, u: float, work: FastonlScratch
+) -> Verdict:
+    """Score a node and judge it; pure but for the room, which is left as it was. Every round asks."""
+    look(rules, state, place, node, work)
+    # Nodes that come again may use up what T has; the scores then keep their last scale.
+    scale = np.sqrt(max(state.sums[0] + work.f.size * state.sums[1], 1.0))
+    for k in range(work.f.size):
+        work.f[k] = -work.v[k] / scale
+    work.asks[0] = True
+    best = best_of(work.f, place.tie_order, place.tie[node])
+    return Verdict(best, margin_of(work.f, best), work.r[0], 1.0, True, 0.0)
+
+
+@compiled
+def close_round(rules: FastonlRules, state: FastonlState, asked: bool, asks: Bools, r: Floats) -> None:
+    """The round is over: counters advance."""
+    state.counts[0] += 1
+    state.counts[1] += asked
+
+
+@compiled
+def learn(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, allowed: Bools,
+    work: FastonlScratch,
+) -> bool:  # fmt: skip
+    """Learn an answer; `work` holds the scores of the node under this state.
+
+    "One of these" is read as the best-scored of them; "none of these" has no class to be pulled to.
+    """
+    psi, gradient = work.f, work.gradient
+    size = fill(psi, work.inside)
+    right, rival = -1, -1
+    for k in place.tie_order:
+        gradient[k] = 0.0
+        if allowed[k]:
+            if right < 0 or psi[k] > psi[right] + place.tie[node]:
+                right = k
+        elif rival < 0 or psi[k] > psi[rival] + place.tie[node]:
+            rival = k
+    if right < 0 or work.inside[right]:
+        for k in range(psi.size):
+            gradient[k] = 1.0 / size if work.inside[k] else 0.0
+        if right >= 0:
+            gradient[right] -= 1.0
+    else:
+        gradient[rival] = size / (size + 1.0)
+        gradient[right] = -size / (size + 1.0)
+    state.sums[0] += 2.0 * dot(gradient, work.v, psi.size) + work.own[0] * dot(gradient, gradient, psi.size)
+    state.sums[1] = max(0.0, state.sums[1] - work.own[0])
+    for k in range(psi.size):
+        for i in range(state.W.shape[1]):
+            state.W[k, i] += gradient[k] * place.rows[node, i]
+    if len(state.gradients) > 0:
+        for k in range(psi.size):
+            state.gradients[node, k] += gradient[k]
+    state.touched[place.component[node]] = True
+    state.counts[2] += 1
+    work.learned[0] = True
+    return True
+
+
+@compiled
+def learn_step(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, certain: bool, asks: Bools,
+    allowed: Bools, work: FastonlScratch,
+) -> bool:  # fmt: skip
+    """Learn an answer under the state as it is now."""
+    verdict = decide_step(rules, state, place, node, 1.0, work)
+    find_mistakes(False, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
+    return learn(rules, state, place, node, allowed, work)
+
+
+@compiled
+def run_rounds(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, order: Codes, labels: Codes, budget: int,
+    work: FastonlScratch, record: RunRecord,
+) -> None:  # fmt: skip
+    """Rounds over `order`, by the steps above. A negative budget means none."""
+    for i in range(order.size):
+        node = order[i]
+        work.allowed[labels[node]] = True
+        verdict = decide_step(rules, state, place, node, 1.0, work)
+        mistaken = find_mistakes(
+            False, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
+        )  # fmt: skip
+        asked = budget < 0 or state.counts[1] < budget
+        work.asks[0], work.learned[0] = asked, False
+        close_round(rules, state, asked, work.asks, work.r)
+        updated = asked and learn(rules, state, place, node, work.allowed, work)
+        note(
+            record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,
+            work,  # type: ignore[arg-type]  # compiled for this Scratch, which has the fields it reads
+        )  # fmt: skip
+        work.allowed[labels[node]] = False
+
+
+@compiled
+def score_all(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, nodes: Codes, work: FastonlScratch,
+    out: Floats,
+) -> None:  # fmt: skip
+    """(nodes, K) scores under the state as it is."""
+    for i in range(nodes.size):
+        decide_step(rules, state, place, nodes[i], 1.0, work)
+        for k in range(work.f.size):
+            out[i, k] = work.f[k]

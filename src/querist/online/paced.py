@@ -1,0 +1,243 @@
+"""The maths of a round of the paced learner, compiled.
+
+The kernel is `K = M M' + R`, scaled to `K_ii = 1`: rows M (n, d) and a sparse R (n, n) for what they lack.
+The learner is a Gaussian process with this kernel and noise gamma, exact in M and a shortcut in R. With
+`P = (I + sum m m'/s)^-1` and weights W over learned nodes, and b_u what learning u taught about u itself,
+node i has
+
+    g = P m,   f = W m + c sum_u R_iu b_u,   r = m.g,   l = R_ii - sum_u learned R_iu^2/(gamma + R_uu),
+
+l at least `LEAST R_ii`, and c the part of R that scores are moved by. Learning a target y is
+
+    s = gamma + l,   e = (y - f)/(s + r),   W += e g',   P -= g g'/(s + r),   b_i += e.
+
+Asking is worth `a_i C_i^q`: `a = 1 - (p1 - p2)`, the closeness of the two best classes by
+`p = softmax(T f/(1 + (r + l)/gamma))`; and `C_i = sum_u K_iu^2`, how much of the graph the label bears on.
+
+With j questions and t rounds left, this one among them, it asks if no more than a share `h j/t` of the
+latest `WINDOW` values are larger; h = 1 spends the questions evenly, more spends them early, while they serve
+the most rounds. Until `warm_up` rounds are over, and where the share reaches 1, it asks in any case.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from querist.compiled import compiled
+from querist.online.algebra import add_outer, subtract_square
+from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of, set_target
+from querist.online.loop import RunRecord, note
+from querist.online.rules import Target
+from querist.triangle import dot, product
+from querist.types import Bools, Codes, Floats
+
+WINDOW = 300
+"""Values that a new one is compared with."""
+
+ONE_HOT = int(Target.ONE_HOT)
+
+LEAST = 0.05
+"""The part of a node's own R_ii that no neighbour can explain."""
+
+
+class PacedRules(NamedTuple):
+    """Parameters as numbers."""
+
+    gamma: float
+    local: float
+    sharpness: float
+    pace: float
+    warm_up: int
+    budget: int
+    """The most questions; negative for none."""
+    rounds: int
+    at_random: bool
+    """The draw is the value."""
+    binary: bool
+    n_classes: int
+
+
+class PacedNodes(NamedTuple):
+    """Where the nodes are: M, R as CSR arrays with its diagonal, and what is made of them."""
+
+    rows: Floats
+    indptr: Codes
+    indices: Codes
+    entries: Floats
+    own: Floats
+    """(n,) `R_ii`."""
+    bearing: Floats
+    """(n,) `C_i^q`."""
+    component: Codes
+    tie: Floats
+    tie_order: Codes
+
+
+class PacedState(NamedTuple):
+    """Everything that learning changes.
+
+    P (d, d), its lower triangle; W (K, d); b (n, K); left (n,) `l` without its bound; recent (WINDOW,) the
+    latest values, as a ring; touched (components,) whether a label was learned there; counts (4,) rounds,
+    questions, updates, values.
+    """
+
+    P: Floats
+    W: Floats
+    b: Floats
+    left: Floats
+    recent: Floats
+    touched: Bools
+    counts: Codes
+
+
+class PacedScratch(NamedTuple):
+    """Working room of a round."""
+
+    g: Floats  # (d,)
+    f: Floats  # (K,)
+    y: Floats  # (K,)
+    r: Floats  # (1,) r + l
+    asks: Bools  # (1,)
+    wrong: Bools  # (1,)
+    learned: Bools  # (1,)
+    allowed: Bools  # (K,)
+
+
+def scratch(rules: PacedRules, state: PacedState) -> PacedScratch:
+    """Working room for a learner of this make."""
+    K, d = state.W.shape
+    flags = [np.zeros(1, dtype=np.bool_) for _ in range(3)]
+    allowed = np.zeros(K, dtype=np.bool_)
+    return PacedScratch(np.empty(d), np.empty(K), np.empty(K), np.empty(1), *flags, allowed)
+
+
+# -- a round -------------------------------------------------------------------------
+
+
+@compiled
+def closeness(f: Floats, scale: float) -> float:
+    """`1 - (p1 - p2)` of the two largest of `softmax(scale f)`."""
+    best = -np.inf
+    for value in f:
+        best = max(best, value)
+    total = first = second = 0.0
+    for value in f:
+        p = np.exp(scale * (value - best))
+        total += p
+        if p > first:
+            first, second = p, first
+        elif p > second:
+            second = p
+    return 1.0 - (first - second) / total
+
+
+@compiled
+def wanted(rules: PacedRules, state: PacedState, value: float) -> bool:
+    """Whether to ask about a node of this value, by the pace."""
+    rounds_left = max(1, rules.rounds - state.counts[0])
+    share = rules.pace * (rules.budget - state.counts[1]) / rounds_left
+    if rules.budget < 0 or share >= 1.0 or state.counts[0] < rules.warm_up:
+        return True
+    size, larger = min(WINDOW, state.counts[3]), 0
+    for i in range(size):
+        larger += state.recent[i] > value
+    return larger <= share * size
+
+
+@compiled
+def local_variance(state: PacedState, place: PacedNodes, node: int) -> float:
+    """`l`."""
+    return max(state.left[node], LEAST * place.own[node])
+
+
+@compiled
+def decide_step(
+    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, u: float, work: PacedScratch
+) -> Verdict:
+    """Score a node and judge it; pure."""
+    m, f = place.rows[node], work.f
+    product(state.P, m.size, m, work.g)
+    for k in range(f.size):
+        f[k] = dot(state.W[k], m, m.size)
+    for e in range(place.indptr[node], place.indptr[node + 1]):
+        near, weight = state.b[place.indices[e]], rules.local * place.entries[e]
+        for k in range(f.size):
+            f[k] += weight * near[k]
+    # Rounding may leave a variance a hair below 0 where it is 0.
+    r = max(0.0, dot(m, work.g, m.size)) + local_variance(state, place, node)
+    best = prediction_of(f, place.tie_order, place.tie[node])
+    value = u
+    if not rules.at_random:
+        value = closeness(f, rules.sharpness / (1.0 + r / rules.gamma)) * place.bearing[node]
+    work.r[0] = r
+    work.asks[0] = wanted(rules, state, value)
+    p = 1.0 if work.asks[0] else 0.0
+    return Verdict(best, margin_of(f, best), r, p, work.asks[0], value)
+
+
+@compiled
+def close_round(rules: PacedRules, state: PacedState, asked: bool, value: float) -> None:
+    """The round is over: counters advance, and while questions are left to pace the value is remembered."""
+    if state.counts[1] < rules.budget:
+        state.recent[state.counts[3] % WINDOW] = value
+        state.counts[3] += 1
+    state.counts[0] += 1
+    state.counts[1] += asked
+
+
+@compiled
+def learn(
+    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, allowed: Bools, work: PacedScratch
+) -> bool:
+    """Learn an answer; `work` holds the scores and the product of the node under this state."""
+    y, g = work.y, work.g
+    set_target(y, work.f, allowed, ONE_HOT, place.tie_order, place.tie[node])
+    scale = rules.gamma + work.r[0]
+    for k in range(y.size):
+        y[k] = (y[k] - work.f[k]) / scale
+        state.b[node, k] += y[k]
+    add_outer(state.W, y, g)
+    for i in range(g.size):
+        g[i] /= np.sqrt(scale)
+    subtract_square(state.P, g)
+    for e in range(place.indptr[node], place.indptr[node + 1]):
+        state.left[place.indices[e]] -= place.entries[e] ** 2 / (rules.gamma + place.own[node])
+    state.touched[place.component[node]] = True
+    state.counts[2] += 1
+    work.learned[0] = True
+    return True
+
+
+@compiled
+def learn_step(
+    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, certain: bool, asks: Bools,
+    allowed: Bools, work: PacedScratch,
+) -> bool:  # fmt: skip
+    """Learn an answer under the state as it is now."""
+    verdict = decide_step(rules, state, place, node, 1.0, work)
+    find_mistakes(False, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
+    return learn(rules, state, place, node, allowed, work)
+
+
+@compiled
+def run_rounds(
+    rules: PacedRules, state: PacedState, place: PacedNodes, order: Codes, labels: Codes, uniforms: Floats,
+    work: PacedScratch, record: RunRecord,
+) -> None:  # fmt: skip
+    """Rounds over `order`, by the steps above."""
+    for i in range(order.size):
+        node = order[i]
+        work.allowed[labels[node]] = True
+        verdict = decide_step(rules, state, place, node, uniforms[i], work)
+        mistaken = find_mistakes(
+            False, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
+        )  # fmt: skip
+        asked = work.asks[0] and (rules.budget < 0 or state.counts[1] < rules.budget)
+        work.asks[0], work.learned[0] = asked, False
+        close_round(rules, state, asked, verdict.value)
+        updated = asked and learn(rules, state, place, node, work.allowed, work)
+        note(
+            record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,
+            work,  # type: ignore[arg-type]  # compiled for this Scratch, which has the fields it reads
+        )  # fmt: skip
+        work.allowed[labels[node]] = False
