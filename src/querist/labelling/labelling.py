@@ -123,7 +123,7 @@ class Labelling:
 
     def write(self, path: str | PathLike[str], *, new_only: bool = False) -> None:
         """One row a node, or one a new node, as CSV or parquet by the path's extension."""
-        from querist.labelling.output import write
+        from querist.labelling.storage import write
 
         write(self, path, first=self.n_old if new_only else 0)
 
