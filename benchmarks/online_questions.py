@@ -33,7 +33,7 @@ import numpy as np
 import querist
 from querist.experiment.tasks.online import learner_seed, shuffled
 
-DEVELOPED = ("citeseer", "cora_ml", "political_blogs", "dblp_four_area_1711")
+DEVELOPED = ("citeseer", "cora_ml", "political_blogs", "dblp_four_area_1711", "amazon_computers")
 BUDGETS: dict[str, tuple[int, ...]] = {
     "cora": (920, 500),
     "pubmed": (930,),
@@ -44,8 +44,9 @@ BUDGETS: dict[str, tuple[int, ...]] = {
     "cora_ml": (800, 400),
     "political_blogs": (300, 100),
     "dblp_four_area_1711": (600, 300),
+    "amazon_computers": (1000, 300),
 }
-SHUFFLES = {"pubmed": 5, "facebook_pages": 5}
+SHUFFLES = {"pubmed": 5, "facebook_pages": 5, "amazon_computers": 5}
 """Where fewer than asked for are run."""
 
 

@@ -29,8 +29,8 @@ def unit(rows, local):
     return rows / length[:, None], R / length[:, None] / length
 
 
-def expected(rows, local, order, labels, K, budget, *, rounds=None, pace=4.0, gamma=1.0, c=0.5, q=0.25, T=8.0,
-             uniforms=None):  # fmt: skip
+def expected(rows, local, order, labels, K, budget, *, rounds=None, pace=4.0, gamma=0.5, c=0.5, q=0.25,
+             T=20.0, uniforms=None):  # fmt: skip
     """Rounds by batch formulas: P is inverted, W is solved for, every sum is over all learned nodes."""
     M, R = unit(np.asarray(rows), local)
     n, d = M.shape

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from querist.embedding.kinds import Kind, known
 from querist.embedding.value import Embedding
@@ -40,11 +41,11 @@ def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
     grown = _Grown(embedding, kind, len(nodes))
     for node, edges in enumerate(nodes, start=embedding.n_nodes):
         grown.add(node, as_edges(edges, node))
-    local = embedding.local
+    local, n = embedding.local, len(grown.rows)
     if local is not None:
         # What a new node's row lacks is not known: nothing is added for it.
-        local = local.copy()
-        local.resize(len(grown.rows), len(grown.rows))
+        indptr = np.pad(local.indptr, (0, len(nodes)), mode="edge")
+        local = sp.csr_array((local.data, local.indices, indptr), shape=(n, n))
     share = grown.weight / max(grown.weight + embedding.degrees.sum(), np.finfo(float).tiny)
     note = f"{len(nodes):,} rows extended from edges, with {share:.1%} of all weight; refresh() recomputes"
     return replace(

@@ -43,8 +43,9 @@ def embed(
     rank : columns for a connected graph, 1 to n; a disconnected one has a few more constants. 100 by
         default, or what a smaller graph can have, which `notes` then say
     kind : "spectral" (the graph alone: eigenvectors of its Laplacian and a constant), "diffusion"
-        (attributes smoothed over the graph, no constant), "both" side by side, or any other that is
-        registered (`querist.embedding.kinds`)
+        (attributes smoothed over the graph, no constant), "both" side by side, "pagerank" (the graph alone:
+        the kernel of personalised PageRank, eigenvectors and in `local` what they lack), or any other that
+        is registered (`querist.embedding.kinds`)
     tol : residual above which a `ResidualWarning` is given, and to which solvers work; 2e-3 for
         spectral, 1e-2 for diffusion (see `Embedding.residuals` for the units). Dense and shift-invert
         solutions are far more exact than they need to be; ask for 1e-6 to have the same of a filter
@@ -63,6 +64,8 @@ def embed(
           "raw"; `steps` (10, 0 or more) of smoothing and `damping` (0.9, 0 to 1), the neighbours' part in
           each
         - both: `spectral_share` (0.25, between 0 and 1), the part of the rank that is spectral
+        - pagerank: `walk` (0.98, between 0 and 1), the chance that a walk goes on; `neighbours` (40), entries
+          of a row of `local`
 
     What would not fit into the free memory is refused before it starts, with a rank that would.
 

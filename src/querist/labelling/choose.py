@@ -33,7 +33,7 @@ from querist.labelling.combine import Link, Scale
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import accuracy
 from querist.labelling.kernel_ridge import KernelRidge
-from querist.labelling.members import SmoothedRidge, plan
+from querist.labelling.members import SmoothedRidge, for_picked, plan
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, Member, Workspace
 from querist.progress import Progress, part, silent
@@ -119,6 +119,8 @@ def choose(
     labelled = np.flatnonzero(problem.seeds)
     Y = problem.known.indicator[labelled]
     members, n_folds, skipped = plan(workspace, method, Y, link)
+    if picked:
+        members = {name: for_picked(member) for name, member in members.items()}
     folds = cut_folds(workspace, labelled, Y, link, n_folds, seed)
     fitted, tables = fit_members(folds, members, progress)
     progress(0.9, "combining")

@@ -19,14 +19,12 @@ from querist.graph.entries import Parallel
 from querist.labelling.growth import join, label_joined
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
-from querist.labelling.output import columns_of
 from querist.labelling.page import check_report, class_sizes, write_report
 from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
-from querist.labelling.stages import Stages
-from querist.labelling.storage import WHAT
+from querist.labelling.storage import WHAT, columns_of
 from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
-from querist.progress import Progress, silent
+from querist.progress import Progress, Stages, silent
 from querist.saved import holds
 from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some

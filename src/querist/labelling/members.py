@@ -18,7 +18,7 @@ Which rows, ranks and powers there are was fixed on data sets and draws other th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -134,12 +134,14 @@ class RandomWalk:
     """Random walks that restart at the labelled nodes of a class; a class counts by its share of the labels.
 
     `F <- a P'F + (1 - a) F_0` with `P = D^-1 S`, columns of `F_0` summing to the classes' shares; computed as
-    `G = D^-1/2 F`, whose matrix is symmetric.
+    `G = D^-1/2 F`, whose matrix is symmetric. Where labels were picked their shares say nothing, and all
+    classes count alike (`by_share=False`).
     """
 
     what: str = "random walks from the labelled nodes"
     damping: float = 0.9
     steps: int = 20
+    by_share: bool = True
     uses_attributes: bool = False
 
     def suits(self, workspace: Workspace, link: Link) -> bool:
@@ -155,7 +157,8 @@ class RandomWalk:
         degrees = workspace.graph.degrees
         root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
         start = np.zeros((workspace.graph.n_nodes, Y.shape[1]))
-        start[labelled] = root[labelled] * Y / max(1.0, float(Y.sum()))
+        shares = Y.sum() if self.by_share else Y.sum(axis=0) * np.count_nonzero(Y.any(axis=0))
+        start[labelled] = root[labelled] * Y / np.maximum(shares, 1.0)
         G, other = start, np.empty_like(start)
         for step in range(self.steps):
             np.copyto(other, start)
@@ -166,7 +169,7 @@ class RandomWalk:
         # Divided by the degree, a visit count is a symmetric similarity: hubs are not favoured.
         F = root * G
         typical = float(F[F > 0].mean()) if (F > 0).any() else 1.0
-        F = F + 1e-2 * typical * Y.mean(axis=0)
+        F = F + 1e-2 * typical * (Y.mean(axis=0) if self.by_share else Y.any(axis=0) * Y.mean())
         if link == "softmax":
             return FixedLogits(np.log(np.maximum(F, 1e-300)))
         # Of several classes each is asked for by itself: its walks against all walks.
@@ -287,6 +290,12 @@ PACE = 1.5e9
 
 SPACE = 4e8
 """Most numbers in the blocks of one decomposition."""
+
+
+def for_picked(member: Member) -> Member:
+    """The member for labels that were picked: how many there are of a class says nothing."""
+    walk = member.method
+    return replace(member, method=replace(walk, by_share=False)) if isinstance(walk, RandomWalk) else member
 
 
 def plan(

@@ -4,7 +4,8 @@ A labelling has probabilities P for all the nodes it was found on, far more than
 So a small model is fitted to all of them, once, and asked about a new node in no time. Its logits are a
 weighted sum of four tables, of which a node has those that its edges and attributes allow:
 
-- the logits of the mean of its neighbours' probabilities, and the mean of their logits;
+- the logits of the mean of its neighbours' probabilities, and the mean of their logits; a neighbour counts by
+  the weight of the edge over the root of its degree, since who is joined to many says less;
 - ridge regression of P on the attributes (tf-idf rows x of length one): `x W`, with W from a few steps of
   conjugate gradients. Half of the nodes teach one W, half another; a node that was taught from is answered
   by the other half, so that what is learned of the weights holds for nodes that were not there, and a new one
@@ -84,7 +85,7 @@ class NewNodeModel:
         own, described = self._own(graph.attributes, new)
         more, passes = True, 0
         while more or (among_new and passes < PASSES):
-            links, near = _of_neighbours(S, P, reached, self.basis.link)
+            links, near = _of_neighbours(S, graph.degrees, P, reached, self.basis.link)
             now = np.zeros_like(own)
             for kinds in {*zip(near.tolist(), described.tolist(), strict=True)} - {(False, False)}:
                 which = (near == kinds[0]) & (described == kinds[1])
@@ -126,18 +127,24 @@ class NewNodeModel:
         scores, described = self._regression.scores(attributes[rows], rows if taught else None)
         return _centred(scores, self.basis.link), described
 
+    @cached_property
+    def _tables(self) -> tuple[list[Floats], Bools, Floats, Bools]:
+        """What the neighbours and the attributes of the sample say, and who of it has any."""
+        basis, rows = self.basis, self._sample
+        S = abs(basis.graph.adjacency[rows])
+        links, near = _of_neighbours(S, basis.graph.degrees, basis.P, basis.reached, basis.link)
+        return links, near, *self._own(basis.graph.attributes, rows, taught=True)
+
     def _weights_of(self, kinds: tuple[bool, bool]) -> Floats:
         """The weights of the tables of a node with (edges, attributes)."""
         if kinds not in self._weights:
-            basis, rows = self.basis, self._sample
-            links, near = _of_neighbours(abs(basis.graph.adjacency[rows]), basis.P, basis.reached, basis.link)
-            own, described = self._own(basis.graph.attributes, rows, taught=True)
+            links, near, own, described = self._tables
             such = (near | (not kinds[0])) & (described | (not kinds[1]))
             if such.sum() < FEW:
                 such[:] = True
             tables = [*(links if kinds[0] else ()), *([own] if kinds[1] else []), self._prior]
             kept = [np.broadcast_to(table, own.shape)[such] for table in tables]
-            self._weights[kinds] = _stacked(kept, basis.P[rows][such], basis.link)
+            self._weights[kinds] = _stacked(kept, self.basis.P[self._sample][such], self.basis.link)
         return self._weights[kinds]
 
 
@@ -150,14 +157,16 @@ def _centred(L: Floats, link: Link) -> Floats:
     return L - L.mean(axis=1, keepdims=True) if link == "softmax" else L
 
 
-def _of_neighbours(S: Sparse, P: Floats, reached: Bools, link: Link) -> tuple[list[Floats], Bools]:
+def _of_neighbours(
+    S: Sparse, degrees: Floats, P: Floats, reached: Bools, link: Link
+) -> tuple[list[Floats], Bools]:
     """The two tables (m, K) of the neighbours, for rows S (m, n) of the adjacency, and (m,) who has any."""
-    weight = np.asarray(S @ reached.astype(np.float64))
+    counts = reached / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    weight = np.asarray(S @ counts)
     near = weight > 0
     safe = np.where(near, weight, 1.0)[:, None]
-    heard = reached[:, None]
-    mean = np.asarray(S @ np.where(heard, P, 0.0)) / safe
-    logits = np.asarray(S @ np.where(heard, _logits(P, link), 0.0)) / safe
+    mean = np.asarray(S @ (counts[:, None] * P)) / safe
+    logits = np.asarray(S @ (counts[:, None] * _logits(P, link))) / safe
     return [np.where(near[:, None], _logits(mean, link), 0.0), logits], near
 
 

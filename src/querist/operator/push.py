@@ -54,8 +54,14 @@ def walkable(adjacency: Compressed) -> Walkable:
 
 def push_room(n: int) -> PushRoom:
     """Room for n nodes."""
-    numbers, flags = (lambda: np.zeros(n)), (lambda: np.zeros(n, dtype=np.bool_))
-    return PushRoom(numbers(), numbers(), flags(), np.zeros(n, np.int64), np.zeros(n, np.int64), flags())
+    return PushRoom(
+        x=np.zeros(n),
+        r=np.zeros(n),
+        waiting=np.zeros(n, dtype=np.bool_),
+        queue=np.zeros(n, dtype=np.int64),
+        met=np.zeros(n, dtype=np.int64),
+        known=np.zeros(n, dtype=np.bool_),
+    )
 
 
 @compiled

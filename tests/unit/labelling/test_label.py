@@ -270,6 +270,14 @@ def test_labels_that_were_picked_say_nothing_of_the_shares():
     assert found.probabilities[:, 1].mean() > label(graph, picked).probabilities[:, 1].mean()
 
 
+def test_walks_from_picked_labels_do_not_favour_the_class_that_was_picked_more_often():
+    """A path of 21 nodes, four labels at one end and two at the other."""
+    graph = as_graph([(i, i + 1) for i in range(20)])
+    given = {0: "left", 1: "left", 2: "left", 3: "left", 19: "right", 20: "right"}
+    drawn, chosen = (label(graph, given, method="walks", picked=picked) for picked in (False, True))
+    assert drawn.labels.count("left") > chosen.labels.count("left") >= 10
+
+
 def test_folds_spread_every_class():
     codes = np.repeat([0, 1, 2], [10, 7, 3])
     folds = stratified(codes, 5, seed=0)

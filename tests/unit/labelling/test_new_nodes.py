@@ -194,7 +194,9 @@ def test_the_answers_are_those_of_the_formulas() -> None:
     def centred(L: np.ndarray) -> np.ndarray:
         return L - L.mean(axis=1, keepdims=True)
 
-    A = edges[:, :n] / np.maximum(edges[:, :n].sum(axis=1, keepdims=True), 1)
+    then, now = (np.sqrt(np.maximum(edges[:n, :size].sum(axis=1), 1)) for size in (n, 120))
+    A = np.vstack([edges[:n, :n] / then, edges[n:, :n] / now])
+    A /= np.maximum(A.sum(axis=1, keepdims=True), 1e-12)
     near = A.sum(axis=1) > 0
     logs = centred(np.log(np.maximum(P[:n], 1e-3)))
     first = centred(np.log(np.maximum(A @ P[:n], 1e-3))) * near[:, None]

@@ -86,15 +86,17 @@ def pagerank(
         progress=part(progress, 0.0, 0.5),
         spare=1,
     )
-    values = np.concatenate([np.zeros(null.shape[1]), pool.values[:wanted]])
-    V = np.zeros((graph.n_nodes, max(1, values.size)))
-    V[large, : values.size] = np.hstack([null, pool.vectors[:, :wanted]])
+    found = pool.values[:wanted]
+    # Where there is nothing but single nodes, one column of zeros.
+    values = np.append(np.zeros(max(null.shape[1], found.size == 0)), found)
+    V = np.zeros((graph.n_nodes, values.size))
+    V[large, : null.shape[1]] = null
+    own = slice(values.size - found.size, None)
+    V[large, own] = pool.vectors[:, :wanted]
     L = Operator.laplacian(graph.adjacency, normalised=True)
-    errors = residuals(
-        L, graph.components, pool.values[:wanted], V[:, null.shape[1] : values.size], pool.owner[:wanted]
-    )
-    scales = np.ones(V.shape[1])
-    scales[: values.size] = 1 / np.sqrt(1 - walk * np.clip(1 - values, -1.0, 1.0))
+    errors = np.zeros(values.size)
+    errors[own] = residuals(L, graph.components, found, V[:, own], pool.owner[:wanted])
+    scales = 1 / np.sqrt(1 - walk * np.clip(1 - values, -1.0, 1.0))
     return Embedding(
         rows=beside(V, scales * orientation(V), np.zeros((graph.n_nodes, 0))),
         components=graph.components,
@@ -104,7 +106,7 @@ def pagerank(
         solver=pool.solver,
         rank=rank,
         kind="pagerank",
-        layout=(V.shape[1], 0, 0),
+        layout=(values.size, 0, 0),
         degrees=graph.degrees,
         local=rest_of(
             walkable(graph.adjacency), V, walk, neighbours, part(progress, 0.5, 0.5, "looking around nodes")
@@ -122,8 +124,8 @@ def holders(graph: Graph, neighbours: int) -> Codes:
 def null_columns(graph: Graph, most: int) -> Floats:
     """(n, c) the vector that S leaves as it is, `D^1/2 1` of length one, of the `most` largest components."""
     lengths = null_signs(graph) * np.sqrt(graph.degrees / max(graph.degrees.max(), np.finfo(float).tiny))
-    able = [c for c in range(graph.n_components) if lengths[graph.components == c].any()][:most]
-    columns = np.where(graph.components[:, None] == np.array(able, dtype=np.int64), lengths[:, None], 0.0)
+    able = np.unique(graph.components[lengths != 0])[:most]  # numbered by falling size
+    columns = np.where(graph.components[:, None] == able, lengths[:, None], 0.0)
     return np.asarray(columns / np.linalg.norm(columns, axis=0))
 
 

@@ -97,6 +97,13 @@ def test_a_new_node_has_a_row_and_nothing_local():
     assert grown.local[50:].nnz == 0
 
 
+def test_single_nodes_can_be_joined():
+    found = embed(as_graph([], nodes=range(3)), kind="pagerank")
+    assert found.rows.tolist() == [[0.0]] * 3
+    assert found.eigenvalues.size == found.residuals.size == 1
+    assert found.extend([[0, 1]]).rows.tolist() == [[0.0]] * 4
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
