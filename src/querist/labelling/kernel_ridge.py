@@ -36,8 +36,9 @@ RANK = 70
 JITTER = 1e-8
 """On the diagonal of a kernel whose entries are of order one, so that twins can be factorised."""
 
-SKETCH = 64
-"""Random directions by which lengths are measured; they are off by some 9 %."""
+SMALL, SKETCH = 5e6, 64
+"""Most entries of channels whose lengths are measured exactly; in so many random directions where there are
+more, which is off by some 9 %."""
 
 SPACE, TOO_LARGE = 2e8, 1e18
 """Most numbers in the channels of the labelled nodes, and what more of them cost: more than there is."""
@@ -95,27 +96,40 @@ class ChannelKernel:
         return self._kept[1][np.searchsorted(self._kept[0], nodes)]
 
     def _computed(self, nodes: Codes) -> Sparse:
-        graph, X = self.workspace.graph, self.workspace.features(self.source)
-        degrees = np.where(graph.degrees > 0, graph.degrees, 1.0)
-        step = sp.csr_array(sp.diags_array(1 / degrees) @ abs(graph.adjacency))
-        reach: Any = sp.eye_array(graph.n_nodes, format="csr")[nodes]
+        reach: Any = sp.eye_array(self.workspace.graph.n_nodes, format="csr")[nodes]
         found = []
         for inverse in self._inverse_lengths:
-            found.append(sp.diags_array(inverse[nodes]) @ (reach @ X))
-            reach = reach @ step
+            found.append(sp.diags_array(inverse[nodes]) @ (reach @ self.workspace.features(self.source)))
+            reach = reach @ self._step
         return sp.csr_array(sp.hstack(found))
 
     @cached_property
+    def _step(self) -> Sparse:
+        """`D^-1 S`: to a mean neighbour."""
+        graph = self.workspace.graph
+        degrees = np.where(graph.degrees > 0, graph.degrees, 1.0)
+        return sp.csr_array(sp.diags_array(1 / degrees) @ abs(graph.adjacency))
+
+    @cached_property
     def _inverse_lengths(self) -> list[Floats]:
-        """(n,) a hop: the channels' lengths as those of their images in a few random directions."""
-        X = self.workspace.features(self.source)
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(X.shape[1], SKETCH))
-        block, found = np.asarray(X @ (signs / np.sqrt(SKETCH))), []
+        """(n,) a hop: exact where the channels of all nodes are small, else by a few random directions."""
+        block: Any = self.workspace.features(self.source)
+        if block.shape[0] * channel_entries(self.workspace, self.source, self.hops) > SMALL:
+            signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(block.shape[1], SKETCH))
+            block = np.asarray(block @ (signs / np.sqrt(SKETCH)))
+        found = []
         for hop in range(self.hops + 1):
-            block = self.workspace.neighbours(block) if hop else block
-            length = np.linalg.norm(block, axis=1)
+            block = self._step @ block if hop else block
+            length = np.sqrt(np.asarray((block * block).sum(axis=1), dtype=np.float64).ravel())
             found.append(np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
         return found
+
+
+def channel_entries(workspace: Workspace, source: Source, hops: int) -> float:
+    """About how many features a node has within these steps."""
+    graph, X = workspace.graph, workspace.features(source)
+    around = (1 + 2 * graph.n_edges / graph.n_nodes) ** hops
+    return float(min(X.nnz / graph.n_nodes * around, X.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -159,8 +173,7 @@ class Channels:
         """Lengths and channels once; then inner products, of rows that are mostly full at the last hop."""
         graph, X = workspace.graph, workspace.features(self.source)
         walked = graph.adjacency.nnz * self.hops + X.nnz
-        row = min(X.nnz / graph.n_nodes * (1 + 2 * graph.n_edges / graph.n_nodes) ** self.hops, X.shape[1])
-        held = labels * row * (self.hops + 1)
+        held = labels * channel_entries(workspace, self.source, self.hops) * (self.hops + 1)
         once = TOO_LARGE if held > SPACE else SKETCH * walked + 10 * held
         return once, held * min(labels, LANDMARKS) / 8 + classes * walked * (self.hops + 1)
 
