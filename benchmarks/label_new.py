@@ -24,7 +24,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import numpy as np
-import scipy.optimize  # what `label` has loaded already is no part of the time
+import scipy.optimize  # noqa: F401 - what `label` has loaded already is no part of the time
 import scipy.sparse as sp
 
 import querist

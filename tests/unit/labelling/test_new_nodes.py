@@ -12,7 +12,6 @@ from querist import as_graph, load
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling import label
-from querist.labelling.calibrate import calibration_error
 from querist.labelling.growth import NewNodes
 from querist.labelling.influence import influences
 from querist.labelling.labelling import Labelling
@@ -79,8 +78,7 @@ def test_either_edges_or_attributes_are_enough(with_edges: bool, with_words: boo
     assert right(found, graph) > least
     P = found.probabilities[300:]
     np.testing.assert_allclose(P.sum(axis=1), found.reached[300:])
-    correct = np.array([found.labels[i] == graph.labels[i] for i in found.new])
-    assert calibration_error(P.max(axis=1), correct) < 0.2
+    assert P.max(axis=1).mean() < right(found, graph) + 0.1, "no surer than it is right"
 
 
 def test_negative_attributes_are_no_counts() -> None:
