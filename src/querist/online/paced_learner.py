@@ -114,7 +114,7 @@ def paced(
     >>> order = np.random.default_rng(0).permutation(34)
     >>> trace = paced(karate, 2, budget=6).run(order, karate.codes)
     >>> trace.questions, int(trace.mistaken.sum())
-    (6, 2)
+    (6, 3)
     """
     refuse(
         {
