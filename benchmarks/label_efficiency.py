@@ -1,27 +1,31 @@
-"""How few labels are enough? `querist.label` beside tuned peers on ten graphs, on the same splits.
+"""How few labels are enough? `querist.label` beside tuned peers, on the same draws of labels.
 
-1, 2 and 5 % of every class (rounded up) are labelled, five draws each; all others are the test. The peers'
-settings are chosen for every split by the same 5-fold cross-validation on its seeds:
+Two protocols: *class*, 1, 2 or 5 % of every class (rounded up) are labelled; *random*, as many nodes in all,
+drawn at random. All others are the test. The sets stand in groups (`label_efficiency_table.py`); on some of
+them constants of ours were fixed, which is said. The peers' settings are chosen by 5-fold cross-validation on
+the seeds of two draws of their own, once for a set, a protocol and a share (`--tune-each`: on each draw's own
+seeds, save the networks'). Each stands in two forms: as it is, and *matched*, with the shares of the classes
+matched to those of the seeds as ours are:
 
-- scikit-network: diffusion (steps, centring) and PageRank (damping);
-- GraphLearning: Laplace learning (reweighting) and Poisson learning (nothing to choose);
-- PyG: GCN and APPNP (`label_efficiency_networks.py`, best on a GPU).
+- `label_efficiency_peers.py`: graph methods, logistic regressions, Correct & Smooth;
+- `label_efficiency_networks.py`: GCN, APPNP, GRAND, GPR-GNN (best on a GPU).
 
-Parts are run one by one, possibly on several machines, and merged:
+Parts are run one by one, possibly on several machines, go on where they stopped, and are merged:
 
-    python benchmarks/label_efficiency.py --parts prepare ours classic --out DIR [--sets cora genes]
+    python benchmarks/label_efficiency.py --parts prepare ours peers --out DIR [--sets cora genes]
     python benchmarks/label_efficiency_networks.py --prepared DIR/prepared --out DIR
-    python benchmarks/label_efficiency.py --merge --out DIR
+    python benchmarks/label_efficiency.py --merge --out DIR [--json]
 
-Other draws than the reported ones, into another folder: `--seed 1000 --trials 20`.
+Other draws than the reported ones, into another folder: `--seed 1000`.
 """
 
 import argparse
 import json
 import os
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,97 +34,115 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
+import label_efficiency_table as table
 import querist
+from label_efficiency_peers import Features, Split, answers, chosen
+from label_efficiency_table import ALL, PROTOCOLS, SHARES
 from querist.experiment.tasks.collective import draw
+from querist.labelling.combine import logits, matched
 from querist.labelling.folds import stratified
 from querist.labels import one_hot
 
-SETS = (
-    "cora",
-    "citeseer",
-    "pubmed",
-    "amazon_photo",
-    "coauthor_cs",
-    "dblp_four_area_1711",
-    "genes",
-    "facebook_pages",
-    "blogcatalog_attr",
-    "debian_sections",
-)
-SHARES = (0.01, 0.02, 0.05)
+LARGE = ("coauthor_cs", "coauthor_physics", "debian_sections", "github_social")
+"""Sets of which fewer draws are made."""
+TUNING = 2
+"""Draws apart from the reported ones on which the peers' settings are chosen."""
+APART = 77_000
+"""What is added to the seed for these."""
 
 
 class Draws(NamedTuple):
     """Which draws of labels: those reported, unless other ones are asked for."""
 
-    trials: int = 5
+    draws: int = 20
+    large: int = 5
     seed: int = 0
 
+    def of(self, name: str) -> range:
+        return range(min(self.draws, self.large) if name in LARGE else self.draws)
 
-def splits(graph: Any, draws: Draws) -> dict[str, tuple[Any, Any]]:
-    """For each split its seeds, and the fold of each."""
-    found = {}
-    for share in SHARES:
-        for trial in range(draws.trials):
-            seeds = np.flatnonzero(draw(one_hot(graph.codes, graph.n_classes), share, draws.seed, trial))
-            found[f"{share}_{trial}"] = seeds, stratified(graph.codes[seeds], 5, seed=trial)
+
+def load(name: str) -> Any:
+    """A graph; vectors become that of their ten nearest neighbours and stay its attributes."""
+    found = querist.datasets.load(name)
+    if isinstance(found, querist.datasets.Vectors):
+        return querist.from_points(found.X, labels=found.y.tolist(), name=name)
     return found
+
+
+def drawn(codes: Any, protocol: str, share: float, seed: int, trial: int) -> Any:
+    """(m,) the labelled nodes of a draw, in order."""
+    chosen = np.flatnonzero(draw(one_hot(codes, int(codes.max()) + 1), share, seed, trial))
+    if protocol == "class":
+        return chosen
+    generator = np.random.default_rng((seed, trial, round(1000 * share)))
+    return np.sort(generator.choice(np.flatnonzero(codes >= 0), chosen.size, replace=False))
 
 
 # -- parts -----------------------------------------------------------------------------------
 
 
 def prepare(graph: Any, out: Path, draws: Draws) -> None:
-    """Adjacency, attributes, codes, seeds and folds as plain arrays, for machines without Querist."""
+    """Adjacency, attributes, codes and seeds as small plain arrays, for machines without Querist."""
     folder = out / "prepared"
     folder.mkdir(parents=True, exist_ok=True)
-    S, X, cut = graph.adjacency, graph.attributes, splits(graph, draws)
-    arrays = {f"seeds_{name}": seeds.astype(np.int32) for name, (seeds, _) in cut.items()}
-    arrays |= {f"folds_{name}": folds.astype(np.int8) for name, (_, folds) in cut.items()}
-    np.savez_compressed(
-        folder / f"{graph.name}.npz",
-        codes=graph.codes.astype(np.int16),
-        splits=np.array(list(cut)),
-        S_data=S.data.astype(np.float32),
-        S_indices=S.indices.astype(np.int32),
-        S_indptr=S.indptr.astype(np.int32),
-        X_data=X.data.astype(np.float32),
-        X_indices=X.indices.astype(np.int32),
-        X_indptr=X.indptr.astype(np.int32),
-        X_columns=X.shape[1],
-        **arrays,
-    )
+    import scipy.sparse as sp
+
+    arrays = {"codes": graph.codes.astype(np.int8), **packed("S", sp.triu(graph.adjacency, 1, format="csr"))}
+    if graph.attributes is not None:
+        arrays |= packed("X", graph.attributes) | {"X_columns": np.array(graph.attributes.shape[1])}
+    for protocol, share in pairs():
+        for trial in draws.of(graph.name):
+            seeds = drawn(graph.codes, protocol, share, draws.seed, trial)
+            arrays[f"seeds_{protocol}_{share}_{trial}"] = small(seeds)
+        for trial in range(TUNING):
+            seeds = drawn(graph.codes, protocol, share, draws.seed + APART, trial)
+            arrays[f"seeds_{protocol}_{share}_t{trial}"] = small(seeds)
+            folds = stratified(graph.codes[seeds], 5, seed=trial)
+            arrays[f"folds_{protocol}_{share}_t{trial}"] = folds.astype(np.int8)
+    np.savez_compressed(folder / f"{graph.name}.npz", **arrays)
 
 
-def ours(graph: Any, draws: Draws, share: float, workspace: Any) -> dict[str, dict[str, float]]:
-    """`auto`, each of its members alone (its classes' shares matched, or not), two classifiers."""
-    from querist.collective.catalogue import CLASSIFIERS
+def packed(name: str, M: Any) -> dict[str, Any]:
+    """A sparse matrix as the lengths of its rows, its columns and its values (one, where all are equal)."""
+    equal = M.nnz > 0 and bool((M.data == M.data[0]).all())
+    data = M.data[:1] if equal else M.data
+    return {
+        f"{name}_counts": small(np.diff(M.indptr)),
+        f"{name}_indices": small(M.indices),
+        f"{name}_data": small(data) if (data == data.astype(np.uint16)).all() else data.astype(np.float32),
+    }
+
+
+def small(numbers: Any) -> Any:
+    """Whole numbers in the narrowest type."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def ours(graph: Any, seeds: Any, workspace: Any) -> dict[str, float]:
+    """`auto`, each of its members alone, what it says of itself, and its time."""
     from querist.collective.problem import pose
     from querist.labelling.choose import choose
-    from querist.labelling.combine import matched
 
-    found: dict[str, dict[str, float]] = {}
-    for name, (seeds, _) in splits(graph, draws).items():
-        if not name.startswith(f"{share}_"):
-            continue
-        given = np.full(graph.n_nodes, -1)
-        given[seeds] = graph.codes[seeds]
-        started, busy = time.perf_counter(), time.process_time()
-        outcome = choose(pose(graph, given, classes=range(graph.n_classes), missing=-1), workspace=workspace)
-        spent = {"seconds": time.perf_counter() - started, "processor": time.process_time() - busy}
-        shares = np.bincount(graph.codes[seeds], minlength=graph.n_classes) / len(seeds)
-        answers = {"auto": outcome.probabilities, **outcome.logits_by_member}
-        for method, L in outcome.logits_by_member.items():  # as `label(..., method=)` gives it
-            answers[f"{method} matched"] = L + matched(L, shares, "softmax")
-        for method in ("gmnr", "wvrn"):
-            model = CLASSIFIERS[method](classes=range(graph.n_classes), missing=-1).fit(graph, given)
-            answers[method] = model.probabilities_
-        for method, scores in answers.items():
-            found.setdefault(method, {})[name] = tested(graph, seeds, scores)
-        found.setdefault("estimate", {})[name] = outcome.estimate.accuracy
-        found.setdefault("ece", {})[name] = calibration(graph, seeds, outcome.probabilities)
-        for key, value in spent.items():
-            found.setdefault(key, {})[name] = value
+    given = np.full(graph.n_nodes, -1)
+    given[seeds] = graph.codes[seeds]
+    problem = pose(graph, given, classes=range(graph.n_classes), missing=-1)
+    started, busy = time.perf_counter(), time.process_time()
+    outcome = choose(problem, workspace=workspace)
+    spent = {"seconds": time.perf_counter() - started, "processor": time.process_time() - busy}
+    P, estimate = outcome.probabilities, outcome.estimate
+    said = {"estimate": estimate.accuracy, "low": estimate.low, "high": estimate.high}
+    found = {"auto": tested(graph, seeds, P), "ece": calibration(graph, seeds, P), **said, **spent}
+    return found | both_forms(graph, seeds, outcome.logits_by_member)
+
+
+def both_forms(graph: Any, seeds: Any, tables: dict[str, Any]) -> dict[str, float]:
+    """The accuracy of tables of logits, as they are and matched to the shares of the seeds."""
+    shares = np.bincount(graph.codes[seeds], minlength=graph.n_classes) / len(seeds)
+    found = {}
+    for name, L in tables.items():
+        found[name] = tested(graph, seeds, L)
+        found[f"{name} matched"] = tested(graph, seeds, L + matched(L, shares, "softmax"))
     return found
 
 
@@ -139,204 +161,99 @@ def calibration(graph: Any, seeds: Any, P: Any) -> float:
     return calibration_error(P[test].max(axis=1), (P.argmax(axis=1) == graph.codes)[test])
 
 
-# -- the peers that know only the graph ----------------------------------------------------------
+def peers(split: Split, settings: dict[str, Any]) -> dict[str, float]:
+    """Every peer that runs on a processor."""
+    found = answers(split, settings)
+    return both_forms(split.graph, split.seeds, {name: logits(P, "softmax") for name, P in found.items()})
 
 
-def scikit_network(kind: str, **options: Any) -> Callable[..., Any]:
-    def fit(graph: Any, seeds: Any) -> Any:
-        from querist.collective.catalogue import CLASSIFIERS
-
-        given = np.full(graph.n_nodes, -1)
-        given[seeds] = graph.codes[seeds]
-        model = CLASSIFIERS[kind](classes=range(graph.n_classes), missing=-1, **options)
-        return model.fit(graph, given).probabilities_
-
-    return fit
+# -- running them ------------------------------------------------------------------------------
 
 
-def graph_learning(kind: str, **options: Any) -> Callable[..., Any]:
-    def fit(graph: Any, seeds: Any) -> Any:
-        import graphlearning as gl
-        import scipy.sparse as sp
-
-        part = np.flatnonzero(np.isin(graph.components, graph.components[seeds]) & (graph.degrees > 0))
-        P = np.tile(
-            np.bincount(graph.codes[seeds], minlength=graph.n_classes) / seeds.size, (graph.n_nodes, 1)
-        )
-        place = np.full(graph.n_nodes, -1)
-        place[part] = np.arange(part.size)
-        inside = seeds[place[seeds] >= 0]
-        present, codes = np.unique(graph.codes[inside], return_inverse=True)
-        model = getattr(gl.ssl, kind)(sp.csr_matrix(graph.adjacency[part][:, part]), **options)
-        told = model.fit(place[inside], codes)
-        answer = np.zeros((part.size, graph.n_classes))
-        answer[:, present[: told.shape[1]]] = told - told.min()
-        P[part] = answer + 1e-9
-        return P / P.sum(axis=1, keepdims=True)
-
-    return fit
+def pairs() -> Iterator[tuple[str, float]]:
+    return ((protocol, share) for protocol in PROTOCOLS for share in SHARES)
 
 
-CLASSIC: dict[str, dict[str, Callable[..., Any]]] = {
-    "diffusion": {
-        f"steps {steps}, centring {centring}": scikit_network("diffusion", steps=steps, centring=centring)
-        for centring in (True, False)
-        for steps in (10, 3, 30)
-    },
-    "pagerank": {f"damping {d}": scikit_network("pagerank", damping=d) for d in (0.85, 0.5, 0.7, 0.95)},
-    "laplace": {f"reweighting {w}": graph_learning("laplace", reweighting=w) for w in ("none", "wnll")},
-    "poisson": {"gradient descent": graph_learning("poisson", solver="gradient_descent")},
-}
-"""The first setting of each is taken untuned: its default, save that Poisson learning's conjugate gradients
-do not converge on graphs of several components, where gradient descent does."""
+@dataclass
+class Run:
+    """A part on one set; a file for each protocol and share gets the draws that it does not hold yet."""
 
+    part: str
+    graph: Any
+    draws: Draws
+    out: Path
+    tune_each: bool = False
 
-def classic(graph: Any, draws: Draws, share: float, workspace: Any) -> dict[str, dict[str, float]]:
-    """Each graph method with its default, and with the setting of the best cross-validated accuracy."""
-    found: dict[str, dict[str, float]] = {}
-    for name, (seeds, folds) in splits(graph, draws).items():
-        if not name.startswith(f"{share}_"):
-            continue
-        for peer, settings in CLASSIC.items():
-            merits, answers = {}, {}
-            for setting, fit in settings.items():
-                try:
-                    right = [
-                        (fit(graph, seeds[folds != f])[seeds[folds == f]].argmax(axis=1), seeds[folds == f])
-                        for f in range(5)
-                    ]
-                    answers[setting] = tested(graph, seeds, fit(graph, seeds))
-                except Exception as problem:  # a peer that fails has no answer, and that is said
-                    warnings.warn(f"{peer}, {setting}, {graph.name}, {name}: {problem!r}", stacklevel=2)
-                    continue
-                merits[setting] = np.mean(np.concatenate([said == graph.codes[rows] for said, rows in right]))
-            if merits:
-                found.setdefault(peer, {})[name] = answers[max(merits, key=merits.get)]
-                found.setdefault(f"{peer} untuned", {})[name] = answers.get(
-                    next(iter(settings)), float("nan")
-                )
-    return found
+    @cached_property
+    def workspace(self) -> Any:
+        from querist.labelling.workspace import Workspace
 
+        return Workspace(self.graph)
 
-# -- the table -------------------------------------------------------------------------------------
+    @cached_property
+    def features(self) -> Features:
+        return Features(self.graph)
 
-PEERS = ("diffusion", "pagerank", "laplace", "poisson", "gcn", "appnp")
-NO_METHOD = ("estimate", "ece", "seconds", "processor", "auto")
+    def split(self, protocol: str, share: float, trial: int, apart: int = 0) -> Split:
+        seeds = drawn(self.graph.codes, protocol, share, self.draws.seed + apart, trial)
+        return Split(self.features, seeds, stratified(self.graph.codes[seeds], 5, seed=trial))
 
+    def settings(self, protocol: str, share: float) -> dict[str, Any]:
+        return chosen([self.split(protocol, share, trial, APART) for trial in range(TUNING)])
 
-def gathered(out: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """set -> method -> split -> accuracy, from all files of the parts."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for path in sorted(out.glob("*.json")):
-        told = json.loads(path.read_text())
-        own = found.setdefault(told["set"], {})
-        if "tuned" in told:
-            for kind, table in told["tuned"].items():
-                own.setdefault(kind, {}).update(table)
-                own.setdefault(f"{kind} untuned", {}).update(told["untuned"][kind])
-        else:
-            for method, table in told["found"].items():
-                own.setdefault(method, {}).update(table)
-    return found
-
-
-def mean(table: dict[str, float] | None, share: float) -> float:
-    told = [value for name, value in (table or {}).items() if name.startswith(f"{share}_")]
-    return float(np.mean(told)) if told else float("nan")
-
-
-def singles_of(own: dict[str, dict[str, float]], share: float) -> dict[str, float]:
-    """Our methods one by one."""
-    other = {*PEERS, *(f"{peer} untuned" for peer in PEERS), *NO_METHOD}
-    told = {method: mean(table, share) for method, table in own.items() if method not in other}
-    return {method: value for method, value in told.items() if np.isfinite(value)}
-
-
-def show(out: Path, trials: int) -> None:
-    """Every number as Markdown, then the goals."""
-    found = gathered(out)
-    for share in SHARES:
-        print(f"\n**{share:.0%} of every class**, mean accuracy of {trials} draws\n")
-        print(f"| set | auto | {' | '.join(PEERS)} | best single of ours |")
-        print("|---|" + "---:|" * (1 + len(PEERS)) + "---|")
-        rows, apart = [], []
-        for name in SETS:
-            own = found.get(name, {})
-            auto, peers = mean(own.get("auto"), share), [mean(own.get(peer), share) for peer in PEERS]
-            if not np.isfinite(auto):
-                print(f"| {name} | not run |" + " |" * (1 + len(PEERS)))
-                continue
-            singles = singles_of(own, share)
-            best = max(singles, key=singles.__getitem__)
-            apart.append((auto - singles[best], name))
-            rows.append([auto, *peers])
-            print(_line(name, rows[-1], f"{best} {singles[best]:.3f}"))
-        if rows:
-            goals(np.array(rows), apart)
-            notes(found, share)
-
-
-def _line(name: str, values: Any, last: str = "") -> str:
-    """A row; the best number in bold, what is not there left empty."""
-    best = np.nanmax(values)
-    cells = ["" if np.isnan(v) else f"**{v:.3f}**" if v == best else f"{v:.3f}" for v in values]
-    return f"| {name} | {' | '.join(cells)} | {last} |"
-
-
-def goals(table: Any, apart: list[tuple[float, str]]) -> None:
-    """`table` (sets, 1 + peers). A peer that failed on a set has no mean."""
-    means = table.mean(axis=0)
-    print(_line("mean", means))
-    whole = means[1:][np.isfinite(means[1:])]
-    if not whole.size:
-        print("\nNo peer was run on all of these sets.")
-        return
-    each = table[:, 0] - np.nanmax(table[:, 1:], axis=1)
-    print(f"\nAgainst the best peer on average {100 * (means[0] - whole.max()):+.1f} points, ", end="")
-    print(f"against the best peer of each set {100 * each.mean():+.1f}; ", end="")
-    print(f"first on {int((each > 0).sum())} of {len(table)}.")
-    far, where = min(apart)
-    print(f"Against our best single method: {100 * far:+.1f} points on {where}, the furthest below.")
-
-
-def notes(found: dict[str, Any], share: float) -> None:
-    """The untuned peers, and how honest and how slow `auto` was."""
-    over = lambda key: np.nanmean([mean(own.get(key), share) for own in found.values()])  # noqa: E731
-    print("Untuned: " + ", ".join(f"{peer} {over(f'{peer} untuned'):.3f}" for peer in PEERS) + ".")
-    print(f"Expected accuracy {over('estimate'):.3f}, calibration error {over('ece'):.3f}, ", end="")
-    print(f"{over('processor'):.1f} s of processor a labelling.")
+    def file(self, protocol: str, share: float) -> None:
+        name = self.graph.name
+        path = self.out / f"{self.part}_{name}_{protocol}_{share}.json"
+        told = json.loads(path.read_text()) if path.exists() else {"set": name, "found": {}}
+        held = {split for values in told["found"].values() for split in values}
+        missing = [t for t in self.draws.of(name) if f"{protocol}_{share}_{t}" not in held]
+        started = time.perf_counter()
+        if missing and self.part == "peers" and not self.tune_each:
+            settings = self.settings(protocol, share)
+            told["setting"] = {peer: str(setting) for peer, setting in settings.items()}
+        for trial in missing:
+            split = self.split(protocol, share, trial)
+            if self.part == "ours":
+                values = ours(self.graph, split.seeds, self.workspace)
+            else:
+                values = peers(split, chosen([split]) if self.tune_each else settings)
+            for method, value in values.items():
+                told["found"].setdefault(method, {})[f"{protocol}_{share}_{trial}"] = round(value, 6)
+            path.with_suffix(".part").write_text(json.dumps(told))
+            path.with_suffix(".part").rename(path)
+        seconds = time.perf_counter() - started
+        print(f"{self.part} {name} {protocol} {share}: {len(missing)} draws, {seconds:.0f} s", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--parts", nargs="*", choices=("prepare", "ours", "classic"), default=[])
-    parser.add_argument("--sets", nargs="*", default=list(SETS))
+    parser.add_argument("--parts", nargs="*", choices=("prepare", "ours", "peers"), default=[])
+    parser.add_argument("--sets", nargs="*", default=list(ALL))
+    parser.add_argument("--protocols", nargs="*", choices=PROTOCOLS, default=list(PROTOCOLS))
     parser.add_argument("--shares", type=float, nargs="*", default=list(SHARES))
-    parser.add_argument("--trials", type=int, default=Draws().trials)
+    parser.add_argument("--draws", type=int, default=Draws().draws)
+    parser.add_argument("--draws-large", type=int, default=Draws().large, help=f"of {', '.join(LARGE)}")
     parser.add_argument("--seed", type=int, default=Draws().seed, help="of the draws; another gives others")
-    parser.add_argument("--merge", action="store_true")
+    parser.add_argument(
+        "--tune-each", action="store_true", help="peers' settings anew on each draw's own seeds"
+    )
+    parser.add_argument("--merge", action="store_true", help="print the tables")
+    parser.add_argument("--json", action="store_true", help="with --merge: the same numbers as JSON")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    draws = Draws(options.trials, options.seed)
-    from querist.labelling.workspace import Workspace
-
-    graphs = {name: querist.datasets.load_graph(name) for name in options.sets} if options.parts else {}
-    workspaces = {name: Workspace(graph) for name, graph in graphs.items()}
-    for name in options.sets if "prepare" in options.parts else ():
-        prepare(graphs[name], options.out, draws)
-    for part, run in (("ours", ours), ("classic", classic)):
-        for share in options.shares if part in options.parts else ():
-            for name in options.sets:
-                path = options.out / f"{part}_{name}_{share}.json"
-                if path.exists():
-                    continue
-                started = time.perf_counter()
-                found = run(graphs[name], draws, share, workspaces[name])
-                path.write_text(json.dumps({"set": name, "found": found}))
-                print(f"{part} {name} {share}: {time.perf_counter() - started:.0f} s", flush=True)
+    draws = Draws(options.draws, options.draws_large, options.seed)
+    for part in options.parts:
+        for name in options.sets:
+            one = Run(part, load(name), draws, options.out, options.tune_each)
+            if part == "prepare":
+                prepare(one.graph, options.out, draws)
+                continue
+            for protocol, share in pairs():
+                if protocol in options.protocols and share in options.shares:
+                    one.file(protocol, share)
     if options.merge:
-        show(options.out, options.trials)
+        table.show(options.out, options.json)
 
 
 if __name__ == "__main__":

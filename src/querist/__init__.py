@@ -22,6 +22,7 @@ __getattr__, __dir__, __all__ = names_of(
         "Embedding": ".embedding",
         "Graph": ".graph",
         "InputError": ".errors",
+        "Labelling": ".labelling",
         "Learner": ".online",
         "OnGraph": ".adapters",
         "Operator": ".operator",
@@ -88,7 +89,7 @@ if TYPE_CHECKING:
         from_points as from_points,
         laplacian as laplacian,
     )
-    from querist.labelling import label as label
+    from querist.labelling import Labelling as Labelling, label as label
     from querist.online import (
         ALGORITHMS as ALGORITHMS,
         Answer as Answer,

@@ -1,11 +1,13 @@
 """How far a long call is: one protocol for all of them.
 
 A call that may take long has a parameter `progress`, `silent` by default, and calls it with the fraction done
-and a few words on what is being done. What it raises stops the work.
+and a few words on what is being done. What it raises stops the work. `Stages` is one bar over several stages.
 """
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 QUIET = 2.0
@@ -80,3 +82,73 @@ def in_words(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+# -- one bar over several stages ----------------------------------------------------------------------------
+
+BEAT = 1.0
+"""Seconds between beats of the clock."""
+
+
+class Stages:
+    """One bar over several stages, with the time that is left, which moves also while a stage cannot tell.
+
+    Called with (stage, fraction of it, a few words); `worth` says how long stages take, compared. A clock
+    shows where it stands every second. A step that cannot tell how far it is goes by the seconds it should
+    take; a stage that has been silent for some time, by the pace so far.
+    """
+
+    def __init__(self, progress: Progress, worth: Mapping[str, float]) -> None:
+        total, before = sum(worth.values()), 0.0
+        self._spans: dict[str, tuple[float, float]] = {}
+        for stage, share in worth.items():
+            self._spans[stage] = before / total, share / total
+            before += share
+        self._show = with_time_left(progress)
+        self._lock = threading.Lock()
+        self._stage, self._fraction, self._text = next(iter(worth)), 0.0, ""
+        self._begun = self._since = time.monotonic()
+        self._seconds = 0.0
+
+    def __call__(self, stage: str, fraction: float, text: str = "") -> None:
+        """Where the work stands."""
+        with self._lock:
+            self._stage, self._fraction, self._text, self._seconds = stage, min(1.0, fraction), text, 0.0
+            self._since = time.monotonic()
+        self._tell()
+
+    def lasting(self, stage: str, text: str, seconds: float) -> None:
+        """A step begins that cannot tell, and should take so many seconds."""
+        with self._lock:
+            self._stage, self._fraction, self._text = stage, 0.0, text
+            self._since, self._seconds = time.monotonic(), max(seconds, 0.1)
+        self._tell()
+
+    def _tell(self) -> None:
+        with self._lock:
+            first, share = self._spans[self._stage]
+            now, left = time.monotonic(), 1 - self._fraction
+            silent, seconds = now - self._since, self._seconds
+            if not seconds and silent > BEAT and first > 0:
+                seconds = 2 * left * share / first * (self._since - self._begun)
+            if seconds:
+                # Half of the way in half of the time, and never at the end before it is.
+                left *= 0.5 ** (2 * silent / seconds)
+            self._show(first + (1 - left) * share, self._text)
+
+    @contextmanager
+    def ticking(self) -> Iterator["Stages"]:
+        """Keep the bar alive while the body runs."""
+        done = threading.Event()
+
+        def beat() -> None:
+            while not done.wait(BEAT):
+                self._tell()
+
+        clock = threading.Thread(target=beat, daemon=True)
+        clock.start()
+        try:
+            yield self
+        finally:
+            done.set()
+            clock.join()

@@ -163,7 +163,7 @@ def _checked(values: Any) -> Floats:
     return table
 
 
-def wilson(right: float, count: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson(right: float, count: float, z: float = 1.959964) -> tuple[float, float]:
     """Wilson's score interval for a share.
 
     >>> [round(bound, 4) for bound in wilson(8, 10)]

@@ -243,7 +243,7 @@ def test_rough_scores_stay_within_their_bound(classes, d, offset, scale):
 @given(
     st.lists(st.floats(-2, 2), min_size=1, max_size=4).filter(lambda f: len(f) != 2),
     st.floats(1e-6, 0.3),
-    st.sampled_from([step.ALGORITHM, step.TEXT]),
+    st.sampled_from([step.ALGORITHM, step.TEXT, step.FILL]),
     st.integers(-1, 3),
 )
 @example([0.0, 0.0, 1.0], 0.25, step.ALGORITHM, -1)
@@ -255,6 +255,8 @@ def test_what_is_judged_holds_for_every_score_within_the_error(f, error, conditi
     label = min(label, max(1, len(f) - 1))
     rules = learner_rules(condition)
     state = empty(rules, len(f), 1)
+    # Full budgets: what a budget has room for is not a matter of scores.
+    state.counts[[step.LABELLED, step.UNLABELLED]] = 2
     found = screen.judged(np.array(f), np.full(len(f), error), condition, rules.epsilon, label)
     reach = error * (1.0001 if found == screen.UNCLEAR else 0.9999)
     classes, enters = set(), False
@@ -270,7 +272,7 @@ def test_what_is_judged_holds_for_every_score_within_the_error(f, error, conditi
 
 
 def learner_rules(condition):
-    name = "text" if condition == step.TEXT else "algorithm"
+    name = {step.ALGORITHM: "algorithm", step.TEXT: "text", step.FILL: "fill"}[condition]
     return StreamLearner(2, condition=name, width=1.0, budget_labelled=2, budget_unlabelled=2).rules
 
 
@@ -501,8 +503,11 @@ def test_a_class_may_come_while_a_replacement_waits():
     compare_with_direct_solves(learner, 1e-9)
 
 
-def reference_remove(X, codes, K, l1, l2, epsilon, budgets):
-    """Algorithm 3 with direct solves: scores, and who is inside at the end."""
+def reference_remove(X, codes, K, l1, l2, epsilon, budgets, fill=False):
+    """Algorithm 3 with direct solves: scores, and who is inside at the end.
+
+    fill : while a budget has room, whatever comes enters
+    """
     inside, scores = {0: [], 1: []}, []
     for t, code in enumerate(codes):
         rows = sorted(inside[0] + inside[1])
@@ -513,20 +518,39 @@ def reference_remove(X, codes, K, l1, l2, epsilon, budgets):
             f = K[t, rows] @ np.linalg.solve(K[np.ix_(rows, rows)] + D, y)
         scores.append(f)
         kind = int(code < 0)
-        if (abs(f) <= epsilon) if kind else ((2 * code - 1) * f <= 0):
+        room = fill and len(inside[kind]) < budgets[kind]
+        if room or (abs(f) <= epsilon if kind else (2 * code - 1) * f <= 0):
             inside[kind] = [*inside[kind], t][-budgets[kind] :]
     return np.array(scores), sorted(inside[0] + inside[1])
 
 
+@pytest.mark.parametrize("condition", ["algorithm", "fill"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_stream_is_algorithm_3(seed):
+def test_a_stream_is_algorithm_3(seed, condition):
     X, codes = stream_of(250, d=3, seed=seed)
     K = rbf_kernel(X, gamma=0.5)
-    scores, inside = reference_remove(X, codes, K, 0.5, 0.2, 0.25, (7, 11))
-    learner = StreamLearner(2, width=1.0, lambda1=0.5, lambda2=0.2, budget_labelled=7, budget_unlabelled=11)
+    scores, inside = reference_remove(X, codes, K, 0.5, 0.2, 0.25, (7, 11), condition == "fill")
+    slots = {"budget_labelled": 7, "budget_unlabelled": 11}
+    learner = StreamLearner(2, condition=condition, width=1.0, lambda1=0.5, lambda2=0.2, **slots)
     done = learner.run(X, codes)
     np.testing.assert_array_equal(done.predicted, np.where(scores == 0, -1, scores > 0))
     assert sorted(learner.state.items[: sum(learner.sizes)] - 1) == inside
+
+
+@pytest.mark.parametrize("strategy", ["remove", "projection", "projection-persistent"])
+def test_what_fills_a_budget_enters_unasked(strategy):
+    """Labelled items whatever their score, and unlabelled ones where the strategy has slots for them."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=400)
+    X = rng.normal(size=(400, 3)) + 6.0 * codes[:, None]
+    shown = rng.random(400) < 0.5
+    slots = {"budget_labelled": 20, "budget_unlabelled": 30}
+    learner = StreamLearner(2, strategy=strategy, condition="fill", width=9.0, lambda1=0.1, **slots)
+    entered = np.flatnonzero(learner.run(X, codes, shown).actions == 1)
+    assert set(np.flatnonzero(shown)[:20]) <= set(entered)
+    full = strategy == "remove"
+    assert set(np.flatnonzero(~shown)[:30]).issubset(entered) == full
+    assert learner.sizes[0] == 20 if full else learner.sizes[0] >= 20
 
 
 def test_several_classes_share_one_inverse():

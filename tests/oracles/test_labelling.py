@@ -1,16 +1,21 @@
 """The maths behind `label`, each function against an independent one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.stats import multivariate_normal
+from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import rbf_kernel
 
 from querist.datasets import sbm
 from querist.graph import as_graph
-from querist.labelling import combine
+from querist.labelling import combine, kernel_ridge
 from querist.labelling.heads import JUDGES, discriminant, judgeable, ridge, unit_rows
-from querist.labelling.members import RandomWalk, SmoothedRidge
+from querist.labelling.kernel_ridge import ChannelKernel, Channels, GaussianKernel, KernelRidge
+from querist.labelling.members import MEMBERS, RandomWalk, SmoothedRidge
 from querist.labelling.rows import RowSettings, features, smoothed_rows
 from querist.labelling.workspace import Workspace
 
@@ -244,3 +249,109 @@ def test_the_weights_of_labels_rebuild_the_heaviest_members_answer(graph):
 def test_rows_have_length_one_or_zero_and_lonely_classes_are_not_judged():
     np.testing.assert_allclose(np.linalg.norm(unit_rows(np.array([[3.0, 4], [0, 0]])), axis=1), [1, 0])
     assert judgeable(np.eye(3)[[0, 0, 1, 2, 2]]).tolist() == [True, True, False, True, True]
+
+
+# -- stacking ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("link", ["softmax", "sigmoid"])
+def test_stacked_weights_are_where_the_posterior_is_flat(link):
+    """No step from them, up or down and inside what is allowed, is likelier."""
+    generator = np.random.default_rng(0)
+    Y = np.eye(3)[np.arange(60) % 3]
+    tables = [a * Y + generator.standard_normal(Y.shape) for a in (2.0, 0.5, 0.0, -1.0)]
+    prior = np.full(4, 0.25)
+
+    def surprise(w):
+        L = combine.pooled(tables, w)
+        return 60 * combine.loss(L, Y, link) + np.sum((w - prior) ** 2) / (2 * combine.DEVIATION**2)
+
+    w = combine.stacked(tables, Y, prior, link)
+    assert w.min() >= 0 and w[0] == w.max() and w[3] == 0
+    for j in range(4):
+        for step in (1e-3, -1e-3):
+            other = w + step * np.eye(4)[j]
+            if other.min() >= 0:
+                assert surprise(other) > surprise(w) - 1e-6
+
+
+def test_few_labels_leave_the_weights_where_they_start():
+    tables = [np.eye(2)[[0, 1]], np.eye(2)[[1, 0]]]
+    few = combine.stacked(tables, np.eye(2), np.array([0.5, 0.5]), "softmax")
+    many = combine.stacked([np.tile(T, (50, 1)) for T in tables], np.tile(np.eye(2), (50, 1)), few, "softmax")
+    assert abs(few - 0.5).max() < 0.05 and many[0] > 1 > 0.1 > many[1]
+
+
+# -- kernels ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def described():
+    graph = sbm([30, 30, 30], 0.2, 0.05, seed=2)
+    X = np.random.default_rng(0).poisson(0.4, (90, 12)) + 2 * np.eye(3)[graph.codes][:, [0, 1, 2] * 4]
+    return Workspace(replace(graph, attributes=sp.csr_array(X.astype(float))))
+
+
+def channels(workspace, hops):
+    """The channels written out, their lengths exact."""
+    graph = workspace.graph
+    X, step = features(graph, "attributes").toarray(), graph.adjacency.toarray()
+    step = step / np.maximum(step.sum(axis=1, keepdims=True), 1)
+    return [unit_rows(np.linalg.matrix_power(step, hop) @ X) for hop in range(hops + 1)]
+
+
+def test_the_channels_are_the_means_of_the_neighbours(described):
+    kernel = ChannelKernel(described, "attributes", 2)
+    nodes, others = np.array([3, 50, 7]), np.arange(0, 90, 9)
+    found = kernel.between(nodes, others)
+    exact = sum(Z[nodes] @ Z[others].T for Z in channels(described, 2))
+    np.testing.assert_allclose(found, exact, rtol=0.6)  # the lengths are sketched
+    assert np.corrcoef(found.ravel(), exact.ravel())[0, 1] > 0.85
+    B = np.random.default_rng(1).standard_normal((others.size, 4))
+    np.testing.assert_allclose(kernel.times(nodes, others, B), found @ B, atol=1e-10)
+    np.testing.assert_allclose(kernel.times(slice(None), others, B)[nodes], found @ B, atol=1e-10)
+
+
+@pytest.mark.parametrize("landmarks", [1000, 12])
+def test_kernel_ridge_is_that_of_scikit_learn_on_its_landmarks(described, landmarks, monkeypatch):
+    """All labelled nodes as landmarks: kernel ridge. Fewer: the ridge on the rows of Nystroem."""
+    monkeypatch.setattr(kernel_ridge, "LANDMARKS", landmarks)
+    labelled = np.arange(0, 90, 4)
+    Y = np.eye(3)[described.graph.codes[labelled]]
+    fitted = KernelRidge("", Channels("attributes", 2)).fit(described, labelled, Y, "softmax")
+    answer = (fitted.logits(slice(None)) - fitted.scale.shift) / fitted.scale.steepness
+    kernel, B = fitted.kernel, fitted.landmarks
+    assert B.size == min(landmarks, labelled.size) and set(B) <= set(labelled)
+    values, vectors = np.linalg.eigh(kernel.between(B, B))
+    rows = kernel.between(np.arange(90), B) @ vectors / np.sqrt(values)
+    z = rows[labelled]
+    strength = fitted.fitted.strength * np.mean(np.sum(z**2, axis=1))
+    expected = Ridge(alpha=strength, fit_intercept=False).fit(z, Y - Y.mean(axis=0)).predict(rows)
+    np.testing.assert_allclose(answer, expected + Y.mean(axis=0), atol=1e-5)
+    weights = fitted.smoother(np.array([1, 2]))
+    np.testing.assert_allclose(weights @ (Y - Y.mean(axis=0)), expected[[1, 2]], atol=1e-5)
+
+
+def test_the_gaussian_kernel_is_scikit_learns(described):
+    points = described.standardised
+    np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose((points**2).sum(axis=1).mean(), 1)
+    kernel = GaussianKernel(points, 0.7)
+    nodes, others = np.array([0, 5]), np.array([9, 5, 88])
+    np.testing.assert_allclose(
+        kernel.between(nodes, others), rbf_kernel(points[nodes], points[others], gamma=1 / 0.7)
+    )
+    B = np.eye(3)
+    np.testing.assert_allclose(kernel.times(slice(None), others, B)[nodes], kernel.between(nodes, others))
+
+
+def test_nodes_without_edges_or_attributes_have_logits_too():
+    graph = as_graph(sp.csr_array(np.diag(np.ones(5), 1) + np.diag(np.ones(5), -1)))
+    X = np.zeros((6, 3))
+    X[:3, :2] = [[1, 0], [1, 1], [0, 1]]
+    workspace = Workspace(replace(graph, attributes=sp.csr_array(X)))
+    for name in ("channels", "link_channels", "two_steps_gaussian"):
+        method = MEMBERS[name].method
+        assert method.suits(workspace, "softmax")
+        fitted = method.fit(workspace, np.array([0, 2, 4]), np.eye(2)[[0, 1, 1]], "softmax")
+        assert np.isfinite(fitted.logits(slice(None))).all()

@@ -210,7 +210,7 @@ class Asking:
 
     def write(self, path: str | PathLike[str]) -> None:
         """One row a node, as CSV or parquet by the path's extension."""
-        from querist.labelling.output import write
+        from querist.labelling.storage import write
 
         write(self.labelling, path, self.progress or silent)
 

@@ -76,7 +76,7 @@ def from_files(
     try:
         events = book.events()
         source = files.read(labels_elsewhere=not (oracle is None and labels is None), progress=progress)
-        coming = files.arrivals(source)
+        coming = files.arrivals()
         larger = grown(source.graph, events)
         for edges, nodes in coming:
             larger = join(larger, edges, nodes)

@@ -18,10 +18,10 @@ from querist.errors import InputError
 from querist.types import Codes, Floats
 
 StrategyName: TypeAlias = Literal["remove", "projection", "projection-persistent"]
-ConditionName: TypeAlias = Literal["algorithm", "text"]
+ConditionName: TypeAlias = Literal["algorithm", "text", "fill"]
 
 STRATEGIES = {"remove": step.REMOVE, "projection": step.PROJECT, "projection-persistent": step.PERSIST}
-CONDITIONS = {"algorithm": step.ALGORITHM, "text": step.TEXT}
+CONDITIONS = {"algorithm": step.ALGORITHM, "text": step.TEXT, "fill": step.FILL}
 
 WARM_UP = 500
 """Items that the kernel width is taken from, where it is not given."""
@@ -63,8 +63,8 @@ class StreamLearner:
     ----------
     n_classes : >= 2
     strategy : "remove" the oldest, "projection", or "projection-persistent" (see step.py)
-    condition : "algorithm" (Alg. 3, line 3) or "text"; by default the one that the paper's
-        table was reached with: "algorithm" to remove, "text" to project
+    condition : who enters, "algorithm" (Alg. 3, line 3), "text", or "fill" (see step.py); by
+        default "algorithm" to remove, "text" to project
     kernel : "rbf", "linear", a scikit-learn kernel name, or a function of two matrices
     width : sigma^2 of the RBF kernel; by default the mean distance between the first 500
         items. It is taken after 2, 4, 8, ..., 256 and 500 items, the model is solved anew

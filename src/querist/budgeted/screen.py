@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from querist.budgeted.budget import zeros
 from querist.budgeted.similarity import squared_norm
-from querist.budgeted.step import ALGORITHM, SLOT, BudgetRules, BudgetState, size
+from querist.budgeted.step import FILL, SLOT, TEXT, BudgetRules, BudgetState, has_room, size
 from querist.compiled import compiled, compiled_lanes
 from querist.types import Floats
 
@@ -160,6 +160,8 @@ def weighted_sum(alpha: Floats, k: Singles, b: int) -> float:
 @compiled
 def screened(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, label: int) -> int:
     """The class of an item that certainly teaches nothing, or UNCLEAR."""
+    if rules.condition == FILL and has_room(state, rules, label):
+        return UNCLEAR
     b, unit = size(state), 1.0 / np.sqrt(2.0 * rules.width)
     each = uncertainty(sketch.longest[0] + np.sqrt(squared_norm(x)) * unit, x.size)
     for p in range(sketch.f.size):
@@ -180,7 +182,7 @@ def screened(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, 
 def judged(f: Floats, error: Floats, condition: int, epsilon: float, label: int) -> int:
     """The class where every score within the error gives the same one and enters nowhere."""
     for p in range(f.size):
-        if label >= 0 and condition == ALGORITHM:
+        if label >= 0 and condition != TEXT:
             target = label == (1 if f.size == 1 else p)
             margin = f[p] if target else -f[p]
         else:

@@ -20,8 +20,11 @@ Strategies when a budget is full (bls19, III-B):
   the paper.
 
 Conditions: ALGORITHM is line 3 of Alg. 3 (labelled: `y f <= 0`; unlabelled:
-`|f| <= epsilon`); TEXT also lets in labelled items with `|f| <= epsilon`. With several
-classes an item enters when any class's condition holds.
+`|f| <= epsilon`); TEXT also lets in labelled items with `|f| <= epsilon`; FILL lets in
+whatever comes while the budget of its kind has room (III-B: an update is too costly only
+"once the budget is full"), and goes by ALGORITHM from then on. Projection has such room
+for labelled items alone (Alg. 2, line 1). With several classes an item enters when any
+class's condition holds.
 """
 
 import math
@@ -33,7 +36,7 @@ from querist.triangle import dot, product
 from querist.types import Codes, Floats
 
 REMOVE, PROJECT, PERSIST = 0, 1, 2
-ALGORITHM, TEXT = 0, 1
+ALGORITHM, TEXT, FILL = 0, 1, 2
 NOTHING, ADDED, REPLACED, PROJECTED = 0, 1, 2, 3
 SINGULAR = -1
 """An answer of `learn`: the inverse has lost its digits; nothing was changed."""
@@ -113,11 +116,19 @@ def score(state: BudgetState) -> int:
 
 
 @compiled
+def has_room(state: BudgetState, rules: BudgetRules, label: int) -> bool:
+    """Whether an item of this kind would enter without another making room or being projected."""
+    if label >= 0:
+        return bool(state.counts[LABELLED] < rules.budget_labelled)
+    return bool(rules.strategy == REMOVE and state.counts[UNLABELLED] < rules.budget_unlabelled)
+
+
+@compiled
 def wanted(state: BudgetState, rules: BudgetRules, label: int) -> bool:
     """Set the targets y, and say whether the item should enter."""
     if label < 0 and rules.budget_unlabelled == 0:
         return False
-    enters = False
+    enters = rules.condition == FILL and has_room(state, rules, label)
     for p in range(state.f.size):
         f = state.f[p]
         if label < 0:

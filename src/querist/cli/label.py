@@ -45,6 +45,13 @@ def label(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write an HTML page on what was found.")
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also keep the labelling, for nodes that come later: DATA may be such a file.",
+        ),
+    ] = None,
     extend: options.Extend = None,
     extend_nodes: options.ExtendNodes = None,
     columns: options.Columns = MappingProxyType({}),
@@ -56,6 +63,9 @@ def label(
     Writes one row a node: node, label, probability, runner_up, reached, influences (the three labelled nodes
     that weighed most). Probabilities are calibrated on labels that were held out, and the accuracy to expect
     is estimated from them. A node that no label reaches is left without a label.
+
+    Where DATA is a labelling that --save kept, the nodes that --extend and --extend-nodes bring are labelled,
+    in no time, and written alone.
     """
     with progress() as meter:
         meter("label", 0.0, "beginning")  # what is loaded first takes a moment
@@ -66,6 +76,7 @@ def label(
             labels,
             out=out,
             report=report,
+            save=save,
             method=method,
             multilabel=multilabel,
             picked=picked,
@@ -77,9 +88,11 @@ def label(
         print_json(done.summary())
         return
     _print(done)
-    print_line(f"{done.out}: {done.labelling.graph.n_nodes:,} rows")
+    print_line(f"{done.out}: {done.rows:,} rows")
     if done.report is not None:
         print_line(f"{done.report}: the report")
+    if done.saved is not None:
+        print_line(f"{done.saved}: the labelling, for nodes that come later")
 
 
 def _print(done: "FilesLabelled") -> None:

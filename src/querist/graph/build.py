@@ -129,7 +129,7 @@ def as_graph(
     if own_labels is not None:
         found = replace(found, labels=by_node(own_labels, found), classes=None)
     if own_attributes is not None or attributes is False:
-        found = replace(found, attributes=own_attributes)
+        found = replace(found, attributes=own_attributes, recipes=())
 
     adjacency, repairs = merge(found, parallel)
     alone = () if table is None else _alone(adjacency, len(table.ids))
@@ -139,6 +139,7 @@ def as_graph(
         attributes=as_attributes(found.attributes),
         name=name or found.name,
         notes=tuple(dict.fromkeys((*found.notes, *alone, *repairs))),
+        recipes=found.recipes,
         **label_fields(found, classes, missing),
     )
     if _log.isEnabledFor(logging.INFO):
@@ -217,6 +218,7 @@ def _from_graph(graph: Graph) -> Found:
         classes=graph.classes or None,
         name=graph.name,
         notes=graph.notes,
+        recipes=graph.recipes,
     )
 
 
@@ -257,7 +259,8 @@ def _with_own_table(found: Found, label: str | None, attributes: Any) -> Found:
         labels = table.labels
     if wanted is False:
         return replace(found, labels=labels)
-    return replace(found, labels=labels, attributes=table.matrix, notes=(*found.notes, *table.notes))
+    notes = (*found.notes, *table.notes)
+    return replace(found, labels=labels, attributes=table.matrix, notes=notes, recipes=table.recipes)
 
 
 def _all_different(labels: Sequence[Any]) -> bool:
@@ -274,7 +277,7 @@ def _joined(found: Found, table: NodeTable) -> Found:
             found = replace(found, ids=tuple(map(str, old)))
         elif table.text and isinstance(ids[0], int) and isinstance(old[0], str):
             ids = tuple(map(str, ids))
-    unlisted = "not in the node table" if table.made is None else "without a row, and so without attributes"
+    unlisted = "without a row, and so without attributes" if table.recipes else "not in the node table"
     found = replace(found, notes=(*found.notes, *table.notes))
     joined = arrange(found, ids, complete=False, where="node table", unlisted=unlisted)
     extra = joined.n - len(ids)
@@ -282,7 +285,8 @@ def _joined(found: Found, table: NodeTable) -> Found:
         joined = replace(joined, labels=[*table.labels, *[None] * extra], classes=None)
     if table.matrix is not None:
         below = sp.csr_array((extra, table.matrix.shape[1]))
-        joined = replace(joined, attributes=sp.vstack([sp.csr_array(table.matrix), below], format="csr"))
+        wide = sp.vstack([sp.csr_array(table.matrix), below], format="csr")
+        joined = replace(joined, attributes=wide, recipes=table.recipes)
     return joined
 
 

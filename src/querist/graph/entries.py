@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.labels import class_order, is_missing
+from querist.tables.columns import Recipe
 from querist.tables.formats import Columns, some
 from querist.types import Bools, Codes, Floats, Sparse
 
@@ -45,6 +46,7 @@ class Found:
     labels : n values, or an (n, K) 0/1 matrix; classes: in which order
     text : whether the ids were read from text, where 7 and "7" look alike
     table : the source's own table of its nodes, a row each
+    recipes : how columns of a table became the attributes
     """
 
     heads: Codes
@@ -62,6 +64,7 @@ class Found:
     notes: tuple[str, ...] = ()
     text: bool = False
     table: Columns | None = None
+    recipes: tuple[Recipe, ...] = ()
 
 
 # -- the user's ids -----------------------------------------------------------

@@ -16,6 +16,7 @@ from scipy.sparse import csgraph
 
 from querist.errors import InputError, refuse
 from querist.labels import UNLABELLED, decode, plain
+from querist.tables.columns import Recipe
 from querist.tables.formats import some
 from querist.types import Codes, Floats, Sparse
 
@@ -34,6 +35,7 @@ class Graph:
     label_matrix : (n, K) 0/1 sparse matrix for multi-label data, instead of codes
     name : shown in tables and messages
     notes : what was found and done when the graph was read
+    recipes : how columns of a table of nodes became the attributes, for nodes that come later
 
     `as_graph` is the lenient door: it symmetrises, drops self-loops and says so.
     This constructor is the strict one.
@@ -47,6 +49,7 @@ class Graph:
     label_matrix: Sparse | None = None
     name: str = "graph"
     notes: tuple[str, ...] = field(default=(), repr=False)
+    recipes: tuple[Recipe, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         _set = object.__setattr__

@@ -15,7 +15,6 @@ __getattr__, __dir__, __all__ = names_of(
         "MEMBERS": ".members",
         "Member": ".workspace",
         "Score": ".choose",
-        "extend": ".growth",
         "from_files": ".files",
         "influences": ".influence",
         "join": ".growth",
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
         GraphFiles as GraphFiles,
         from_files as from_files,
     )
-    from querist.labelling.growth import extend as extend, join as join, keep_up as keep_up
+    from querist.labelling.growth import join as join, keep_up as keep_up
     from querist.labelling.influence import influences as influences
     from querist.labelling.labelling import Labelling as Labelling, label as label
     from querist.labelling.members import MEMBERS as MEMBERS

@@ -2,8 +2,9 @@
 
 Every labelled node is held out once, with a share of the others, and answered by what the rest teach. A
 temperature on those answers (`combine.scaled`) makes the probabilities right on average; the share of right
-answers is the accuracy to expect, with Wilson's score interval. On average the answers are never surer than
-that accuracy allows (`presumed`), whatever a handful of held-out answers may suggest.
+answers is the accuracy to expect, with Wilson's score interval, widened since they are not independent. On
+average the answers are never surer than that accuracy allows (`presumed`), whatever a handful of held-out
+answers may suggest.
 
 Biases, all said in `Estimate.how`. The held-out answers come from fewer labels than the final ones, so the
 estimate is a little low. The weights of the methods were chosen on the same answers: a little high. A class
@@ -19,14 +20,17 @@ import numpy as np
 from querist.stats import wilson
 from querist.types import Bools, Floats
 
+DEPENDENCE = 4.0
+"""Of m held-out answers the interval counts `m / (1 + DEPENDENCE / sqrt(m))`; fixed on development sets."""
+
 
 @dataclass(frozen=True)
 class Estimate:
     """The accuracy to expect on unlabelled nodes; with several labels a node, of their likeliest class.
 
-    `low` and `high` bound it with 95 % confidence (Wilson's score interval); `how` says how it was made, and
-    how it is biased. `confidence` (m,) and `correct` (m,) are what was held out: the probability of the
-    predicted class after calibration, and whether it was right; a reliability curve is drawn from them.
+    `low` and `high` bound it with 95 % confidence (Wilson's score interval, widened); `how` says how it was
+    made, and how it is biased. `confidence` (m,) and `correct` (m,) are what was held out: the probability of
+    the predicted class after calibration, and whether it was right; a reliability curve is drawn from them.
     """
 
     accuracy: float
@@ -48,7 +52,10 @@ def estimated(confidence: Floats, correct: Bools, folds: int, temperature: float
     if not correct.size:
         how = "no class has two labelled nodes, so no label could be held out; the accuracy is not known"
         return Estimate(float("nan"), 0.0, 1.0, how)
-    low, high = wilson(float(correct.sum()), correct.size)
+    # Held-out answers are no independent draws: they come from one another's labels, by weights that were
+    # chosen on them. The fewer there are, the more that matters.
+    worth = correct.size / (1 + DEPENDENCE / np.sqrt(correct.size))
+    low, high = wilson(worth * float(correct.mean()), worth)
     how = (
         f"{folds}-fold cross-validation on {correct.size} labels. A little low, since each answer came from "
         f"{1 - 1 / folds:.0%} of the labels, and right only if the labelled nodes are like the others"

@@ -4,10 +4,12 @@
    `MEMBERS`; the largest graphs get fewer columns and fewer folds.
 2. *Fit.* Each member learns from all labels, and from those outside each fold. Its answers to the
    held-out labels are scaled to probabilities and judged by log-loss.
-3. *Pool.* A weighted product of the members (`combine.py`); the weights stay near their prior ones until
-   the labels clearly prefer one.
-4. *Match* the mean probability of each class to its share of the labels, unless every class has equally
-   many: then labels were chosen class by class and their shares say nothing. The shares of labels that were
+3. *Pool.* A weighted product of the members (`combine.py`): the weights under which the held-out labels are
+   likeliest, each member's classes matched to the shares of the labels; near their prior ones while there
+   are few labels.
+4. *Match* the mean probability of each class to its share of the labels, as far as that serves the held-out
+   labels (`MATCHING`): shares of labels that were drawn class by class are exact, those of few random ones
+   are not. Where every class has equally many labels their shares say nothing. The shares of labels that were
    picked are trusted only where nothing else tells: where the product does worse on held-out labels than
    the shares alone.
 5. *Refine.* One step of self-training (`refine.py`): generative models of the main rows, and of the counts,
@@ -20,7 +22,7 @@ The constants were fixed on other data than the reported ones (docs/assist.md).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,14 +32,19 @@ from querist.labelling.calibrate import Estimate, estimated, presumed
 from querist.labelling.combine import Link, Scale
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import accuracy
-from querist.labelling.members import SmoothedRidge, plan
+from querist.labelling.kernel_ridge import KernelRidge
+from querist.labelling.members import SmoothedRidge, for_picked, plan
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, Member, Workspace
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Codes, Floats
 
-ETA = 0.03
-"""How fast a member's weight falls with its held-out loss."""
+MATCHING = (0.0, 1.0, 3.0, 10.0, 30.0, None)
+"""How far the shares may be matched: as if so many labels a class had the shares that the pool itself finds;
+None leaves those as they are."""
+
+JUDGES = 1000
+"""Nodes by which a member's shares are matched when it is weighed."""
 
 
 @dataclass(frozen=True)
@@ -112,20 +119,24 @@ def choose(
     labelled = np.flatnonzero(problem.seeds)
     Y = problem.known.indicator[labelled]
     members, n_folds, skipped = plan(workspace, method, Y, link)
+    if picked:
+        members = {name: for_picked(member) for name, member in members.items()}
     folds = cut_folds(workspace, labelled, Y, link, n_folds, seed)
     fitted, tables = fit_members(folds, members, progress)
     progress(0.9, "combining")
     scales = {name: _scale_of(folds, fitted[name], tables[name]) for name in members}
     held = {name: [scales[name].of(table) for table in tables[name]] for name in members}
-    scores = _scored(folds, members, {name: folds.held_out(held[name]) for name in members})
     auto = method == "auto"
-    pool = LogitPool(link, {score.name: score.weight for score in scores}, match=False)
-    if _shares_mean_something(Y) and any(isinstance(m.method, SmoothedRidge) for m in members.values()):
-        pool = replace(pool, match=not picked or _worse_than_shares(folds, pool.held_out(folds, held)))
+    informative = _shares_mean_something(Y)
+    judged = {name: _judged(folds, held[name], informative and not picked) for name in members}
+    pool = LogitPool(link, _weighed(folds, members, judged))
+    scores = _scored(folds, members, judged, pool.weights)
+    if informative and any(isinstance(m.method, (SmoothedRidge, KernelRidge)) for m in members.values()):
+        pool = replace(pool, matching=_how_far(folds, pool, held, picked))
     logits_by_member = {name: scales[name].of(fitted[name].logits(slice(None))) for name in members}
     L = pool.of(logits_by_member, Y)
     models = refiners(workspace, members) if auto and link == "softmax" else {}
-    L, held_out, self_training = refined(folds, models, L, pool.held_out(folds, held))
+    L, held_out, self_training = refined(folds, models, L, pool.held_out(folds, held, honest=True))
     free = np.setdiff1d(folds.sample, labelled)
     scale, estimate = _calibrated(folds, held_out, L[free if free.size else folds.sample])
     P = combine.probabilities(scale.of(L), link)
@@ -136,11 +147,12 @@ def choose(
         asked=not auto,
         folds=folds.n_folds,
         labels=len(labelled),
-        matched=pool.match,
+        matching=pool.matching,
         self_training=self_training,
+        largest=_guess(problem.known.classes, folds, estimate),
     )
     progress(1.0, "labelled")
-    model = FittedMembers(labelled, fitted, pool.shares)
+    model = FittedMembers(labelled, fitted, pool.weights)
     return Prediction(P, reached(problem), choice, estimate, model, logits_by_member)
 
 
@@ -156,7 +168,7 @@ def fit_members(
     workspace, methods = folds.workspace, {name: member.method for name, member in members.items()}
     show(0.0, "looking at the graph")
     workspace.compute_rows([way.settings for way in methods.values() if isinstance(way, SmoothedRidge)])
-    costs = [method.cost(workspace, folds.Y.shape[1]) for method in methods.values()]
+    costs = [method.cost(workspace, *folds.Y.shape) for method in methods.values()]
     total, begun = sum(once + fit * (folds.n_folds + 1) for once, fit in costs) or 1.0, 0.0
     for (name, method), (once, fit) in zip(methods.items(), costs, strict=True):
         text = f"trying {method.what}"
@@ -181,18 +193,42 @@ def _scale_of(folds: LabelFolds, fitted: Fitted, tables: Sequence[Floats]) -> Sc
     return combine.scaled_with_prior(L, folds.Y, folds.link, folds.judged)
 
 
-def _scored(folds: LabelFolds, members: Mapping[str, Member], held: Mapping[str, Floats]) -> list[Score]:
-    """Every member with its held-out accuracy, loss and weight, the heaviest first."""
-    own, judged = folds.Y[folds.judged], int(folds.judged.sum())
-    losses = [combine.loss(held[name][folds.judged], own, folds.link) if judged else 0.0 for name in members]
-    shares = combine.weights(losses, judged, ETA) * [member.prior_weight for member in members.values()]
-    shares /= shares.sum()
-    right = [accuracy(held[name], folds.Y, folds.judged) if judged else float("nan") for name in members]
-    rows = zip(members.items(), right, losses, shares, strict=True)
-    scores = [
-        Score(name, member.method.what, a, b if judged else float("nan"), float(w))
-        for (name, member), a, b, w in rows
-    ]
+def _judged(folds: LabelFolds, tables: Sequence[Floats], match: bool) -> Floats:
+    """(j, K) a member's answers to the labels that can be held out, its shares of the classes matched."""
+    if match:
+        kept = (_class_shares(folds.Y[folds.kept(fold)], folds.link) for fold in range(folds.n_folds))
+        tables = [
+            L + combine.matched(L, shares, folds.link, enough=JUDGES)
+            for L, shares in zip(tables, kept, strict=True)
+        ]
+    return folds.held_out(tables)[folds.judged]
+
+
+def _weighed(
+    folds: LabelFolds, members: Mapping[str, Member], judged: Mapping[str, Floats]
+) -> dict[str, float]:
+    """The weight of each member: its prior one, moved by the held-out labels."""
+    weights = np.array([member.prior_weight for member in members.values()])
+    weights /= weights.sum()
+    if folds.n_folds and len(members) > 1:
+        weights = combine.stacked(list(judged.values()), folds.Y[folds.judged], weights, folds.link)
+    return dict(zip(members, weights.tolist(), strict=True))
+
+
+def _scored(
+    folds: LabelFolds,
+    members: Mapping[str, Member],
+    judged: Mapping[str, Floats],
+    weights: Mapping[str, float],
+) -> list[Score]:
+    """Every member with its held-out accuracy, loss and share of the weight, the heaviest first."""
+    own, total = folds.Y[folds.judged], sum(weights.values()) or 1.0
+    scores = []
+    for name, member in members.items():
+        right = log_loss = float("nan")
+        if folds.n_folds:
+            right, log_loss = accuracy(judged[name], own), combine.loss(judged[name], own, folds.link)
+        scores.append(Score(name, member.method.what, right, log_loss, weights[name] / total))
     return sorted(scores, key=lambda score: -score.weight)
 
 
@@ -201,35 +237,71 @@ def _scored(folds: LabelFolds, members: Mapping[str, Member], held: Mapping[str,
 
 @dataclass(frozen=True)
 class LogitPool:
-    """How the members' logits become one: fixed by all labels, applied to all nodes and to each fold."""
+    """How the members' logits become one: fixed by all labels, applied to all nodes and to each fold.
+
+    `matching` says how far the shares of the classes are matched (`MATCHING`), by `enough` nodes.
+    """
 
     link: Link
-    shares: Mapping[str, float]
-    match: bool
+    weights: Mapping[str, float]
+    matching: float | None = None
+    enough: int = combine.ENOUGH
 
     def of(self, logits_by_member: Mapping[str, Floats], Y: Floats) -> Floats:
         """Logits, the shares of the classes matched to those of the labels `Y`."""
         L = combine.pooled(
-            list(logits_by_member.values()), np.array([self.shares[name] for name in logits_by_member])
+            list(logits_by_member.values()), np.array([self.weights[name] for name in logits_by_member])
         )
-        return L + combine.matched(L, _class_shares(Y, self.link), self.link) if self.match else L
+        if self.matching is None:
+            return L
+        shares, own = _class_shares(Y, self.link), self.matching * Y.shape[1]
+        if own:
+            found = combine.probabilities(L, self.link).mean(axis=0)
+            shares = (len(Y) * shares + own * found) / (len(Y) + own)
+        return L + combine.matched(L, shares, self.link, enough=self.enough)
 
-    def held_out(self, folds: LabelFolds, held: Mapping[str, Sequence[Floats]]) -> list[Floats]:
-        """Logits at `folds.sample` while each fold is held out, from those of each member."""
+    def held_out(
+        self, folds: LabelFolds, held: Mapping[str, Sequence[Floats]], *, honest: bool = False
+    ) -> list[Floats]:
+        """Logits at `folds.sample` while each fold is held out, from those of each member.
+
+        `honest`: matched to the shares of all labels, as the final answers are. A fold lacks the very classes
+        that it is asked about, and matched to its own shares would do worse than the final answers do.
+        """
         return [
-            self.of({name: tables[fold] for name, tables in held.items()}, folds.Y[folds.kept(fold)])
+            self.of(
+                {name: tables[fold] for name, tables in held.items()},
+                folds.Y if honest else folds.Y[folds.kept(fold)],
+            )
             for fold in range(folds.n_folds)
         ]
 
 
-def _worse_than_shares(folds: LabelFolds, tables: Sequence[Floats]) -> bool:
-    """Whether logits, made without the held-out labels, tell less of them than the shares of the classes."""
+def _how_far(
+    folds: LabelFolds, pool: LogitPool, held: Mapping[str, Sequence[Floats]], picked: bool
+) -> float | None:
+    """How far to match the shares of the classes to those of the labels: by the loss on held-out labels.
+
+    Labels that were picked cannot tell: they are matched only where the pool says less than their shares.
+    """
     own = folds.Y[folds.judged]
     if not len(own):
-        return False
-    constant = combine.logits(_class_shares(folds.Y, folds.link), folds.link)
-    alone = combine.loss(np.broadcast_to(constant, own.shape), own, folds.link)
-    return combine.loss(folds.held_out(tables)[folds.judged], own, folds.link) > alone
+        return None if picked else 0.0
+
+    def held_out(matching: float | None) -> Floats:
+        return folds.held_out(replace(pool, matching=matching, enough=JUDGES).held_out(folds, held))
+
+    if picked:
+        constant = combine.logits(_class_shares(folds.Y, folds.link), folds.link)
+        alone = combine.loss(np.broadcast_to(constant, own.shape), own, folds.link)
+        return 0.0 if combine.loss(held_out(None)[folds.judged], own, folds.link) > alone else None
+
+    def cost(matching: float | None) -> float:
+        L = held_out(matching)
+        scaled = combine.scaled(L, folds.Y, folds.link, folds.judged).of(L)
+        return combine.loss(scaled[folds.judged], own, folds.link)
+
+    return min(MATCHING, key=cost)
 
 
 def _calibrated(folds: LabelFolds, tables: Sequence[Floats], final: Floats) -> tuple[Scale, Estimate]:
@@ -282,8 +354,9 @@ def explained(
     asked: bool,
     folds: int,
     labels: int,
-    matched: bool,
+    matching: float | None,
     self_training: Mapping[str, float],
+    largest: "Guess",
 ) -> Choice:
     """The choice in words. `asked`: the user named the method; `self_training`: the weights of its models."""
     words = any(member.method.uses_attributes for member in members.values())
@@ -295,9 +368,10 @@ def explained(
         why = [f"{scores[0].what} ({scores[0].name}) is the one method that fits this graph and the time."]
     else:
         sources = "attributes and links" if words else "links alone"
-        why = [f"{len(scores)} methods were tried on {sources}.", *_weighed(scores, folds, labels)]
-    if matched:
-        why.append("The classes' shares were matched to those of the labels.")
+        why = [f"{len(scores)} methods were tried on {sources}.", *_weights_in_words(scores, folds, labels)]
+    if matching is not None:
+        how = "" if matching == 0 else f", as if {matching:g} more a class had the shares that were found"
+        why.append(f"The classes' shares were matched to those of the labels{how}.")
     if self_training:
         weights = " and ".join(f"that of the {name} {w:.2f}" for name, w in self_training.items())
         why.append(
@@ -306,8 +380,46 @@ def explained(
         )
     if skipped:
         why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")
+    why += _warnings(scores, largest)
     method = scores[0].name if alone else "combination of " + ", ".join(s.name for s in heavy(scores))
     return Choice(method, representation, tuple(why), tuple(scores))
+
+
+class Guess(NamedTuple):
+    """What needs no graph: the class with most labels, and how often and how surely it would be right.
+
+    `accuracy` and `log_loss` are those of the labels' own shares, `reached` the accuracy on held-out labels.
+    """
+
+    label: Any
+    accuracy: float
+    log_loss: float
+    reached: float
+
+
+def _guess(classes: Sequence[Any], folds: LabelFolds, estimate: Estimate) -> Guess:
+    shares, own = _class_shares(folds.Y, folds.link), folds.Y[folds.judged]
+    constant = np.broadcast_to(combine.logits(shares, folds.link), own.shape)
+    largest = int(shares.argmax())
+    log_loss = combine.loss(constant, own, folds.link) if len(own) else float("nan")
+    return Guess(classes[largest], float(shares[largest]), log_loss, estimate.accuracy)
+
+
+def _warnings(scores: Sequence[Score], largest: Guess) -> list[str]:
+    """What the held-out labels say against the answer, or against a member."""
+    found = []
+    if largest.reached <= largest.accuracy:
+        found.append(
+            f"On held-out labels this is no better than calling every node {largest.label!r}, the class "
+            f"with most labels ({largest.reached:.3f} against {largest.accuracy:.3f})."
+        )
+    worse = [score.name for score in scores if score.log_loss > largest.log_loss]
+    if worse:
+        found.append(
+            "Worse on held-out labels than guessing by the classes' shares "
+            f"(log-loss {largest.log_loss:.3f}): {', '.join(worse)}."
+        )
+    return found
 
 
 def heavy(scores: Sequence[Score]) -> list[Score]:
@@ -315,7 +427,7 @@ def heavy(scores: Sequence[Score]) -> list[Score]:
     return [score for score in scores if score.weight >= 0.5 / len(scores)]
 
 
-def _weighed(scores: Sequence[Score], folds: int, labels: int) -> list[str]:
+def _weights_in_words(scores: Sequence[Score], folds: int, labels: int) -> list[str]:
     if not folds:
         return ["No label could be held out, so the methods have the weights that they start with."]
     best = min(scores, key=lambda score: score.log_loss)
@@ -323,6 +435,6 @@ def _weighed(scores: Sequence[Score], folds: int, labels: int) -> list[str]:
     return [
         f"Best on held-out labels: {best.what} ({best.name}), accuracy {best.accuracy:.3f}, "
         f"log-loss {best.log_loss:.3f} ({folds}-fold cross-validation, {labels} labels).",
-        f"{len(heavy(scores))} of them carry the answer, as a product weighted by held-out log-loss: "
+        f"{len(heavy(scores))} of them carry the answer, as a product weighted by held-out labels: "
         f"{carried}.",
     ]

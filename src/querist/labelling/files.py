@@ -13,28 +13,29 @@ from pathlib import Path
 from typing import Any
 
 from querist.datasets import is_path, load_graph
-from querist.errors import InputError
+from querist.errors import InputError, refuse
 from querist.graph import Graph
 from querist.graph.entries import Parallel
-from querist.labelling.growth import NewNodes, join
+from querist.labelling.growth import join, label_joined
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
-from querist.labelling.output import columns_of
 from querist.labelling.page import check_report, class_sizes, write_report
 from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
-from querist.labelling.stages import Stages
+from querist.labelling.storage import WHAT, columns_of
 from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
-from querist.progress import Progress, silent
+from querist.progress import Progress, Stages, silent
+from querist.saved import holds
 from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
 from querist.tables.labels import Seeds, read_seeds
-from querist.tables.output import check_place, save
+from querist.tables.nodes import NodeTable
+from querist.tables.output import check_folder, check_place, save as write_table
 
 FileName = str | PathLike[str]
-Arrived = tuple[Graph | None, NewNodes | None]
+Arrived = tuple[Graph | None, NodeTable | None]
 
-WORTH = {"reading": 0.4, "labelling": 10.0, "influences": 0.7, "writing": 0.1, "report": 0.2}
+WORTH = {"reading": 0.4, "labelling": 10.0, "influences": 0.7, "writing": 0.1, "saving": 0.1, "report": 0.2}
 """About how long the stages take, compared with each other, on a large graph."""
 BYTES_A_SECOND, ROWS_A_SECOND = 8e6, 3e5
 
@@ -46,7 +47,7 @@ class GraphFiles:
     Parameters
     ----------
     edges : the name of a data set, or a file of edges in any format that `as_graph` takes; "-" is the
-        standard input
+        standard input. For `from_files` also a saved labelling, to which `extend` and `extend_nodes` are new
     nodes : a table of the nodes, whose columns become attributes
     extend : further files of edges, perhaps to new nodes
     extend_nodes : further tables of nodes, with the columns of `nodes`
@@ -74,6 +75,11 @@ class GraphFiles:
     def is_named(self) -> bool:
         """Whether `edges` is the name of a data set."""
         return not is_path(self.edges)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether `edges` is a saved labelling."""
+        return not self.is_named and str(self.edges) != STANDARD_INPUT and holds(self.paths[0], WHAT)
 
     @property
     def paths(self) -> list[Path]:
@@ -114,16 +120,16 @@ class GraphFiles:
         given |= {"parallel": self.parallel, "missing": self.missing}
         return {name: value for name, value in given.items() if value is not None}
 
-    def arrivals(self, source: Source) -> list[Arrived]:
+    def arrivals(self) -> list[Arrived]:
         """(edges, nodes) of the further files, to be joined to the graph one after the other."""
         edges, nodes = [str(file) for file in self.extend], [Path(file) for file in self.extend_nodes]
-        return list(arrived(source, edges, nodes, id=self.id, **self._columns))
+        return list(arrived(edges, nodes, id=self.id, **self._columns))
 
     def read_all(self, *, labels_elsewhere: bool = False, progress: Progress | None = None) -> Source:
         """The graph with all that the further files hold."""
         source = self.read(labels_elsewhere=labels_elsewhere, progress=progress)
         graph = source.graph
-        for edges, nodes in self.arrivals(source):
+        for edges, nodes in self.arrivals():
             graph = join(graph, edges, nodes)
         return replace(source, graph=graph)
 
@@ -153,7 +159,10 @@ class GraphFiles:
 
 @dataclass(frozen=True)
 class FilesLabelled:
-    """What was read, what came of it, and where it was written; None where nothing was to be."""
+    """What was read, what came of it, and where it was written; None where nothing was to be.
+
+    `first` is the row of the first node that is written.
+    """
 
     source: Source
     seeds: Seeds
@@ -161,6 +170,13 @@ class FilesLabelled:
     influences: Influences
     out: Path | None
     report: Path | None
+    saved: Path | None
+    first: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows are written: one a node, or one a new node."""
+        return self.labelling.graph.n_nodes - self.first
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -176,6 +192,7 @@ class FilesLabelled:
             "edges": graph.n_edges,
             "attributes": 0 if graph.attributes is None else int(graph.attributes.shape[1]),
             "notes": list(self.notes),
+            "new": len(found.new),
             "labelled": int(found.is_labelled.sum()),
             "reached": int(found.reached.sum()),
             "classes": dict(zip(map(str, found.classes), class_sizes(found).tolist(), strict=True)),
@@ -195,6 +212,7 @@ class FilesLabelled:
             "influences": self.influences.how,
             "out": self.out and str(self.out),
             "report": self.report and str(self.report),
+            "saved": self.saved and str(self.saved),
         }
 
 
@@ -204,6 +222,7 @@ def from_files(
     *,
     out: FileName | None = None,
     report: FileName | None = None,
+    save: FileName | None = None,
     method: str = "auto",
     multilabel: bool = False,
     picked: bool = False,
@@ -215,11 +234,13 @@ def from_files(
 
     Parameters
     ----------
-    graph : its files; a name alone is that of the edges, or of a data set
+    graph : its files; a name alone is that of the edges, or of a data set. Where they begin with a saved
+        labelling, the nodes that came since are labelled and written, as by `Labelling.label_new`
     labels : a table of known labels (see `tables/labels.py`), or a data set whose nodes are those of the
         graph; those that the nodes or edges hold by default
     out : where the labels go, as CSV, TSV or parquet by the name
     report : where a page on what was found goes
+    save : where the labelling is kept (`Labelling.save`), for nodes that come later
     method, multilabel, picked, seed : as in `label`
     command : how to do it again, for the page
     progress : called with (fraction done, what is being done); also while a step cannot tell how far it is
@@ -235,35 +256,40 @@ def from_files(
     files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
     place = None if out is None else check_place(out, (*files.paths, labels))
     page = None if report is None else check_report(Path(report))
-    unwanted = {"writing": place is None, "report": page is None}
+    kept = None if save is None else check_folder(Path(save).expanduser())
+    unwanted = {"writing": place is None, "report": page is None, "saving": kept is None}
     worth = {stage: share for stage, share in WORTH.items() if not unwanted.get(stage)}
     # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
     with Stages(progress or silent, worth).ticking() as show, one_blas_thread():
         show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
-        source = files.read_all(
-            labels_elsewhere=labels is not None,
-            progress=lambda fraction, text: show("reading", fraction, text),
-        )
-        check_weights(source.graph)
-        if labels is None:
-            seeds = own_seeds(source)
+        options: dict[str, Any] = {"method": method, "multilabel": multilabel, "picked": picked, "seed": seed}
+        first = 0
+        if files.is_saved:
+            source, seeds, found = _labelled_later(files, labels, options, part_of(show, "labelling"))
+            first = found.n_old
         else:
-            seeds = files.read_labels(labels, source.graph, multilabel=multilabel)
-        found = label(
-            source.graph,
-            seeds.labels,
-            method=method,
-            missing=files.missing,
-            multilabel=multilabel,
-            picked=picked,
-            seed=seed,
-            progress=lambda fraction, text: show("labelling", fraction, text),
-        )
-        who = influences(found, lambda fraction, text: show("influences", fraction, text))
-        done = FilesLabelled(source, seeds, found, who, place, page)
+            source = files.read_all(labels_elsewhere=labels is not None, progress=part_of(show, "reading"))
+            check_weights(source.graph)
+            if labels is None:
+                seeds = own_seeds(source)
+            else:
+                seeds = files.read_labels(labels, source.graph, multilabel=multilabel)
+            found = label(
+                source.graph,
+                seeds.labels,
+                missing=files.missing,
+                progress=part_of(show, "labelling"),
+                **options,
+            )
+        who = influences(found, part_of(show, "influences"))
+        done = FilesLabelled(source, seeds, found, who, place, page, kept, first)
         if place is not None:
             show.lasting("writing", f"writing {place.name}", found.graph.n_nodes / ROWS_A_SECOND)
-            save(columns_of(found, who, text=place.suffix.lower() != ".parquet"), place)
+            rows = columns_of(found, who, text=place.suffix.lower() != ".parquet").slice(first)
+            write_table(rows, place)
+        if kept is not None:
+            show.lasting("saving", f"saving {kept.name}", found.graph.n_nodes / ROWS_A_SECOND)
+            found.save(kept)
         if page is not None:
             write_report(
                 found,
@@ -271,9 +297,42 @@ def from_files(
                 page,
                 notes=(source.graph.describe(notes=False), *done.notes),
                 command=command,
-                progress=lambda fraction, text: show("report", fraction, text),
+                progress=part_of(show, "report"),
             )
     return done
+
+
+def part_of(show: Stages, stage: str) -> Progress:
+    """What a stage of the work calls."""
+    return lambda fraction, text: show(stage, fraction, text)
+
+
+def _labelled_later(
+    files: GraphFiles, labels: FileName | None, options: Mapping[str, Any], progress: Progress
+) -> tuple[Source, Seeds, Labelling]:
+    """A saved labelling with the nodes, edges and labels that came since."""
+    usual = {"method": "auto", "multilabel": False, "picked": False, "seed": 0}
+    name, changed = files.edges, [option for option, value in options.items() if value != usual[option]]
+    new = (*files.extend, *files.extend_nodes)
+    refuse(
+        {
+            f"{name} is a saved labelling and has its nodes; give new ones to --extend-nodes": files.nodes,
+            f"{name} is a saved labelling and keeps its {', '.join(changed)}; leave that out, or label the "
+            "files anew": changed,
+            f"{name} is a saved labelling, and nothing is new; give new edges (--extend) or new nodes "
+            "(--extend-nodes)": not new and labels is None,
+        }
+    )
+    before = Labelling.load(files.paths[0])
+    graph = before.graph
+    for edges, nodes in files.arrivals():
+        graph = join(graph, edges, nodes)
+    seeds = Seeds({}, before.classes, (f"{some(int(before.is_labelled.sum()), 'label')} of {name}",))
+    if labels is not None:
+        more = files.read_labels(labels, graph, multilabel=before.multilabel, least=1)
+        seeds = Seeds(more.labels, more.classes, (*seeds.notes, *more.notes))
+    found = label_joined(before, graph, seeds.labels, progress=progress)
+    return Source(graph, {}), seeds, found
 
 
 def own_seeds(source: Source) -> Seeds:

@@ -14,15 +14,15 @@ what takes more than 20 steps to show, such as two eigenvectors that changed pla
 Above a limit the embedding is refreshed from where it stands or, where its rows are diffused attributes, made
 anew; for those the drift is the share of the weight that is new.
 
-A labelling has probabilities, rows that vary smoothly over the graph as diffused attributes do, so
-`Embedding.extend` places a new node: at the weighted mean of its neighbours' probabilities. Old nodes stay as
-they were. That is right while little has changed; when the new edges carry more than a limit of all weight,
-labels are found from scratch on the graph as it is.
+A labelling answers for the new nodes (new_nodes.py) and leaves the old ones as they were. That is right while
+little has changed; when the edges that came since labels were found carry more than a limit of all weight,
+or labels come too, all labels are found from scratch on the graph as it is.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,17 +33,18 @@ from querist.embedding.kinds import kind_of
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.graph.entries import Found, merge
-from querist.labelling.labelling import Labelling, label
-from querist.labels import UNLABELLED, class_order
+from querist.labelling.labelling import NEW_WEIGHT, Labelling, label
+from querist.labels import UNLABELLED, class_order, is_missing, plain
 from querist.operator import Operator
+from querist.progress import Progress
+from querist.tables.attributes import by_recipes
 from querist.tables.formats import some
+from querist.tables.nodes import NodeTable, is_node_table, read_nodes
 from querist.types import Floats, Sparse
 
 STEPS = 20
 LIMIT = 0.03
 """Drift up to which extended rows are kept."""
-NEW_WEIGHT = 0.05
-"""Share of the weight that may be new before labels are found from scratch."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class NewNodes:
     attributes: Sparse | None = None
 
 
-Nodes = NewNodes | Mapping[Hashable, Any] | Iterable[Hashable]
+Nodes = NewNodes | NodeTable | Mapping[Hashable, Any] | Iterable[Hashable]
 
 
 def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
@@ -66,14 +67,15 @@ def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
     edges : whatever `as_graph` takes. Ids that the graph knows are its nodes (7 in a file is also "7"),
         others are new. A matrix or edge array names nodes by row number. None for no edges
     nodes : new nodes, whether they have an edge or not; a dict gives their attributes, a row each, and so
-        does `NewNodes`. A new node without any has zeros; one that the graph knows stays as it is
+        does `NewNodes`. Of a table (a data frame, a file) they are made as those of the graph were: the same
+        words, categories and scales. A new node without any has zeros; one that the graph knows stays
 
     >>> small = as_graph([("a", "b"), ("b", "c")])
     >>> larger = join(small, [("c", "e"), ("e", "d")])
     >>> larger.nodes, larger.n_edges
     (('a', 'b', 'c', 'd', 'e'), 4)
     """
-    more = None if edges is None else as_graph(edges)
+    more = None if edges is None or _is_empty(edges) else as_graph(edges)
     old, new = graph.nodes, () if more is None else more.nodes
     known = as_known(new, graph)
     came = _as_new(nodes, graph)
@@ -125,26 +127,72 @@ def _below(matrix: Sparse, count: int) -> Sparse:
     return sp.csr_array(sp.vstack([matrix, sp.csr_array((count, matrix.shape[1]))], format="csr"))
 
 
+def _is_empty(edges: Any) -> bool:
+    """Whether a list, an array or a table holds nothing: no edges, where `as_graph` would miss a graph."""
+    return (
+        not isinstance(edges, Graph | str)
+        and hasattr(edges, "__len__")
+        and not sp.issparse(edges)
+        and not len(edges)
+    )
+
+
 def _as_new(nodes: Nodes | None, graph: Graph) -> NewNodes:
     """New nodes in any form, by ids as the graph would have them."""
     if nodes is None:
         return NewNodes(())
-    if isinstance(nodes, NewNodes):
-        return NewNodes(as_known(nodes.ids, graph), nodes.attributes)
-    if not isinstance(nodes, Mapping):
-        return NewNodes(as_known(list(nodes), graph))
-    if not nodes:
-        return NewNodes(())
+    if is_node_table(nodes):
+        came = _of_table(read_nodes(nodes, attributes=False), graph)
+    elif isinstance(nodes, NewNodes):
+        came = nodes
+    elif isinstance(nodes, Mapping):
+        came = NewNodes(list(nodes), _stacked(nodes, graph)) if nodes else NewNodes(())
+    else:
+        came = NewNodes([plain(node) for node in cast(Iterable[Hashable], nodes)])
+    ids, X = as_known(came.ids, graph), came.attributes
+    if len(set(ids)) < len(ids):
+        twice = Counter(ids).most_common(1)[0][0]
+        raise InputError(f"new node {twice!r} comes twice; list every node once")
+    if X is not None and graph.attributes is not None:
+        shape = len(ids), graph.attributes.shape[1]
+        if X.shape != shape:
+            raise InputError(
+                f"attributes of new nodes of shape {X.shape}; {shape[0]} nodes in a graph with {shape[1]} "
+                f"attributes need {shape}"
+            )
+    return NewNodes(ids, X)
+
+
+def _of_table(table: NodeTable, graph: Graph) -> NewNodes:
+    """The nodes of a table, with attributes as the graph has them."""
+    if graph.recipes:
+        return NewNodes(table.ids, by_recipes(graph.recipes, table.table))
+    if graph.attributes is not None and table.table.num_columns > 1 + (table.labels is not None):
+        raise InputError(
+            "a table of new nodes has columns, but the attributes of the graph came "
+            "as a matrix; give a dict from node to its row of attributes, or the ids alone"
+        )
+    return NewNodes(table.ids)
+
+
+def _stacked(nodes: Mapping[Hashable, Any], graph: Graph) -> Sparse:
+    """(n, m) the rows of attributes that nodes are given with."""
     if graph.attributes is None:
         raise InputError("attributes for new nodes, but the graph has none; leave them out")
     width = graph.attributes.shape[1]
     rows = np.zeros((len(nodes), width))
     for k, (node, given) in enumerate(nodes.items()):
-        values = np.asarray(given, dtype=np.float64).ravel()
+        try:
+            own: Any = given.toarray() if sp.issparse(given) else given  # type: ignore[attr-defined]
+            values = np.asarray(own, dtype=np.float64).ravel()
+        except (TypeError, ValueError):
+            raise InputError(f"node {node!r}: attributes are not all numbers; give {width} numbers") from None
         if values.size != width:
             raise InputError(f"node {node!r}: {values.size} attributes where the graph has {width}")
+        if not np.isfinite(values).all():
+            raise InputError(f"node {node!r}: attributes hold NaN or infinite values; replace them")
         rows[k] = values
-    return NewNodes(as_known(list(nodes), graph), sp.csr_array(rows))
+    return sp.csr_array(rows)
 
 
 def _grown_attributes(attributes: Sparse | None, fresh: Sequence[Hashable], came: NewNodes) -> Sparse | None:
@@ -181,7 +229,7 @@ def drift(embedding: Embedding, graph: Graph) -> float:
     """How far the columns of an embedding, made or extended, are from those of this graph: 0 to 1."""
     k = embedding.layout[0] if embedding.layout else 0
     if k == 0:
-        return _new_weight(embedding.degrees[: graph.n_nodes], graph)
+        return _new_weight(float(embedding.degrees[: graph.n_nodes].sum()), graph)
     V = np.linalg.qr(_orthogonal_to_constants(embedding, graph, k))[0]
     L = Operator.laplacian(graph.adjacency, normalised=embedding.normalised)
     top = 2.0 if embedding.normalised else 2 * float(graph.degrees.max())
@@ -200,68 +248,67 @@ def _orthogonal_to_constants(embedding: Embedding, graph: Graph, k: int) -> Floa
     return np.asarray(V - np.outer(null, null @ V))
 
 
-def _new_weight(known: Floats, graph: Graph) -> float:
-    """The share of the weight in the graph that came after its first nodes had these degrees."""
-    return float(np.clip(1 - known.sum() / max(float(graph.degrees.sum()), 1e-300), 0.0, 1.0))
+def _new_weight(known: float, graph: Graph) -> float:
+    """The share of the weight in the graph that came after its degrees had this sum."""
+    return float(np.clip(1 - known / max(float(graph.degrees.sum()), 1e-300), 0.0, 1.0))
 
 
 # -- a labelling that keeps up ----------------------------------------------------------------------------
 
 
-def extend(
+def label_new(
     labelling: Labelling,
     edges: Any,
-    nodes: Mapping[Hashable, Any] | Iterable[Hashable] | None = None,
-    *,
-    limit: float = NEW_WEIGHT,
-    **options: Any,
+    nodes: Any,
+    labels: Mapping[Hashable, Any] | None,
+    limit: float,
+    progress: Progress | None,
 ) -> Labelling:
-    """The labelling of the graph with these edges too; `join` describes `edges` and `nodes`.
+    """The labelling of the graph with these edges and nodes too; `Labelling.label_new` describes them."""
+    return label_joined(labelling, join(labelling.graph, edges, nodes), labels, limit, progress)
 
-    `options` go to `label` where the labels must be found anew.
 
-    >>> from querist.datasets import load
-    >>> karate = load("karate")
-    >>> known = label(karate, {node: karate.labels[node] for node in (0, 1, 2, 31, 32, 33)})
-    >>> extend(known, [(33, "new"), (32, "new"), ("new", "newer")]).labels[-2:]
-    ['Officer', 'Officer']
-    """
-    graph = join(labelling.graph, edges, nodes)
-    share = _new_weight(labelling.graph.degrees, graph)
-    if share > limit:
-        return label(graph, _given(labelling), multilabel=labelling.multilabel, **options)
+def label_joined(
+    labelling: Labelling,
+    graph: Graph,
+    labels: Mapping[Hashable, Any] | None = None,
+    limit: float = NEW_WEIGHT,
+    progress: Progress | None = None,
+) -> Labelling:
+    """The labelling of its graph after edges and nodes were joined to it."""
+    from querist.labelling.reading import check_weights
+
+    check_weights(graph)
     n, count = labelling.graph.n_nodes, graph.n_nodes - labelling.graph.n_nodes
-    P, given, unlabelled = labelling.probabilities, labelling.given_codes, 0 if labelling.multilabel else -1
-    grown = Embedding(
-        P,
-        np.where(labelling.reached, 0, 1 + np.arange(n)),
-        kind="diffusion",
-        rank=P.shape[1],
-        layout=(0, 0, P.shape[1]),
-        degrees=labelling.graph.degrees,
-    ).extend(edges_of(graph, n))
-    rows = np.vstack([P, _proper(grown.rows[n:], labelling.multilabel)])
-    reached = np.concatenate([labelling.reached, grown.rows[n:].any(axis=1)])
+    share = _new_weight(labelling.new_nodes.basis.weight, graph)
+    if share > limit or labels:
+        more = _more(labels or {}, graph, labelling.multilabel)
+        sets = more.values() if labelling.multilabel else [more.values()]
+        found = label(
+            graph,
+            {**_given(labelling), **more},
+            multilabel=labelling.multilabel,
+            classes=tuple(dict.fromkeys((*labelling.classes, *class_order(v for own in sets for v in own)))),
+            progress=progress,
+            **labelling.options,
+        )
+        return replace(found, n_old=n)
+    P, reached = labelling.new_nodes.answers(graph, labelling.probabilities, labelling.reached)
+    given = labelling.given_codes
+    rest = np.full((count, *given.shape[1:]), 0 if labelling.multilabel else UNLABELLED)
     said = (
-        f"{some(count, 'new node')} stand at the mean of their neighbours; {share:.1%} of the weight is new."
+        f"{some(count, 'new node')} labelled by neighbours and attributes; {share:.1%} of the weight is new."
     )
     return replace(
         labelling,
         graph=graph,
-        probabilities=rows,
-        given_codes=np.concatenate([given, np.full((count, *given.shape[1:]), unlabelled)]),
-        reached=reached,
+        probabilities=np.vstack([labelling.probabilities, P]),
+        given_codes=np.concatenate([given, rest]),
+        reached=np.concatenate([labelling.reached, reached]),
         choice=replace(labelling.choice, why=(*labelling.choice.why, said)),
         model=None,
+        n_old=n,
     )
-
-
-def _proper(rows: Floats, several: bool) -> Floats:
-    """Rows that add up to one, where they have to; a neighbour that is not reached said nothing."""
-    if several:
-        return rows
-    total = rows.sum(axis=1, keepdims=True)
-    return np.asarray(rows / np.where(total > 0, total, 1.0))
 
 
 def _given(labelling: Labelling) -> dict[Hashable, Any]:
@@ -271,3 +318,12 @@ def _given(labelling: Labelling) -> dict[Hashable, Any]:
     if labelling.multilabel:
         return {names[i]: {classes[k] for k in np.flatnonzero(labelling.given_codes[i])} for i in rows}
     return {names[i]: classes[labelling.given_codes[i]] for i in rows}
+
+
+def _more(labels: Mapping[Hashable, Any], graph: Graph, several: bool) -> dict[Hashable, Any]:
+    """Labels that came later, by the ids of the graph; sets where a node may have several."""
+    named = zip(as_known(list(labels), graph), map(plain, labels.values()), strict=True)
+    there = {node: own for node, own in named if not is_missing(own)}
+    if not several:
+        return there
+    return {node: own if isinstance(own, set | frozenset) else {own} for node, own in there.items()}

@@ -5,9 +5,11 @@ result.labels, result.probability, result.runner_up, result.reached
 result.choice.why          # what was taken, and why, in sentences
 result.estimate            # the accuracy to expect, with an interval
 result.write("labels.csv")
+result.save("labels.npz")  # and Labelling.load("labels.npz")
+result.label_new([("cy", "ann")])  # nodes that come later
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -19,6 +21,8 @@ from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.calibrate import Estimate
 from querist.labelling.choose import Choice, choose
+from querist.labelling.combine import Link
+from querist.labelling.new_nodes import Basis, NewNodeModel
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
 from querist.progress import Progress, silent
@@ -26,6 +30,10 @@ from querist.types import Bools, Codes, Floats
 
 Label = Hashable | tuple[Hashable, ...] | None
 """What a node is called: a class; with several labels a node a tuple of classes; None where not reached."""
+
+NEW_WEIGHT = 0.2
+"""Share of the weight that may be new before labels are found from scratch: about what a tenth of the nodes
+brings, up to which new labels were measured against those (benchmarks/label_new.py)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +51,9 @@ class Labelling:
     choice : the method, and what else was tried
     estimate : the accuracy to expect
     model : what was fitted; `model.weights(nodes)` says how much each labelled node weighed, or None
+    options : the method, seed and so on that `label` was called with
+    new_nodes : labels the nodes that come later
+    n_old : how many nodes there were before the last `label_new`; all of them after `label`
     """
 
     graph: Graph
@@ -53,6 +64,14 @@ class Labelling:
     choice: Choice
     estimate: Estimate
     model: Any
+    options: Mapping[str, Any]
+    new_nodes: NewNodeModel
+    n_old: int
+
+    @property
+    def new(self) -> range:
+        """The rows of the nodes that the last `label_new` brought."""
+        return range(self.n_old, self.graph.n_nodes)
 
     @property
     def multilabel(self) -> bool:
@@ -91,21 +110,73 @@ class Labelling:
             codes = np.where(np.take_along_axis(self.probabilities, second[:, None], 1)[:, 0] > 0, second, -1)
         return self._named(codes)
 
-    def table(self) -> dict[str, Any]:
-        """Columns of equal length: node, label, probability, runner_up, reached."""
-        return {
+    def table(self, *, new_only: bool = False) -> dict[str, Any]:
+        """Columns of equal length: node, label, probability, runner_up, reached; of all nodes or the new."""
+        columns: dict[str, Any] = {
             "node": list(self.graph.nodes),
             "label": self.labels,
             "probability": self.probability,
             "runner_up": self.runner_up,
             "reached": self.reached,
         }
+        return {name: values[self.n_old if new_only else 0 :] for name, values in columns.items()}
 
-    def write(self, path: str | PathLike[str]) -> None:
-        """One row a node, as CSV or parquet by the path's extension."""
-        from querist.labelling.output import write
+    def write(self, path: str | PathLike[str], *, new_only: bool = False) -> None:
+        """One row a node, or one a new node, as CSV or parquet by the path's extension."""
+        from querist.labelling.storage import write
 
-        write(self, path)
+        write(self, path, first=self.n_old if new_only else 0)
+
+    def label_new(
+        self,
+        edges: Any = None,
+        nodes: Any = None,
+        *,
+        labels: Mapping[Hashable, Any] | None = None,
+        limit: float = NEW_WEIGHT,
+        progress: Progress | None = None,
+    ) -> "Labelling":
+        """This labelling with nodes that came later.
+
+        Old nodes stay as they are. A new one is labelled by its neighbours and its attributes, in
+        milliseconds, about as well as by `label` on the larger graph (see new_nodes.py and docs/label.md).
+        The new nodes are the last rows, `new`. What comes later still may be joined to them.
+
+        Parameters
+        ----------
+        edges : whatever `as_graph` takes: a list of pairs, a data frame, a file. Ids that the graph does not
+            know are new nodes. None for no edges
+        nodes : new nodes: ids, a dict from id to a row of attributes, or a table (a data frame, a file) with
+            the columns that the attributes of the graph were made of. Nodes of the edges need not be listed;
+            those that the graph knows stay as they are
+        labels : more labels by node id, of new nodes or old ones: with them all labels are found from scratch
+        limit : share of the weight that may be new since labels were last found; above it they are found from
+            scratch, since what is new tells of old nodes too
+        progress : as in `label`
+
+        >>> from querist.datasets import load
+        >>> karate = load("karate")
+        >>> known = label(karate, {node: karate.labels[node] for node in (0, 1, 2, 31, 32, 33)})
+        >>> grown = known.label_new([(33, "new"), (32, "new"), ("new", "newer")])
+        >>> [(grown.graph.nodes[row], grown.labels[row]) for row in grown.new]
+        [('new', 'Officer'), ('newer', 'Officer')]
+        """
+        from querist.labelling.growth import label_new
+
+        return label_new(self, edges, nodes, labels, limit, progress)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one `.npz` file, without pickle; `load` gives it back."""
+        from querist.labelling.storage import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> "Labelling":
+        """The labelling that `save` wrote; `model.weights` may be gone from a large one (see storage.py)."""
+        from querist.labelling.storage import load
+
+        return load(path)
 
     def __repr__(self) -> str:
         given, n = int(self.is_labelled.sum()), self.graph.n_nodes
@@ -201,15 +272,21 @@ def label(
     own = problem.seeds
     P[own] = problem.known.indicator[own]
     codes = problem.known.indicator.argmax(axis=1)
+    reached = prediction.reached | own
+    link: Link = "sigmoid" if multilabel else "softmax"
+    weight = float(problem.graph.degrees.sum())
     return Labelling(
         graph=problem.graph,
         classes=tuple(problem.known.classes),
         probabilities=P,
         given_codes=problem.known.indicator.astype(np.int64) if multilabel else np.where(own, codes, -1),
-        reached=prediction.reached | own,
+        reached=reached,
         choice=prediction.choice,
         estimate=prediction.estimate,
         model=prediction.model,
+        options={"method": method, "picked": picked, "seed": seed},
+        new_nodes=NewNodeModel(Basis(problem.graph, P, reached, own, link, weight)),
+        n_old=problem.graph.n_nodes,
     )
 
 

@@ -1,10 +1,11 @@
 """The methods that `label` chooses among and combines: MEMBERS by name.
 
 A method looks at a `Workspace` (the graph: what is computed once, without labels) and at labelled rows, and
-gives logits for the nodes it is asked about. Three kinds:
+gives logits for the nodes it is asked about. Four kinds:
 
 - `SmoothedRidge`: ridge regression on rows of `querist.labelling.rows`, for several ranks and powers of the
   singular values, pooled by how each does on labels that are left out (closed form);
+- `KernelRidge` (kernel_ridge.py): ridge regression on all directions of the features, or on measurements;
 - `RandomWalk`: personalised PageRank from each class's labelled nodes, scaled to the classes' shares;
 - `ClassifierMethod`: a classifier of `querist.collective`, as GMNR on counts; for several labels a node MRGM.
 
@@ -17,7 +18,7 @@ Which rows, ranks and powers there are was fixed on data sets and draws other th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -28,6 +29,7 @@ from querist.graph import Graph
 from querist.labelling import combine
 from querist.labelling.combine import Link
 from querist.labelling.heads import RidgeFit, judgeable, ridge
+from querist.labelling.kernel_ridge import Channels, Gaussians, KernelRidge
 from querist.labelling.rows import SWEEPS, RowSettings, SingularRows
 from querist.labelling.workspace import RANKS, Member, Workspace
 from querist.labels import KnownLabels
@@ -57,7 +59,7 @@ class SmoothedRidge:
             return False
         return workspace.graph.n_edges > 0 or self.settings.steps == 0
 
-    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
         """The smoothed products of the decomposition, `rank + 20` columns wide; a product a regression."""
         graph, width = workspace.graph, workspace.rank + 20
         own = graph.attributes.nnz if self.uses_attributes else graph.adjacency.nnz  # type: ignore[union-attr]
@@ -132,19 +134,21 @@ class RandomWalk:
     """Random walks that restart at the labelled nodes of a class; a class counts by its share of the labels.
 
     `F <- a P'F + (1 - a) F_0` with `P = D^-1 S`, columns of `F_0` summing to the classes' shares; computed as
-    `G = D^-1/2 F`, whose matrix is symmetric.
+    `G = D^-1/2 F`, whose matrix is symmetric. Where labels were picked their shares say nothing, and all
+    classes count alike (`by_share=False`).
     """
 
     what: str = "random walks from the labelled nodes"
     damping: float = 0.9
     steps: int = 20
+    by_share: bool = True
     uses_attributes: bool = False
 
     def suits(self, workspace: Workspace, link: Link) -> bool:
         """Needs edges."""
         return workspace.graph.n_edges > 0
 
-    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
         """A product with the adjacency a step."""
         return 0.0, float(self.steps * (workspace.graph.adjacency.nnz + workspace.graph.n_nodes) * classes)
 
@@ -153,7 +157,8 @@ class RandomWalk:
         degrees = workspace.graph.degrees
         root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
         start = np.zeros((workspace.graph.n_nodes, Y.shape[1]))
-        start[labelled] = root[labelled] * Y / max(1.0, float(Y.sum()))
+        shares = Y.sum() if self.by_share else Y.sum(axis=0) * np.count_nonzero(Y.any(axis=0))
+        start[labelled] = root[labelled] * Y / np.maximum(shares, 1.0)
         G, other = start, np.empty_like(start)
         for step in range(self.steps):
             np.copyto(other, start)
@@ -164,7 +169,7 @@ class RandomWalk:
         # Divided by the degree, a visit count is a symmetric similarity: hubs are not favoured.
         F = root * G
         typical = float(F[F > 0].mean()) if (F > 0).any() else 1.0
-        F = F + 1e-2 * typical * Y.mean(axis=0)
+        F = F + 1e-2 * typical * (Y.mean(axis=0) if self.by_share else Y.any(axis=0) * Y.mean())
         if link == "softmax":
             return FixedLogits(np.log(np.maximum(F, 1e-300)))
         # Of several classes each is asked for by itself: its walks against all walks.
@@ -191,7 +196,7 @@ class ClassifierMethod:
         """Counts where it needs them."""
         return workspace.has_counts if self.counts else True
 
-    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
         """A pass over the counts and up to thirty over the edges an iteration."""
         graph = workspace.graph
         words = graph.attributes.nnz if self.counts and graph.attributes is not None else 0
@@ -230,21 +235,29 @@ def _answers(classifier: Any, graph: Graph, known: KnownLabels) -> Floats:
 
 _GMNR: tuple[Mapping[str, Any], ...] = tuple({"lam": lam, "objective": False} for lam in (1.0, 5.0))
 
+SMOOTHED, TWO_STEPS = RowSettings("attributes", 10, 0.9), RowSettings("attributes", 2, 1.0)
+
 MEMBERS: Registry[Member] = Registry(
     "method",
     {
-        "smoothed": Member(
-            SmoothedRidge("attributes smoothed over the graph", RowSettings("attributes", 10, 0.9))
-        ),
+        "smoothed": Member(SmoothedRidge("attributes smoothed over the graph", SMOOTHED)),
         "links": Member(SmoothedRidge("who is linked with whom", RowSettings("links", 10, 0.9))),
         "walks": Member(RandomWalk()),
         "own": Member(SmoothedRidge("the node's own attributes", RowSettings("attributes", 0, 0.0))),
+        "two_steps": Member(SmoothedRidge("attributes averaged over two steps", TWO_STEPS)),
+        "two_steps_gaussian": Member(
+            KernelRidge("how near the attributes averaged over two steps are", Gaussians(TWO_STEPS))
+        ),
+        "channels": Member(
+            KernelRidge("a node's attributes and its neighbours', kept apart", Channels("attributes", 2))
+        ),
         "nearby": Member(
             SmoothedRidge("attributes smoothed over near neighbours", RowSettings("attributes", 10, 0.7))
         ),
-        "two_steps": Member(
-            SmoothedRidge("attributes averaged over two steps", RowSettings("attributes", 2, 1.0))
+        "smoothed_gaussian": Member(
+            KernelRidge("how near the attributes smoothed over the graph are", Gaussians(SMOOTHED))
         ),
+        "own_gaussian": Member(KernelRidge("how near the node's own attributes are", Gaussians())),
         # The one generative model counts as much as the kindred rows of the attributes together.
         "counts": Member(
             ClassifierMethod("a generative model of the counts (GMNR)", "gmnr", _GMNR, counts=True),
@@ -256,6 +269,9 @@ MEMBERS: Registry[Member] = Registry(
                 RowSettings("attributes", 10, 0.9, by_row=True),
             )
         ),
+        "link_channels": Member(
+            KernelRidge("a node's links and its neighbours', kept apart", Channels("links", 1))
+        ),
         "near_links": Member(
             SmoothedRidge("links within two steps", RowSettings("links", 2, 1.0)), instead_of="links"
         ),
@@ -266,14 +282,20 @@ MEMBERS: Registry[Member] = Registry(
 
 # -- which of them a graph gets -----------------------------------------------------------------------------
 
-SECONDS = 180.0
-"""What a plan may take by its estimate."""
+SECONDS, A_MILLION = 75.0, 105.0
+"""What a plan may take by its estimate, and how much more for a million nodes."""
 
 PACE = 1.5e9
 """Multiplications a second that plans count on."""
 
 SPACE = 4e8
 """Most numbers in the blocks of one decomposition."""
+
+
+def for_picked(member: Member) -> Member:
+    """The member for labels that were picked: how many there are of a class says nothing."""
+    walk = member.method
+    return replace(member, method=replace(walk, by_share=False)) if isinstance(walk, RandomWalk) else member
 
 
 def plan(
@@ -297,21 +319,23 @@ def plan(
         return {method: member}, folds, ()
     ranks = [r for r in RANKS if 5 * (r + 20) * graph.n_nodes <= SPACE] or [RANKS[0]]
     workspace.rank = max(ranks)
-    budget = SECONDS * PACE
-    while len(ranks) > 1 and sum(_once(MEMBERS[n], workspace, K) for n in ("links", "smoothed")) > budget / 2:
+    whole = budget = (SECONDS + A_MILLION * min(1.0, graph.n_nodes / 1e6)) * PACE
+    while (
+        len(ranks) > 1 and sum(_once(MEMBERS[n], workspace, m, K) for n in ("links", "smoothed")) > budget / 2
+    ):
         ranks.pop()
         workspace.rank = max(ranks)
-    if MEMBERS["walks"].method.cost(workspace, K)[1] * folds > budget / 4:
+    if MEMBERS["walks"].method.cost(workspace, m, K)[1] * folds > budget / 4:
         folds = min(folds, 3)
     taken: dict[str, Member] = {}
     skipped: list[str] = []
     for name, member in MEMBERS.items():
         if not member.method.suits(workspace, link) or member.instead_of in taken:
             continue
-        once, fit = member.method.cost(workspace, K)
+        once, fit = member.method.cost(workspace, m, K)
         # Ridge regressions on rows that are there take no time to speak of, however many folds there are.
         needed = once + fit * (2 if isinstance(member.method, SmoothedRidge) else folds + 1)
-        if needed > budget and taken:
+        if taken and needed > (budget if len(taken) == 1 else min(budget, whole / 2)):
             skipped.append(name)
             continue
         budget -= needed
@@ -321,8 +345,12 @@ def plan(
     return taken, folds, tuple(skipped)
 
 
-def _once(member: Member, workspace: Workspace, classes: int) -> float:
-    return member.method.cost(workspace, classes)[0] if member.method.suits(workspace, "softmax") else 0.0
+def _once(member: Member, workspace: Workspace, labels: int, classes: int) -> float:
+    return (
+        member.method.cost(workspace, labels, classes)[0]
+        if member.method.suits(workspace, "softmax")
+        else 0.0
+    )
 
 
 def _member(method: str) -> Member:

@@ -9,8 +9,6 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
-from querist.labelling.growth import NewNodes
-from querist.tables.attributes import Attributes
 from querist.tables.files import is_file_name, node_file
 from querist.tables.formats import some
 from querist.tables.nodes import NodeTable, read_nodes
@@ -23,35 +21,30 @@ ODD = 0.01
 class Source:
     """A graph with its attributes; `graph.notes` says in sentences how it came about.
 
-    `labels` holds the labels that the files have, by node id; the graph has none. `made` says how the
-    columns of the table of nodes became attributes, and `table` is the table, whose rows are the first nodes.
+    `labels` holds the labels that the files have, by node id; the graph has none. `table` is the table of
+    nodes, whose rows are the first nodes.
     """
 
     graph: Graph
     labels: dict[Hashable, Any]
-    made: Attributes | None = None
     table: Any = None
 
 
 def arrived(
-    source: Source,
     edges: Sequence[str],
     nodes: Sequence[str | Path] = (),
     /,
     *,
     id: str | None = None,
     **options: Any,
-) -> Iterator[tuple[Graph | None, NewNodes | None]]:
+) -> Iterator[tuple[Graph | None, NodeTable | None]]:
     """(edges, nodes) to join one after the other: the nodes first, so that their edges find them.
 
-    Attributes of new nodes are made as those of the first table: the same words, categories and scales.
     `options` go to `as_graph`.
     """
     whole = [path for path in edges if is_file_name(path, "nodes")]
     for path in (*nodes, *whole):
-        table = read_nodes(path, id=None if path in whole else id, attributes=False)
-        made = None if source.made is None else source.made.of(table.table)
-        yield None, NewNodes(table.ids, made)
+        yield None, read_nodes(path, id=None if path in whole else id, attributes=False)
     for path in edges:
         yield as_graph(path, attributes=False, **options), None
 
@@ -96,7 +89,7 @@ def _bare(graph: Graph, notes: tuple[str, ...], table: NodeTable | None = None) 
     bare = replace(graph.without_labels(), notes=notes)
     if table is None:
         return Source(bare, own_labels(graph))
-    return Source(bare, own_labels(graph), table.made, table.table)
+    return Source(bare, own_labels(graph), table.table)
 
 
 def _odd_ids(graph: Graph) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ class Workspace:
     progress: Progress = silent
     _rows: dict[RowSettings, SingularRows] = field(default_factory=dict)
     _features: dict[str, Sparse] = field(default_factory=dict)
+    _kernels: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def has_attributes(self) -> bool:
@@ -72,7 +73,7 @@ class Workspace:
     def compute_rows(self, kinds: Sequence[RowSettings]) -> None:
         """Several kinds of rows side by side, where their blocks are small enough to share the memory."""
         for source in {settings.source for settings in kinds}:
-            self._features_of(source)
+            self.features(source)
         if self.graph.n_nodes <= SMALL and available() > 1:
             with ThreadPoolExecutor(available()) as pool:
                 list(pool.map(self.rows, kinds))
@@ -80,14 +81,31 @@ class Workspace:
     def rows(self, settings: RowSettings) -> SingularRows:
         """Smoothed rows, computed when first asked for."""
         if settings not in self._rows:
-            X = self._features_of(settings.source)
+            X = self.features(settings.source)
             self._rows[settings] = smoothed_rows(self.graph, X, settings, self.rank, progress=self.progress)
         return self._rows[settings]
 
-    def _features_of(self, source: Source) -> Sparse:
+    def features(self, source: Source) -> Sparse:
+        """(n, m) features of the nodes, computed when first asked for."""
         if source not in self._features:
             self._features[source] = features(self.graph, source)
         return self._features[source]
+
+    @cached_property
+    def standardised(self) -> Floats:
+        """(n, d) dense attributes: columns of mean zero and deviation one, by the root of their number."""
+        assert self.graph.attributes is not None
+        X = self.graph.attributes.toarray().astype(np.float64)
+        deviation = X.std(axis=0)
+        X -= X.mean(axis=0)
+        X /= np.where(deviation > 0, deviation, 1.0) * np.sqrt(X.shape[1])
+        return X
+
+    def kernels(self, family: Any) -> Any:
+        """The kernels of a family (`kernel_ridge.py`), made when first asked for."""
+        if family not in self._kernels:
+            self._kernels[family] = family.of(self)
+        return self._kernels[family]
 
 
 class Fitted(Protocol):
@@ -114,7 +132,7 @@ class LabellingMethod(Protocol):
     def suits(self, workspace: Workspace, link: Link) -> bool:
         """Whether it can be used here."""
 
-    def cost(self, workspace: Workspace, classes: int) -> tuple[float, float]:
+    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
         """Multiplications once, and for every fit."""
 
     def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> Fitted:

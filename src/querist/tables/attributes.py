@@ -12,13 +12,13 @@ What a column holds is read off its values:
   left out.
 
 An empty field is no word, no category, and the mean of its numbers. `Attributes.notes` says in words what was
-done with every column; `Attributes.of` makes the same of nodes that come later.
+done with every column; `by_recipes` makes the same of nodes that come later.
 """
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,19 @@ from querist.errors import InputError
 from querist.tables.arrow import arrow_csv, kinds, pa, pc
 from querist.tables.columns import (
     FEW,
+    MAKERS,
     Made,
     Numbers,
+    Recipe,
     as_counts,
     categories,
+    category_blocks,
     counted_words,
     said,
     standardised,
 )
 from querist.tables.formats import Columns
-from querist.tables.words import items_of, words_of
+from querist.tables.words import count_of, items_of, words_of
 from querist.types import Codes, Floats, Sparse
 
 MOSTLY = 0.9
@@ -52,18 +55,23 @@ class Attributes:
     matrix: Sparse
     names: tuple[str, ...]
     notes: tuple[str, ...]
-    made: tuple[Made, ...] = ()
+    recipes: tuple[Recipe, ...] = ()
 
-    def of(self, table: Any) -> Sparse:
-        """(rows, m) the same attributes of another table; a column that it lacks is empty."""
-        n, there = table.num_rows, table.column_names
-        parts: list[Any] = [
-            part.again(_whole(table[part.source]))
-            if part.source in there
-            else sp.csr_array((n, len(part.names)))
-            for part in self.made
-        ]
-        return sp.csr_array(sp.hstack(parts, format="csr"))
+
+def by_recipes(recipes: Sequence[Recipe], table: Any) -> Sparse:
+    """(rows, m) the same attributes of another table; a column that it lacks is empty."""
+    n, there = table.num_rows, table.column_names
+    parts: list[Any] = []
+    for recipe in recipes:
+        if recipe.source not in there:
+            parts.append(sp.csr_array((n, recipe.width)))
+            continue
+        found = READERS[recipe.read](_whole(table[recipe.source]), **recipe.settings)
+        count = recipe.make == "count"
+        parts.append(
+            count_of(found, n, recipe.values) if count else MAKERS[recipe.make](found, recipe.values)
+        )
+    return sp.csr_array(sp.hstack(parts, format="csr"))
 
 
 Part = Numbers | Made
@@ -94,7 +102,7 @@ def attributes_of(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes 
     matrix = sp.csr_array(sp.hstack([part.matrix for part in made], format="csr"))
     names = tuple(name for part in made for name in part.names)
     spoken = (*said([(part.column, part.note) for part in made]), *notes)
-    return Attributes(matrix, names, spoken, tuple(made)), spoken
+    return Attributes(matrix, names, spoken, tuple(part.recipe for part in made)), spoken
 
 
 # -- what a column holds ----------------------------------------------------------------------------------
@@ -119,16 +127,16 @@ def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
         inner = kind.value_type
         if kinds.is_string(inner) or kinds.is_large_string(inner):
-            return [counted_words(column, values, items_of)]
+            return [counted_words(column, len(values), items_of(values), "items")]
         if kinds.is_integer(inner) or kinds.is_floating(inner):
             return _vectors(column, values, file)
-    read, numbers = _read_numbers, _as_numbers(values)
+    read, settings, numbers = "numbers", dict[str, Any](), _as_numbers(values)
     if (per_day := _per_day(kind)) is not None:
-        read = partial(_times, unit=_coarsest(values, per_day), of_day=bool(kinds.is_time(kind)))
-        numbers = read(values)
+        read, settings = "times", {"unit": _coarsest(values, per_day), "of_day": bool(kinds.is_time(kind))}
+        numbers = _times(values, **settings)
     if numbers is None:
         return f"{kind} is neither numbers nor text"
-    return _numbers(column, numbers, column, read)
+    return _numbers(column, numbers, column, read, settings)
 
 
 def _as_numbers(values: Any) -> Floats | None:
@@ -204,7 +212,12 @@ def _trimmed(values: Any) -> Any:
 
 
 def _numbers(
-    column: str, values: Floats, source: str, read: Callable[[Any], Floats], note: str = ""
+    column: str,
+    values: Floats,
+    source: str,
+    read: str = "numbers",
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    note: str = "",
 ) -> Sequence[Numbers] | str:
     values = np.where(np.isfinite(values), values, np.nan)
     filled = values[~np.isnan(values)]
@@ -212,7 +225,7 @@ def _numbers(
         return "it is the same everywhere"
     empty = values.size - filled.size
     gaps = f"no number in {empty:,} of {values.size:,} rows, there taken as the mean" if empty else ""
-    return [Numbers(column, values, source, read, "; ".join(filter(None, [note, gaps])))]
+    return [Numbers(column, values, source, read, dict(settings), "; ".join(filter(None, [note, gaps])))]
 
 
 def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
@@ -227,15 +240,16 @@ def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
         )
     values = np.full((len(lists), width), np.nan)
     values[lengths == width] = np.asarray(pc.list_flatten(lists), dtype=np.float64).reshape(-1, width)
-
-    def read(new: Any, k: int) -> Floats:
-        long = np.asarray(pc.list_value_length(new).fill_null(-1)) > k
-        found = np.full(len(new), np.nan)
-        found[long] = _read_numbers(pc.list_element(new.filter(long), k))
-        return found
-
-    parts = [_numbers(f"{column}[{k}]", values[:, k], column, partial(read, k=k)) for k in range(width)]
+    parts = [_numbers(f"{column}[{k}]", values[:, k], column, "element", {"k": k}) for k in range(width)]
     return [part for found in parts if not isinstance(found, str) for part in found]
+
+
+def _element(lists: Any, k: int) -> Floats:
+    """The k-th numbers of lists, NaN where there is none."""
+    long = np.asarray(pc.list_value_length(lists).fill_null(-1)) > k
+    found = np.full(len(lists), np.nan)
+    found[long] = _read_numbers(pc.list_element(lists.filter(long), k))
+    return found
 
 
 def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
@@ -250,13 +264,13 @@ def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     if (typed := _typed(texts)) is not None:
         return _read(column, typed, file)
     if distinct > FEW and (numbers := _disguised(texts, filled, file)) is not None:
-        return _numbers(column, numbers[0], column, _read_numbers, numbers[1])
+        return _numbers(column, numbers[0], column, note=numbers[1])
     # Commas and bars part words too, so words are counted, not spaces.
     words = pc.mean(pc.count_substring_regex(texts.drop_null().slice(0, 10_000), r"[\p{L}\p{N}]{2,}")).as_py()
     few = distinct <= max(FEW, 0.1 * filled)
     if words >= 6 or (words >= 1.5 and not few):
-        return [counted_words(column, texts, lambda new: words_of(_trimmed(new)))]
-    return categories(column, texts, filled, _trimmed)
+        return [counted_words(column, len(texts), words_of(texts), "words")]
+    return categories(column, texts, filled)
 
 
 def _disguised(texts: Any, filled: int, file: Columns) -> tuple[Floats, str] | None:
@@ -305,3 +319,14 @@ def _each_as(kind: Any, texts: Any) -> Any:
             return None
 
     return pa.array([one(text) for text in _trimmed(texts).to_pylist()], kind)
+
+
+READERS: dict[str, Callable[..., Any]] = {
+    "words": lambda column: words_of(_trimmed(column)),
+    "items": items_of,
+    "categories": lambda column: category_blocks(_trimmed(column)),
+    "numbers": _read_numbers,
+    "times": _times,
+    "element": _element,
+}
+"""What a recipe reads in a column: words to count, or numbers."""

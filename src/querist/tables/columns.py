@@ -1,17 +1,17 @@
 """What a column of a table of nodes becomes: counts of words, categories, ranges or standardised numbers.
 
-`Made.again` makes the same of further values: nodes that come later get the words, categories, ranges and
-scales of the first table, so that their columns mean the same.
+A `Recipe` says how, in plain values that a file can hold: nodes that come later get the words, categories,
+ranges and scales of the first table, so that their columns mean the same.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.tables.words import count_of, counted
+from querist.tables.words import counted
 from querist.types import Floats, Sparse
 
 RANGES = 8
@@ -24,12 +24,16 @@ FEW = 20
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers, NaN where empty, that `read` found in the table's column `source`; `note` says what is odd."""
+    """Numbers, NaN where empty, that the reader `read` found in the table's column `source`.
+
+    `settings` are those of the reader (`attributes.READERS`); `note` says what is odd.
+    """
 
     column: str
     values: Floats
     source: str
-    read: Callable[[Any], Floats]
+    read: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
     @property
@@ -41,58 +45,79 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """How the table's column `source` becomes attributes: read by `read` with its `settings`, made by `make`
+    with its `values`: the words that are counted, the ends of ranges, a scale."""
+
+    source: str
+    read: str
+    make: str
+    values: tuple[Any, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def width(self) -> int:
+        """How many attributes it makes."""
+        return len(self.values) if self.make in ("count", "ranges") else 1
+
+
+@dataclass(frozen=True)
 class Made:
-    """Attributes made of the table's column `source`, and of further values of it by `again`."""
+    """Attributes made of a column, and how."""
 
     column: str
     matrix: Sparse
     names: Sequence[str]
     note: str
-    source: str
-    again: Callable[[Any], Sparse]
+    recipe: Recipe
 
 
-def categories(column: str, texts: Any, filled: int, read: Callable[[Any], Any]) -> Sequence[Made] | str:
-    """A 0/1 column for each value that occurs twice or more; or why there are none. `read` makes texts."""
+def category_blocks(texts: Any) -> Any:
+    """Texts that are there, with the row of each, as `words.counted` takes them."""
+    return [(texts.drop_null(), np.flatnonzero(np.asarray(texts.is_valid())))]
 
-    def blocks(texts: Any) -> Any:
-        return [(texts.drop_null(), np.flatnonzero(np.asarray(texts.is_valid())))]
 
-    matrix, values = counted(blocks(texts), len(texts), least=2, most=len(texts), largest=MOST_WORDS)
+def categories(column: str, texts: Any, filled: int) -> Sequence[Made] | str:
+    """A 0/1 column for each value that occurs twice or more; or why there are none."""
+    blocks = category_blocks(texts)
+    matrix, values = counted(blocks, len(texts), least=2, most=len(texts), largest=MOST_WORDS)
     if matrix.sum() < 0.1 * filled:
         return "nearly every value is different"
     names, note = [f"{column}={v}" for v in values], f"{len(values):,} categories, 0 or 1 each"
-    return [
-        Made(column, matrix, names, note, column, lambda new: count_of(blocks(read(new)), len(new), values))
-    ]
+    return [Made(column, matrix, names, note, Recipe(column, "categories", "count", tuple(values)))]
 
 
-def counted_words(column: str, values: Any, blocks: Callable[[Any], Any]) -> Made:
-    """Counts of the words that `blocks` finds in a column."""
-    n = len(values)
+def counted_words(column: str, n: int, blocks: Any, read: str) -> Made:
+    """Counts of the words that the reader `read` found, in `blocks`, in a column of n values."""
     most = LARGEST_SHARE * n if n >= FEW else n
-    matrix, words = counted(blocks(values), n, least=2, most=most, largest=MOST_WORDS)
+    matrix, words = counted(blocks, n, least=2, most=most, largest=MOST_WORDS)
     note = f"text, as counts of {len(words):,} words that 2 nodes or more have and not most"
     names = [f"{column}:{word}" for word in words]
-    return Made(column, matrix, names, note, column, lambda new: count_of(blocks(new), len(new), words))
+    return Made(column, matrix, names, note, Recipe(column, read, "count", tuple(words)))
 
 
 def as_counts(part: Numbers) -> Made:
     """A column of numbers beside counts: as it is where it holds counts, else in ranges."""
-
-    def kept(values: Floats) -> Sparse:
-        return sp.csr_array(np.nan_to_num(values)[:, None])
-
     if part.counts:
-        return _made(part, kept, [part.column], "counts, as they are")
+        return _made(part, "kept", (), [part.column], "counts, as they are")
     knots = quantiles(part.values)
     names = [f"{part.column}~{k}" for k in range(knots.size)]
     note = f"numbers, in {RANGES} overlapping ranges, to stand beside counts"
-    return _made(part, lambda values: in_ranges(values, knots), names, note)
+    return _made(part, "ranges", tuple(knots.tolist()), names, note)
 
 
-def _made(part: Numbers, of: Callable[[Floats], Sparse], names: Sequence[str], note: str) -> Made:
-    return Made(part.column, of(part.values), names, note, part.source, lambda new: of(part.read(new)))
+def standardised(part: Numbers) -> Made:
+    """Mean 0 and spread 1; the mean where there is no number."""
+    filled = part.values[~np.isnan(part.values)]
+    # By the largest first: squares of huge numbers are no numbers, and those of tiny ones are 0.
+    largest = float(np.abs(filled).max())
+    scale = largest, float((filled / largest).mean()), float((filled / largest).std())
+    return _made(part, "scaled", scale, [part.column], "numbers, standardised (mean 0, spread 1)")
+
+
+def _made(part: Numbers, make: str, values: tuple[float, ...], names: Sequence[str], note: str) -> Made:
+    recipe = Recipe(part.source, part.read, make, values, part.settings)
+    return Made(part.column, MAKERS[make](part.values, values), names, note, recipe)
 
 
 def quantiles(values: Floats, ranges: int = RANGES) -> Floats:
@@ -120,17 +145,14 @@ def in_ranges(values: Floats, knots: Floats) -> Sparse:
     return matrix
 
 
-def standardised(part: Numbers) -> Made:
-    """Mean 0 and spread 1; the mean where there is no number."""
-    filled = part.values[~np.isnan(part.values)]
-    # By the largest first: squares of huge numbers are no numbers, and those of tiny ones are 0.
-    largest = np.abs(filled).max()
-    mean, spread = (filled / largest).mean(), (filled / largest).std()
-
-    def scaled(values: Floats) -> Sparse:
-        return sp.csr_array(np.nan_to_num((values / largest - mean) / spread)[:, None])
-
-    return _made(part, scaled, [part.column], "numbers, standardised (mean 0, spread 1)")
+MAKERS: dict[str, Callable[[Floats, Any], Sparse]] = {
+    "kept": lambda values, _: sp.csr_array(np.nan_to_num(values)[:, None]),
+    "ranges": lambda values, knots: in_ranges(values, np.asarray(knots)),
+    "scaled": lambda values, scale: sp.csr_array(
+        np.nan_to_num((values / scale[0] - scale[1]) / scale[2])[:, None]
+    ),
+}
+"""(n, m) attributes of n numbers, NaN where there is none, by the values of a recipe."""
 
 
 def said(columns: Sequence[tuple[str, str]], shown: int = 6) -> list[str]:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
-from querist.tables.attributes import Attributes, attributes_of
+from querist.tables.attributes import attributes_of
+from querist.tables.columns import Recipe
 from querist.tables.files import node_file
 from querist.tables.formats import Columns, Origin
 from querist.tables.frames import columns_of_frame, filled, frame_of, is_tabular, listed, numbers_in
@@ -31,7 +32,7 @@ class NodeTable:
     notes : what was taken, and what was left out and why, in sentences
     text : whether ids were read from text, where 7 and "7" look alike
     table : the Arrow table
-    made : how the columns became attributes; None where they were asked for as they are
+    recipes : how the columns became attributes; none where they were asked for as they are
     """
 
     ids: tuple[Hashable, ...]
@@ -40,7 +41,7 @@ class NodeTable:
     notes: tuple[str, ...]
     text: bool
     table: Any
-    made: Attributes | None = None
+    recipes: tuple[Recipe, ...] = ()
 
 
 def is_node_table(nodes: Any) -> bool:
@@ -103,7 +104,9 @@ def read_nodes(
         *(f"{name}: holds labels, so it is no attribute" for name in aside),
         *(("the table of nodes gives no attributes",) if made is None and others else ()),
     )
-    return NodeTable(ids, labels, None if made is None else made.matrix, spoken, columns.text, table, made)
+    if made is None:
+        return NodeTable(ids, labels, None, spoken, columns.text, table)
+    return NodeTable(ids, labels, made.matrix, spoken, columns.text, table, made.recipes)
 
 
 def distinct_ids(frame: Any, node: str, where: Origin) -> tuple[Hashable, ...]:

@@ -1,5 +1,7 @@
 """`label` in Python: what it promises whatever the graph."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -103,6 +105,7 @@ def test_calibration_brings_steep_logits_down_to_their_accuracy(blocks, monkeypa
     codes = np.where(generator.random(len(codes)) < 0.4, generator.integers(3, size=len(codes)), codes)
     monkeypatch.setattr("querist.labelling.combine.TYPICAL", 12.0)
     monkeypatch.setattr("querist.labelling.combine.FIRMNESS", 0.05)
+    monkeypatch.setattr("querist.labelling.combine.DEVIATION", 1e-3)  # the pool would take it back
     before, after = [], []
     for seed in range(4):
         given = np.full(len(codes), -1)
@@ -211,7 +214,7 @@ def test_a_plan_leaves_out_what_takes_too_long(blocks, monkeypatch):
 
 def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
     graph, codes = blocks
-    monkeypatch.setattr("querist.labelling.members.SECONDS", 1e-7)
+    monkeypatch.setattr("querist.labelling.members.PACE", 1.0)
     alone = label(graph, some(codes, 1)).choice
     assert len(alone.scores) == 1 and alone.method == alone.scores[0].name
     assert "the one method that fits" in alone.why[0] and "too long" in alone.why[-1]
@@ -234,7 +237,26 @@ def test_equal_numbers_of_labels_say_nothing_of_the_shares(blocks):
     even = {int(i): int(codes[i]) for k in range(3) for i in np.flatnonzero(codes == k)[:4]}
     found = label(graph, even)
     assert not any("shares were matched" in sentence for sentence in found.choice.why)
-    assert any("shares were matched" in s for s in label(graph, some(codes, 1)).choice.why)
+
+
+def test_shares_are_matched_where_held_out_labels_want_it():
+    """A graph that tells nothing of classes of which one is large: only their shares do."""
+    generator = np.random.default_rng(3)
+    graph = as_graph(generator.integers(150, size=(400, 2)).tolist())
+    codes = (generator.random(graph.n_nodes) < 0.15).astype(int)
+    found = label(graph, {node: int(codes[i]) for i, node in enumerate(graph.nodes) if i % 2})
+    assert any("shares were matched" in sentence for sentence in found.choice.why)
+    assert np.mean([name == 0 for name in found.labels]) > 0.8
+    assert any("no better than calling every node 0" in sentence for sentence in found.choice.why)
+
+
+def test_members_that_are_worse_than_guessing_are_named(blocks):
+    graph, codes = blocks
+    noise = replace(graph, attributes=sp.csr_array(np.random.default_rng(0).random((graph.n_nodes, 5))))
+    found = label(noise, some(codes, 3)).choice
+    worse = next(sentence for sentence in found.why if sentence.startswith("Worse on held-out labels"))
+    assert "own" in worse and "walks" not in worse
+    assert not any("no better than" in sentence for sentence in found.why)
 
 
 def test_labels_that_were_picked_say_nothing_of_the_shares():
@@ -246,6 +268,14 @@ def test_labels_that_were_picked_say_nothing_of_the_shares():
     assert not any("shares were matched" in sentence for sentence in found.choice.why)
     assert any("shares were matched" in sentence for sentence in label(graph, picked).choice.why)
     assert found.probabilities[:, 1].mean() > label(graph, picked).probabilities[:, 1].mean()
+
+
+def test_walks_from_picked_labels_do_not_favour_the_class_that_was_picked_more_often():
+    """A path of 21 nodes, four labels at one end and two at the other."""
+    graph = as_graph([(i, i + 1) for i in range(20)])
+    given = {0: "left", 1: "left", 2: "left", 3: "left", 19: "right", 20: "right"}
+    drawn, chosen = (label(graph, given, method="walks", picked=picked) for picked in (False, True))
+    assert drawn.labels.count("left") > chosen.labels.count("left") >= 10
 
 
 def test_folds_spread_every_class():

@@ -189,3 +189,86 @@ def test_what_is_wrong_is_said_in_a_line(
     assert message.lower() in err.lower()
     assert err.count("\n") == 1
     assert not Path("o.csv").exists()
+
+
+# -- nodes that come later ----------------------------------------------------------------------------------
+
+
+def test_a_saved_labelling_labels_the_nodes_that_come_later(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "edges.csv", "--labels", "labels.csv", "-o", "out.csv", "--save", "kept.npz")
+    assert code == 0 and "kept.npz: the labelling, for nodes that come later" in out
+    Path("more.csv").write_text("source,target\n33,new\n32,new\nnew,newer\n")
+    Path("nodes.csv").write_text("node\nalone\n")
+    later = ("kept.npz", "--extend", "more.csv", "--extend-nodes", "nodes.csv", "-o", "new.csv")
+    code, out, _ = run(capsys, *later, "--json", "--save", "kept.npz")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["nodes"], found["new"], found["labelled"], found["saved"]) == (37, 3, 8, "kept.npz")
+    assert "3 new nodes labelled by neighbours" in found["why"][-1]
+    written = rows("new.csv")
+    officer = load("karate").labels[33]
+    assert [(row["node"], row["label"]) for row in written] == [
+        ("alone", ""),
+        ("new", officer),
+        ("newer", officer),
+    ]
+    Path("last.csv").write_text("source,target\nnewer,last\n")
+    code, out, _ = run(capsys, "kept.npz", "--extend", "last.csv", "-o", "last_out.csv")
+    assert code == 0 and "last_out.csv: 1 rows" in out
+    assert rows("last_out.csv")[0]["label"] == officer
+
+
+def test_labels_of_later_nodes_are_learned(capsys: pytest.CaptureFixture[str]) -> None:
+    run(
+        capsys,
+        "edges.csv",
+        "--labels",
+        "labels.csv",
+        "-o",
+        "out.csv",
+        "--save",
+        "kept.npz",
+        "--method",
+        "walks",
+    )
+    Path("more.csv").write_text("source,target\n33,new\nnew,newer\n")
+    Path("known.csv").write_text("node,label\nnew,Mr. Hi\n")
+    code, out, _ = run(
+        capsys, "kept.npz", "--extend", "more.csv", "--labels", "known.csv", "-o", "new.csv", "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert (found["labelled"], found["new"], found["method"]) == (9, 2, "walks")
+    assert [row["label"] for row in rows("new.csv")] == ["Mr. Hi", "Mr. Hi"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "nothing is new; give new edges (--extend)"),
+        (("--extend", "more.csv", "--nodes", "nodes.csv"), "has its nodes; give new ones to --extend-nodes"),
+        (
+            ("--extend", "more.csv", "--method", "walks", "--picked"),
+            "keeps its method, picked; leave that out",
+        ),
+        (("--extend", "more.csv", "--save", "no/where.npz"), "there is no folder no"),
+    ],
+)
+def test_what_a_saved_labelling_has_is_not_given_again(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(
+        capsys,
+        "edges.csv",
+        "--labels",
+        "labels.csv",
+        "-o",
+        "out.csv",
+        "--save",
+        "kept.npz",
+        "--method",
+        "walks",
+    )
+    Path("more.csv").write_text("source,target\n33,new\n")
+    code, _, err = run(capsys, "kept.npz", "-o", "new.csv", *words)
+    assert code == 2 and said in err

@@ -15,7 +15,7 @@ from querist.errors import InputError
 from querist.labelling import label
 from querist.labelling.influence import influences
 from querist.labelling.labelling import Labelling
-from querist.labelling.output import columns_of
+from querist.labelling.storage import columns_of
 from querist.tables.output import check_place, save
 
 PAIRS = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "f"), ("f", "d"), ("c", "d"), ("g", "h")]

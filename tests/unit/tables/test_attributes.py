@@ -11,7 +11,7 @@ import pytest
 
 from querist.errors import InputError
 from querist.labelling.reading import read_source
-from querist.tables.attributes import attributes_of
+from querist.tables.attributes import attributes_of, by_recipes
 from querist.tables.columns import in_ranges, quantiles
 from querist.tables.files import node_file
 from querist.tables.formats import Columns, Origin
@@ -215,17 +215,19 @@ EVERY_KIND = {
 )
 def test_the_same_table_again_gives_the_same_attributes(columns: dict[str, object]) -> None:
     found = made(**columns)
-    np.testing.assert_array_equal(found.of(pa.table(columns)).toarray(), found.matrix.toarray())
+    np.testing.assert_array_equal(
+        by_recipes(found.recipes, pa.table(columns)).toarray(), found.matrix.toarray()
+    )
     some = [41, 3, 17]
     few = pa.table(columns).take(some)
-    np.testing.assert_array_equal(found.of(few).toarray(), found.matrix.toarray()[some])
+    np.testing.assert_array_equal(by_recipes(found.recipes, few).toarray(), found.matrix.toarray()[some])
 
 
 def test_later_nodes_get_the_words_and_scales_of_the_first() -> None:
     found = made(**EVERY_KIND)
     new = pa.table({"about": ["TREE, zebra; tree", None], "town": [" York ", "Rome"], "age": [1e9, None],
                     "height": ["tall", "170"], "other": [1, 2]})  # fmt: skip
-    got = found.of(new).toarray()
+    got = by_recipes(found.recipes, new).toarray()
     index = found.names.index
     assert got[:, index("about:tree")].tolist() == [2, 0]
     assert got[:, index("town=York")].tolist() == [1, 0]

@@ -6,7 +6,7 @@ out" is the one with the best mean over ten other draws.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from querist.budgeted.closed_form import transduce, transduce_draws
 from querist.budgeted.similarity import gram_of, mean_distance
-from querist.experiment.item import Cell, Entry, Figure, Item, Shown, Table
+from querist.experiment.item import Cell, Entry, Figure, Item, Number, Shown, Table
 from querist.experiment.results import Outcome, Result
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks.common import vectors_of
@@ -41,6 +41,14 @@ METHODS: dict[str, tuple[str, str, tuple[dict[str, float], ...]]] = {
 }
 """Method, kernel, and the combinations that are tried."""
 
+BEYOND = "beyond the paper"
+OUTSIDE: dict[str, tuple[str, float, tuple[float, ...]]] = {
+    "BLS, RBF": ("twice the kernel width", 2.0, LAMBDAS),
+    "BLS, linear": ("lambda1 of 100 or 1,000, which only Figure 3 tries", 1.0, (100.0, 1000.0)),
+}
+"""Settings that the paper does not name, to find why a number is missed: what they are, how many
+times the width is the paper's, and the values of lambda1; lambda2 is 0.01."""
+
 # -- Table I ---------------------------------------------------------------------
 
 
@@ -60,8 +68,11 @@ class Draws:
             vectors_of(spec.dataset)
 
     def prepare(self, spec: Specification) -> Alike:
-        """The kernel matrix."""
-        return Transduce().prepare(spec)
+        """The kernel matrix; of an RBF kernel `times` as wide it is the root."""
+        how = dict(spec.representation)
+        times = how.pop("times", 1.0)
+        found = Transduce().prepare(replace(spec, representation=how))
+        return found if times == 1.0 else replace(found, K=found.K ** (1 / times))
 
     def run(
         self, spec: Specification, prepared: Alike, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -82,7 +93,9 @@ class Draws:
         return Outcome({"accuracy": float(np.mean([right[f"{s:.0%} reported"] for s in SHARES]))}, right)
 
 
-def case(name: str, method: str, parameters: Mapping[str, float], scaled: bool = False) -> Specification:
+def case(
+    name: str, method: str, parameters: Mapping[str, float], scaled: bool = False, times: float = 1.0
+) -> Specification:
     """A method with these parameters on all draws of a set."""
     how, kernel, _ = METHODS[method]
     return Specification(
@@ -90,7 +103,7 @@ def case(name: str, method: str, parameters: Mapping[str, float], scaled: bool =
         dataset=DATA.get(name, name),
         method=how,
         parameters=parameters,
-        representation={"kernel": kernel, "scaled": scaled},
+        representation={"kernel": kernel, "scaled": scaled} | ({"times": times} if times != 1.0 else {}),
         repeats=1,
     )
 
@@ -103,6 +116,15 @@ _table = Cases(
         if not (scaled and name in BINARY)
         for method, (_, _, grid) in METHODS.items()
         for parameters in grid
+    }
+    | {
+        (name, BEYOND, method, lambda1): case(
+            name, method, {"lambda1": lambda1, "lambda2": 0.01}, times=times
+        )
+        for name in TABLE_1_SHAPES
+        if name != "mushrooms"  # reached throughout, and by far the largest matrix
+        for method, (_, times, values) in OUTSIDE.items()
+        for lambda1 in values
     },
     hurried=lambda label: label[0] == "Sonar" or label[:2] in (("Ionosphere", False), ("Wdbc", False)),
 )
@@ -138,7 +160,8 @@ def _show_table(results: Sequence[Result]) -> Shown:
     for label, result in _table.read(results).items():
         groups.setdefault(label[:3], []).append(result)
     rows: dict[bool, list[list[Entry]]] = {False: [], True: []}
-    numbers, reasons = [], {}
+    numbers: list[Number] = []
+    tried: dict[tuple[str, str], dict[str, float]] = {}
     for (name, share), line in TABLE_1.items():
         for scaled in (False, True):
             cells: list[Entry] = [name, f"{share:.0%}"]
@@ -152,9 +175,12 @@ def _show_table(results: Sequence[Result]) -> Shown:
                 if not scaled:
                     spec = groups[name, scaled, method][0].specification
                     numbers.append(number("table1", *where, "accuracy", printed, found.best, spec))
-                    reasons[where] = f"{100 * found.each.mean():.2f} with the best choice for each draw"
+                    tried[where] = {"the best choice for each draw": float(found.each.mean())}
+                    if (name, BEYOND, method) in groups:
+                        other = chosen(groups[name, BEYOND, method], share)
+                        tried[where][OUTSIDE[method][0]] = float(other.best.mean())
                 else:
-                    reasons[where] += f", {100 * found.best.mean():.2f} with features in [-1, 1]"
+                    tried[where]["features in [-1, 1]"] = float(found.best.mean())
             if len(cells) > 2:
                 rows[scaled].append(cells)
     columns = ["data", "labelled"]
@@ -175,9 +201,16 @@ def _show_table(results: Sequence[Result]) -> Shown:
             "Features are taken as the files hold them, in every set; Australian and FourClass lie in "
             "[-1, 1] already. The second table scales every set that is not of 0/1 features. The paper does "
             "not say what it did.",
-            *remarks_on(numbers, lambda each: reasons[each.dataset, each.method]),
+            *remarks_on(numbers, lambda each: _reason(each, tried[each.dataset, each.method])),
         ],
     )
+
+
+def _reason(each: Number, tried: Mapping[str, float]) -> str:
+    """Which of the other settings would reach a number that is missed."""
+    would = {name: value for name, value in tried.items() if value >= each.published - each.near}
+    listed = ", ".join(f"{100 * value:.2f} with {name}" for name, value in (would or tried).items())
+    return f"another setting would: {listed}" if would else f"no setting tried would: {listed}"
 
 
 def _per_cent(values: Floats) -> Cell:

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from querist.labelling import stages
-from querist.labelling.stages import Stages
+from querist import progress as stages
+from querist.progress import Stages
 
 
 def told() -> tuple[list[tuple[str, float, str]], Stages]:

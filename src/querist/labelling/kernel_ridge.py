@@ -1,0 +1,273 @@
+"""Ridge regression with a kernel: every direction of the features counts, not the leading ones alone.
+
+A kernel is a symmetric similarity of two nodes. Two kinds:
+
+- `ChannelKernel`: the inner product of *channels*, each of length one: a node's own features, the mean of its
+  neighbours' features, the mean of those means. Kept apart, they serve where linked nodes differ as well as
+  where they are alike: a regression may want the neighbours of a node to be unlike the node.
+- `GaussianKernel`: `exp(-|x - y|^2 / width)` of points: smoothed rows, or standardised attributes where they
+  are measurements. With many labels it finds boundaries that are not straight.
+
+With landmarks B, all labelled nodes or `LANDMARKS` of them, and the triangular factor `C C' = k(B, B)`, the
+rows `k(., B) C^-T` have the kernel of the landmarks as their inner products, and `heads.ridge` does the rest.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cholesky, solve_triangular
+
+from querist.labelling import combine
+from querist.labelling.combine import Link, Scale
+from querist.labelling.heads import RidgeFit, judgeable, ridge
+from querist.labelling.rows import RowSettings, Source
+from querist.labelling.workspace import Workspace
+from querist.types import Codes, Floats, Sparse
+
+LANDMARKS, JUDGES = 1000, 300
+"""Labelled nodes that span a regression, and that choose among its kernels."""
+
+RANK = 70
+"""Columns of smoothed rows between which distances are measured."""
+
+JITTER = 1e-8
+"""On the diagonal of a kernel whose entries are of order one, so that twins can be factorised."""
+
+SKETCH = 64
+"""Random directions by which lengths are measured; they are off by some 9 %."""
+
+SPACE, TOO_LARGE = 2e8, 1e18
+"""Most numbers in the channels of the labelled nodes, and what more of them cost: more than there is."""
+
+DENSE, COLUMNS = 0.3, 2000
+"""Attributes are measurements where at least this share of them is not zero, in at most so many columns."""
+
+WIDTHS = (0.1, 0.3, 1.0)
+"""Of a Gaussian, in medians of the squared distances."""
+
+BLOCK = 4096
+
+
+class Kernel(Protocol):
+    """Similarities of nodes, computed in blocks."""
+
+    def between(self, nodes: Codes, others: Codes) -> Floats:
+        """(nodes, others)."""
+
+    def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
+        """`between(nodes, others) @ B`."""
+
+
+@dataclass
+class ChannelKernel:
+    """Inner products of the features 0, 1, ... `hops` steps away."""
+
+    workspace: Workspace
+    source: Source
+    hops: int
+    _kept: tuple[Codes, Sparse] | None = None
+
+    def between(self, nodes: Codes, others: Codes) -> Floats:
+        """Through the channels themselves."""
+        Z, other = self._channels(nodes), self._channels(others)
+        if Z.nnz > DENSE / 3 * Z.shape[0] * Z.shape[1]:
+            return np.asarray(Z.toarray() @ other.toarray().T)
+        return np.asarray((Z @ other.T).toarray())
+
+    def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
+        """Through coefficients of the features, which cost no more for all nodes than for a few."""
+        X = self.workspace.features(self.source)
+        total = np.zeros((X.shape[0], B.shape[1]))
+        for hop, W in enumerate(np.split(np.asarray(self._channels(others).T @ B), self.hops + 1)):
+            block = np.asarray(X @ W)
+            for _ in range(hop):
+                block = self.workspace.neighbours(block)
+            total += self._inverse_lengths[hop][:, None] * block
+        return total[nodes]
+
+    def _channels(self, nodes: Codes) -> Sparse:
+        """(nodes, features of all hops). Rows last computed are kept: folds ask for some of them again."""
+        if self._kept is None or not np.isin(nodes, self._kept[0]).all():
+            self._kept = np.sort(nodes), self._computed(np.sort(nodes))
+        return self._kept[1][np.searchsorted(self._kept[0], nodes)]
+
+    def _computed(self, nodes: Codes) -> Sparse:
+        graph, X = self.workspace.graph, self.workspace.features(self.source)
+        degrees = np.where(graph.degrees > 0, graph.degrees, 1.0)
+        step = sp.csr_array(sp.diags_array(1 / degrees) @ abs(graph.adjacency))
+        reach: Any = sp.eye_array(graph.n_nodes, format="csr")[nodes]
+        found = []
+        for inverse in self._inverse_lengths:
+            found.append(sp.diags_array(inverse[nodes]) @ (reach @ X))
+            reach = reach @ step
+        return sp.csr_array(sp.hstack(found))
+
+    @cached_property
+    def _inverse_lengths(self) -> list[Floats]:
+        """(n,) a hop: the channels' lengths as those of their images in a few random directions."""
+        X = self.workspace.features(self.source)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(X.shape[1], SKETCH))
+        block, found = np.asarray(X @ (signs / np.sqrt(SKETCH))), []
+        for hop in range(self.hops + 1):
+            block = self.workspace.neighbours(block) if hop else block
+            length = np.linalg.norm(block, axis=1)
+            found.append(np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
+        return found
+
+
+@dataclass(frozen=True)
+class GaussianKernel:
+    """`exp(-|x - y|^2 / width)` of the rows of `points` (n, d)."""
+
+    points: Floats
+    width: float
+
+    def between(self, nodes: Codes | slice, others: Codes) -> Floats:
+        """Distances through the inner products."""
+        x, y = self.points[nodes], self.points[others]
+        squares = np.einsum("ij,ij->i", x, x)[:, None] + np.einsum("ij,ij->i", y, y) - 2 * x @ y.T
+        return np.asarray(np.exp(-np.maximum(squares, 0.0) / self.width))
+
+    def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
+        """Block by block."""
+        rows = np.arange(len(self.points))[nodes]
+        parts = [rows[i : i + BLOCK] for i in range(0, rows.size, BLOCK)]
+        return np.concatenate(
+            [self.between(part, others) @ B for part in parts] or [np.empty((0, B.shape[1]))]
+        )
+
+
+@dataclass(frozen=True)
+class Channels:
+    """The kernels of `KernelRidge` for features `hops` steps around."""
+
+    source: Source
+    hops: int
+
+    def suits(self, workspace: Workspace) -> bool:
+        """Needs its features, and edges to tell the channels apart."""
+        return workspace.graph.n_edges > 0 and (self.source == "links" or workspace.has_attributes)
+
+    def of(self, workspace: Workspace) -> tuple[Kernel, ...]:
+        """One."""
+        return (ChannelKernel(workspace, self.source, self.hops),)
+
+    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
+        """Lengths and channels once; then inner products, of rows that are mostly full at the last hop."""
+        graph, X = workspace.graph, workspace.features(self.source)
+        walked = graph.adjacency.nnz * self.hops + X.nnz
+        row = min(X.nnz / graph.n_nodes * (1 + 2 * graph.n_edges / graph.n_nodes) ** self.hops, X.shape[1])
+        held = labels * row * (self.hops + 1)
+        once = TOO_LARGE if held > SPACE else SKETCH * walked + 10 * held
+        return once, held * min(labels, LANDMARKS) / 8 + classes * walked * (self.hops + 1)
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """The kernels of `KernelRidge` for points: smoothed rows, or without settings the attributes."""
+
+    rows: RowSettings | None = None
+
+    @property
+    def source(self) -> Source:
+        """Of the points."""
+        return "attributes" if self.rows is None else self.rows.source
+
+    def suits(self, workspace: Workspace) -> bool:
+        """Needs edges to smooth over; attributes themselves are points where most of them are not zero."""
+        X = workspace.graph.attributes
+        if X is None or not workspace.has_attributes:
+            return False
+        if self.rows is not None:
+            return workspace.graph.n_edges > 0
+        return bool(X.shape[1] <= COLUMNS and X.nnz > DENSE * X.shape[0] * X.shape[1])
+
+    def of(self, workspace: Workspace) -> tuple[Kernel, ...]:
+        """One a width."""
+        points = workspace.standardised if self.rows is None else workspace.rows(self.rows).take(RANK, 1.0)
+        some = points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]]
+        distances = np.sum((some - some[::-1]) ** 2, axis=1)
+        typical = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
+        return tuple(GaussianKernel(points, width * typical) for width in WIDTHS)
+
+    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
+        """Distances to the landmarks; the rows are there."""
+        X = workspace.graph.attributes
+        columns = RANK if self.rows is not None or X is None else X.shape[1]
+        return 0.0, (workspace.graph.n_nodes / 2 + labels) * min(labels, LANDMARKS) * (columns / 8 + 10)
+
+
+@dataclass(frozen=True)
+class KernelRidge:
+    """Ridge regression with the best of some kernels, by the labels left out."""
+
+    what: str
+    kernels: Channels | Gaussians
+
+    @property
+    def uses_attributes(self) -> bool:
+        """Links have channels too."""
+        return self.kernels.source == "attributes"
+
+    def suits(self, workspace: Workspace, link: Link) -> bool:
+        """What the kernels need."""
+        return self.kernels.suits(workspace)
+
+    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
+        """That of the kernels, and the decomposition of their rows."""
+        once, fit = self.kernels.cost(workspace, labels, classes)
+        return once, fit + 0.6 * min(labels, LANDMARKS) ** 3
+
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> "FittedKernelRidge":
+        """Each kernel by the squared error of the left-out answers."""
+        order = np.random.default_rng(0).permutation(labelled.size)
+        kernels = workspace.kernels(self.kernels)
+        some = order[:JUDGES]
+        errors = [
+            float(
+                np.mean(
+                    (_regression(kernel, labelled[some], np.arange(some.size), Y[some])[2].left_out - Y[some])
+                    ** 2
+                )
+            )
+            for kernel in (kernels if len(kernels) > 1 else ())
+        ]
+        kernel = kernels[int(np.argmin(errors)) if errors else 0]
+        landmarks, C, fitted = _regression(kernel, labelled, np.sort(order[:LANDMARKS]), Y)
+        centre = fitted.mean if link == "softmax" else 0.0
+        scale = combine.scaled_with_prior(fitted.left_out - centre, Y, link, judgeable(Y)).from_centre(centre)
+        return FittedKernelRidge(kernel, landmarks, C, fitted, scale)
+
+
+def _regression(kernel: Kernel, labelled: Codes, chosen: Codes, Y: Floats) -> tuple[Codes, Floats, RidgeFit]:
+    """The landmarks (those of the labelled nodes that are `chosen`), their triangular factor, the ridge."""
+    K = kernel.between(labelled, labelled[chosen])
+    own = K[chosen]
+    jitter = JITTER * max(float(np.trace(own)) / len(own), JITTER)
+    C = cholesky((own + own.T) / 2 + jitter * np.eye(len(own)), lower=True)
+    return labelled[chosen], C, ridge(solve_triangular(C, K.T, lower=True).T, Y)
+
+
+@dataclass(frozen=True)
+class FittedKernelRidge:
+    """The regression on the rows `k(., landmarks) C^-T`."""
+
+    kernel: Kernel
+    landmarks: Codes
+    C: Floats
+    fitted: RidgeFit
+    scale: Scale
+
+    def logits(self, nodes: Codes | slice) -> Floats:
+        """(nodes, K)."""
+        B = solve_triangular(self.C, self.fitted.coefficients, lower=True, trans="T")
+        return self.scale.of(self.kernel.times(nodes, self.landmarks, B) + self.fitted.mean)
+
+    def smoother(self, nodes: Any) -> Floats:
+        """Its answers are `mean + weights @ (labels - mean)`."""
+        B = solve_triangular(self.C, self.fitted.smoother, lower=True, trans="T")
+        found = self.kernel.times(np.atleast_1d(nodes), self.landmarks, B)
+        return np.asarray(found if np.ndim(nodes) else found[0])
