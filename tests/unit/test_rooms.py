@@ -43,12 +43,14 @@ def test_public_things_are_found_in_their_rooms():
     from querist.budgeted import StreamLearner
     from querist.collective import GMNR
     from querist.embedding import embed
-    from querist.online import msg, nearest, pounce
+    from querist.online import fastonl, msg, nearest, paced, pounce
 
     assert querist.CLASSIFIERS["gmnr"] is GMNR
     assert querist.ALGORITHMS["msg"].__wrapped__ is msg
     assert querist.ALGORITHMS["nearest"] is nearest
     assert querist.ALGORITHMS["pounce"] is pounce
+    assert querist.ALGORITHMS["paced"] is paced
+    assert querist.ALGORITHMS["fastonl"] is fastonl
     assert querist.STREAMS["bls"](2).__class__ is StreamLearner
     assert querist.embed is embed
 

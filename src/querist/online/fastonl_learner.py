@@ -1,5 +1,5 @@
 """FastONL, a rival that sees every label: Zhou, Sun and Babanezhad, "Fast online node labeling for very large
-graphs" (ICML 2023). `fastonl.py` has the maths.
+graphs" (ICML 2023). `fastonl_kernels.py` has the maths.
 
 Taken is the kernel that the paper lists second, of the normalised Laplacian; a column of it is the
 personalised PageRank of a node, approximated by local pushes when the node comes. The relaxation and its
@@ -15,7 +15,7 @@ import numpy as np
 
 from querist.errors import refuse
 from querist.graph import Graph
-from querist.online import checks, fastonl as maths, loop
+from querist.online import checks, fastonl_kernels as maths, loop
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
 from querist.operator.push import Walkable, walkable

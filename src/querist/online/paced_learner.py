@@ -2,7 +2,7 @@
 
 It is made of the kernel of personalised PageRank, uncut (embedding/kinds/pagerank.py); of questions where the
 two best classes are close and the answer bears on much of the graph; and of a pace that spends most of the
-budget early. `paced.py` has the maths. It is not from the papers.
+budget early. `paced_kernels.py` has the maths. It is not from the papers.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from querist.embedding import embed
 from querist.errors import InputError, refuse
 from querist.graph import Graph
-from querist.online import checks, loop, paced as maths
+from querist.online import checks, loop, paced_kernels as maths
 from querist.online.learner import Learner
 from querist.online.rules import Scheme
 from querist.online.trace import Decision
@@ -114,7 +114,7 @@ def paced(
     >>> order = np.random.default_rng(0).permutation(34)
     >>> trace = paced(karate, 2, budget=6).run(order, karate.codes)
     >>> trace.questions, int(trace.mistaken.sum())
-    (6, 2)
+    (6, 3)
     """
     refuse(
         {

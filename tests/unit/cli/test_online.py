@@ -68,6 +68,14 @@ def test_the_control_of_an_algorithm_that_asks_everything_is_itself(querist):
         assert found["control"]["updates"] == found["updates"]
 
 
+def test_the_control_of_paced_is_itself_at_random(querist):
+    command = ("online", "karate", "--algorithm", "paced", "--budget", "8", "--shuffles", "2", "--json")
+    found = querist(*command).json
+    at_random = querist(*command, "--set", "at_random=true").json
+    assert found["control"]["error_rate"] == at_random["error_rate"] != found["error_rate"]
+    assert found["queries"]["runs"] == found["control"]["queries"]["runs"] == [8, 8]
+
+
 def test_one_vs_rest_counts_per_problem(querist):
     command = ("online", "digits", "--algorithm", "bbq", "--rank", "10", "--shuffles", "1", "--json")
     apart = querist(*command, "--scheme", "one-vs-rest").json

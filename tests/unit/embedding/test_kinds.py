@@ -87,7 +87,7 @@ def test_a_wrong_name_says_what_was_meant(karate: Graph) -> None:
 
 
 def test_every_kind_declares_its_options_once() -> None:
-    assert list(known()) == ["spectral", "diffusion", "both"]
+    assert set(known()) == {"spectral", "diffusion", "both", "pagerank"}
     for kind in known().values():
         settings = kind.settled(5, **{name: each.default for name, each in kind.options.items()})
         assert settings == kind.settled(5)
@@ -97,8 +97,8 @@ def test_every_kind_declares_its_options_once() -> None:
     from querist.parameters import parameters_of
 
     options = parameters_of(with_options(function))
-    assert options.keys() == {"kind", "own"} | known()["both"].options.keys()
-    assert options["kind"].need == "one of spectral, diffusion, both"
+    assert options.keys() == {"kind", "own"}.union(*(known()[name].options for name in ("both", "pagerank")))
+    assert options["kind"].need == f"one of {', '.join(known())}"
 
 
 def test_the_default_rank_is_what_the_graph_can_have_and_it_is_said(karate: Graph) -> None:

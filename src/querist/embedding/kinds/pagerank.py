@@ -88,7 +88,7 @@ def pagerank(
     )
     found = pool.values[:wanted]
     # Where there is nothing but single nodes, one column of zeros.
-    values = np.append(np.zeros(max(null.shape[1], found.size == 0)), found)
+    values = np.append(np.zeros(max(null.shape[1], int(found.size == 0))), found)
     V = np.zeros((graph.n_nodes, values.size))
     V[large, : null.shape[1]] = null
     own = slice(values.size - found.size, None)

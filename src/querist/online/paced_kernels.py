@@ -106,9 +106,16 @@ class PacedScratch(NamedTuple):
 def scratch(rules: PacedRules, state: PacedState) -> PacedScratch:
     """Working room for a learner of this make."""
     K, d = state.W.shape
-    flags = [np.zeros(1, dtype=np.bool_) for _ in range(3)]
-    allowed = np.zeros(K, dtype=np.bool_)
-    return PacedScratch(np.empty(d), np.empty(K), np.empty(K), np.empty(1), *flags, allowed)
+    return PacedScratch(
+        g=np.empty(d),
+        f=np.empty(K),
+        y=np.empty(K),
+        r=np.empty(1),
+        asks=np.zeros(1, dtype=np.bool_),
+        wrong=np.zeros(1, dtype=np.bool_),
+        learned=np.zeros(1, dtype=np.bool_),
+        allowed=np.zeros(K, dtype=np.bool_),
+    )
 
 
 # -- a round -------------------------------------------------------------------------
@@ -141,13 +148,13 @@ def wanted(rules: PacedRules, state: PacedState, value: float) -> bool:
     size, larger = min(WINDOW, state.counts[3]), 0
     for i in range(size):
         larger += state.recent[i] > value
-    return larger <= share * size
+    return bool(larger <= share * size)
 
 
 @compiled
 def local_variance(state: PacedState, place: PacedNodes, node: int) -> float:
     """`l`."""
-    return max(state.left[node], LEAST * place.own[node])
+    return float(max(state.left[node], LEAST * place.own[node]))
 
 
 @compiled

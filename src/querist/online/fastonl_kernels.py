@@ -81,12 +81,20 @@ class FastonlScratch(NamedTuple):
 
 def scratch(rules: FastonlRules, state: FastonlState) -> FastonlScratch:
     """Working room for a learner of this make."""
-    K, (one, *_) = rules.n_classes, np.ones((1, 1))
-    flags = [np.zeros(1, dtype=np.bool_) for _ in range(3)]
-    inside, allowed = (np.zeros(K, dtype=np.bool_) for _ in range(2))
-    v, f, gradient = np.empty((3, K))
-    room = push_room(len(state.gradients))
-    return FastonlScratch(v, f, gradient, inside, one.copy(), one, *flags, allowed, room)
+    K = rules.n_classes
+    return FastonlScratch(
+        v=np.empty(K),
+        f=np.empty(K),
+        gradient=np.empty(K),
+        inside=np.zeros(K, dtype=np.bool_),
+        own=np.empty(1),
+        r=np.ones(1),
+        asks=np.zeros(1, dtype=np.bool_),
+        wrong=np.zeros(1, dtype=np.bool_),
+        learned=np.zeros(1, dtype=np.bool_),
+        allowed=np.zeros(K, dtype=np.bool_),
+        room=push_room(len(state.gradients)),
+    )
 
 
 # -- a round -------------------------------------------------------------------------
