@@ -209,7 +209,12 @@ def use_journal(path: Path, call: dict[str, Any]) -> Any:
 def test_a_journal_goes_on_with_its_open_question(name: str, tmp_path: Path) -> None:
     wanted = expected("journals", name)
     path = shutil.copy(FIXTURES / "journals" / f"{name}.journal", tmp_path)
-    agree(use_journal(Path(path), wanted["call"]), wanted["values"])
+    found = use_journal(Path(path), wanted["call"])
+    for when in ("loaded", "after"):
+        # 0.2.0 makes labels of the same answers by more members, weighed in another way.
+        now, then = found[when].pop("labels"), wanted["values"][when].pop("labels")
+        assert len(now) == len(then) and np.mean([a == b for a, b in zip(now, then, strict=True)]) > 0.85
+    agree(found, wanted["values"])
 
 
 def use_journal_of_files(folder: Path) -> Any:
