@@ -275,20 +275,6 @@ def test_a_journal_begun_by_an_older_default_goes_on_by_it(tmp_path):
     again.close()
     with pytest.raises(InputError, match="begun with choose 'ambiguity', now it is 'contrast'"):
         ask(graph, labels, 9, choose="contrast", journal=tmp_path / "j")
-    with pytest.raises(InputError, match="begun with choose 'ambiguity', now it is 'msg'"):
-        ask(graph, labels, 9, choose="stream", journal=tmp_path / "j")
-
-
-def test_what_all_nodes_have_in_common_does_not_hide_what_sets_them_apart():
-    """Six far groups of measurements far from 0, linked within: six questions find them all."""
-    rng = np.random.default_rng(0)
-    group = np.repeat(np.arange(6), [40, 5, 5, 5, 5, 5])
-    values = 10.0 + np.eye(6)[group] + 0.05 * rng.standard_normal((65, 6))
-    edges = [(i, j) for i in range(65) for j in range(i) if group[i] == group[j] and rng.random() < 0.5]
-    edges += [(int(np.flatnonzero(group == k)[0]), 0) for k in range(1, 6)]
-    graph = as_graph(edges, nodes=range(65), attributes=values)
-    found = ask(graph, dict(enumerate(group.tolist())), 6, method="wvrn")
-    assert sorted(found.answers.values()) == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("attributes", [False, True])
