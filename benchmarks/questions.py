@@ -1,154 +1,210 @@
-"""How many answers does asking save? Accuracy after every answer: the pool against random asking.
+"""Which questions serve the labels that are made in the end? Accuracy of `auto` after 50, 100, 200 answers.
 
-A start is a random first question; from there the pool chooses by its rule. Random asking has the same model,
-and for its part the ranks (one, or the mean of several) and the ridge that are best for it on the very set,
-at the last answer; the pool has those that were chosen elsewhere (see asking/model.py). Accuracy counts the
-nodes nobody was asked about; beside it stands that of the whole result, in which answers count as right.
+Rules of the pool, random questions, and k-means centres: the nodes nearest to the centres of as many clusters
+of the rows as there are answers, which must know that number before the first question; the pool need not. A
+start is a random first question, from which a rule goes on, or the seed of the clusters. Labels are made of
+the answers by `auto`, as `ask` does; accuracy counts the nodes nobody was asked about. Vectors become graphs
+of their ten nearest neighbours and stay the attributes.
+
+Last come the answers after which a rule is as good as 200 random ones, between the counts by straight lines.
 
     python benchmarks/questions.py [--data cora citeseer pubmed] [--starts 10] [--first 0]
-                                   [--rules ambiguity] [--json] [--svg docs/images]
+                                   [--answers 50 100 200] [--ways contrast ambiguity centres] [--json]
+                                   [--svg docs/images]
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import querist
-from querist.asking.model import GAMMAS, RANKS, QuickModel
+from querist.asking.model import RANKS, QuickModel, leading
 from querist.asking.rules import RULES
+from querist.asking.specification import RANDOM
+from querist.collective.problem import pose
 from querist.embedding import Embedding
-from querist.embedding.kinds import kind_of
-from querist.labelling.rows import quick_rows
+from querist.labelling.choose import choose
+from querist.labelling.rows import CHOOSING_RANK, quick_rows
 from querist.labelling.suggest import best
+from querist.labelling.workspace import Workspace
 from querist.report import PAGE_SIZE, Figure, charts, standalone
-from querist.types import Codes, Floats
+from querist.types import Codes
 
-GOALS = {"cora": 75, "citeseer": 150, "pubmed": 150}
-"""Answers of the pool that must be as good as 200 random ones."""
-ANSWERS = 200
-RIDGES = (0.3, 1.0, 2.0, 4.0)
-SINGLE = ((64,), (100,), (200,))
-"""Ranks that random asking may have instead of the mean of those of the model."""
-SHOWN = (10, 25, 50, 75, 100, 150, 200)
+DATA = ("cora", "citeseer", "pubmed")
+ANSWERS = (50, 100, 200)
+CENTRES = "centres"
+WAYS = ("contrast", "ambiguity", CENTRES)
 
 
-def played(
-    rows: Embedding, codes: Codes, rule: str | None, ranks: Sequence[int], gamma: float, start: int
-) -> Floats:
-    """(2, ANSWERS) accuracy on nodes not asked about, and of the whole result, after every answer."""
-    known = codes >= 0
-    order = np.random.default_rng(start).permutation(np.flatnonzero(known))
-    model = QuickModel.start(rows, int(codes.max()) + 1, gamma, ranks=ranks)
-    free, found = known.copy(), np.empty((2, ANSWERS))
-    for t in range(ANSWERS):
-        row: Any = int(order[t])
-        if rule is not None and t > 0:
-            row = best(RULES[rule](model), free)
-        free[row] = False
-        model = model.learn(row, int(codes[row]))
-        right = model.scores.argmax(axis=1) == codes
-        found[:, t] = right[free].mean(), (right | ~free)[known].mean()
+def load(name: str) -> Any:
+    """A graph; vectors become that of their ten nearest neighbours and stay its attributes."""
+    found = querist.datasets.load(name)
+    if isinstance(found, querist.datasets.Vectors):
+        return querist.from_points(found.X, labels=found.y.tolist(), name=name)
     return found
 
 
-def measure(name: str, rules: list[str], starts: range) -> dict[str, Any]:
-    graph = querist.datasets.load_graph(name)
-    print(graph.describe(), file=sys.stderr)
-    codes = graph.codes
+@dataclass
+class Asked:
+    """A graph with its answers, and what all ways to ask share."""
 
-    def mean(rule: str | None, ranks: Sequence[int], gamma: float) -> Floats:
-        rows = quick_rows(graph, max(ranks))
-        return np.mean([played(rows, codes, rule, ranks, gamma, start) for start in starts], axis=0)
+    graph: Any
+    codes: Codes
+    rows: Embedding
+    workspace: Workspace
+    seconds: list[float] = field(default_factory=list)
+    """How long the questions of rules took, each."""
 
-    own = GAMMAS[kind_of(quick_rows(graph, max(RANKS)).kind).attributes]
-    tuned = {(ranks, g): mean(None, ranks, g) for ranks in (RANKS, *SINGLE) for g in {*RIDGES, own}}
-    best_of = max(tuned, key=lambda setting: tuned[setting][0, -1])
-    control, plain = tuned[best_of], tuned[RANKS, own]
-    result: dict[str, Any] = {
-        "data": graph.name,
+    @staticmethod
+    def of(name: str) -> "Asked":
+        graph = load(name)
+        bare = graph.without_labels()
+        return Asked(bare, np.asarray(graph.codes), quick_rows(bare, max(RANKS)), Workspace(bare))
+
+    def random(self, start: int, answers: Sequence[int]) -> dict[int, Codes]:
+        """Questions drawn at random, by their number."""
+        order = np.random.default_rng(start).permutation(np.flatnonzero(self.codes >= 0))
+        return {count: order[:count] for count in answers}
+
+    def by_rule(self, rule: str, start: int, answers: Sequence[int]) -> dict[int, Codes]:
+        """Questions of the pool, the first one drawn at random."""
+        asked, free = [int(self.random(start, [1])[1][0])], self.codes >= 0
+        model = QuickModel.start(self.rows, self.n_classes, centred=RULES[rule].centred)
+        while len(asked) < max(answers):
+            started = time.thread_time()
+            free[asked[-1]] = False
+            model = model.learn(asked[-1], int(self.codes[asked[-1]]))
+            row = best(RULES[rule](model), free)
+            assert row is not None
+            asked.append(row)
+            self.seconds.append(time.thread_time() - started)
+        return {count: np.array(asked[:count]) for count in answers}
+
+    def centres(self, start: int, answers: Sequence[int]) -> dict[int, Codes]:
+        """The nodes nearest to the centres of k-means."""
+        from sklearn.cluster import KMeans
+
+        rows, found = leading(self.rows, CHOOSING_RANK), {}
+        for count in answers:
+            distances = KMeans(count, random_state=start, n_init=1, max_iter=50).fit(rows).transform(rows)
+            distances[self.codes < 0] = np.inf
+            found[count] = np.unique(distances.argmin(axis=0))
+        return found
+
+    def accuracy(self, asked: Codes, picked: bool) -> float:
+        """Of the labels that `auto` makes, on the nodes nobody was asked about."""
+        given = np.full(self.graph.n_nodes, -1)
+        given[asked] = self.codes[asked]
+        problem = pose(self.graph, given, classes=range(self.n_classes), missing=-1)
+        found = choose(problem, workspace=self.workspace, picked=picked)
+        free = self.codes >= 0
+        free[asked] = False
+        return float((found.probabilities.argmax(axis=1) == self.codes)[free].mean())
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.codes.max()) + 1
+
+
+def measure(name: str, ways: Sequence[str], starts: range, answers: Sequence[int]) -> dict[str, Any]:
+    place = Asked.of(name)
+    print(place.graph.describe(), file=sys.stderr)
+    special: dict[str, Callable[..., dict[int, Codes]]] = {RANDOM: place.random, CENTRES: place.centres}
+    curves: dict[str, list[list[float]]] = {}
+    for way in (RANDOM, *ways):
+        curves[way] = []
+        for start in starts:
+            picks = special[way](start, answers) if way in special else place.by_rule(way, start, answers)
+            curves[way].append([place.accuracy(asked, way != RANDOM) for asked in picks.values()])
+            print(name, way, start, np.round(curves[way][-1], 4).tolist(), file=sys.stderr, flush=True)
+    target = float(np.mean(curves[RANDOM], axis=0)[-1])
+    return {
+        "data": name,
         "starts": [starts.start, starts.stop - 1],
-        "random": {"ranks": best_of[0], "ridge": best_of[1], "as_the_pool": float(plain[0, -1])},
-        "target": float(control[0, -1]),
-        "target_all": float(control[1, -1]),
-        "goal": GOALS.get(name),
-        "curves": {"random": control.tolist()},
-        "answers": {},
+        "answers": list(answers),
+        "accuracy": curves,
+        "as_random": {way: reach(answers, np.mean(curves[way], axis=0).tolist(), target) for way in ways},
+        "seconds_per_question": float(np.mean(place.seconds)) if place.seconds else None,
     }
-    for rule in rules:
-        started = time.thread_time()
-        found = mean(rule, RANKS, own)
-        result["seconds_per_question"] = (time.thread_time() - started) / (len(starts) * ANSWERS)
-        result["curves"][rule] = found.tolist()
-        result["answers"][rule] = [first_reach(curve, control[k, -1]) for k, curve in enumerate(found)]
-    needed = result["answers"][rules[0]][0]
-    result["reached"] = None if result["goal"] is None else needed is not None and needed <= result["goal"]
-    return result
 
 
-def first_reach(curve: Floats, target: float) -> int | None:
-    """Answers after which the curve stays at the target or above until the last one; None if it does not."""
-    below = np.flatnonzero(curve < target)
-    first = 1 if below.size == 0 else int(below[-1]) + 2
-    return first if first <= curve.size else None
+def reach(answers: Sequence[int], curve: Sequence[float], target: float) -> float | None:
+    """Answers after which the curve is at the target and stays so, by straight lines; None if it never is.
+
+    >>> reach([50, 100, 200], [0.6, 0.7, 0.8], 0.75), reach([50, 100], [0.8, 0.9], 0.7)
+    (150.0, 50.0)
+    """
+    below = [k for k, value in enumerate(curve) if value < target]
+    if not below:
+        return float(answers[0])
+    last = below[-1]
+    if last + 1 == len(curve):
+        return None
+    share = (target - curve[last]) / (curve[last + 1] - curve[last])
+    return answers[last] + share * (answers[last + 1] - answers[last])
 
 
 def table(result: dict[str, Any]) -> str:
-    head = f"{'':22}" + "".join(f"{m:>7}" for m in SHOWN) + "   as 200 random (all nodes)"
+    """Mean accuracies, and how far each way is ahead of random questions, with the standard error."""
     first, last = result["starts"]
-    lines = [f"{result['data']}, mean of the starts {first} to {last}", head]
-    for name, (free, _) in result["curves"].items():
-        needed = result["answers"].get(name, ["", ""])
-        tuned = result["random"]
-        ranks = "mean" if len(tuned["ranks"]) > 1 else str(tuned["ranks"][0])
-        label = f"random, {ranks} / {tuned['ridge']:g}" if name == "random" else name
-        lines.append(f"{label:22}" + "".join(f"{free[m - 1]:7.3f}" for m in SHOWN) + f"   {needed[0]!s:>4} "
-                     f"({needed[1]})")  # fmt: skip
-    if result["goal"] is not None:
-        state = "reached" if result["reached"] else "NOT reached"
-        lines.append(f"goal: at most {result['goal']} answers; {state}")
-    plain = result["random"]["as_the_pool"]
-    lines.append(f"random with the ranks and the ridge of the pool, at the last answer: {plain:.3f}")
-    lines.append(f"{1e3 * result['seconds_per_question']:.0f} ms of one core a question")
+    counts = result["answers"]
+    lines = [
+        f"{result['data']}, mean of the starts {first} to {last}",
+        f"{'':12}" + "".join(f"{count:>7}" for count in counts) + "    ahead of random, points    as random",
+    ]
+    control = np.array(result["accuracy"][RANDOM])
+    for way, found in result["accuracy"].items():
+        ahead = 100 * (np.array(found) - control)
+        error = ahead.std(axis=0, ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else np.zeros(len(counts))
+        means = "".join(f"{value:7.3f}" for value in np.mean(found, axis=0))
+        if way == RANDOM:
+            lines.append(f"{way:12}{means}")
+            continue
+        points = "  ".join(f"{a:+5.1f} ({e:.1f})" for a, e in zip(ahead.mean(axis=0), error, strict=True))
+        needed = result["as_random"][way]
+        lines.append(f"{way:12}{means}   {points}   {'-' if needed is None else round(needed)}")
     return "\n".join(lines)
 
 
 def drawing(result: dict[str, Any]) -> str:
     """The first rule and random asking."""
-    rule = next(iter(result["answers"]))
-    x = np.arange(1, ANSWERS + 1)
+    way = next(iter(result["as_random"]))
+    x = np.array(result["answers"])
     drawn = {
-        f"pool, {rule}": (x, result["curves"][rule][0]),
-        "random": (x, result["curves"]["random"][0]),
+        shown: (x, np.mean(result["accuracy"][name], axis=0))
+        for name, shown in ((way, f"pool, {way}"), (RANDOM, RANDOM))
     }
 
     def draw(canvas: Any) -> None:
         axes = canvas.add_subplot()
         charts.curves(axes, drawn, x_label="answers", y_label=f"accuracy on {result['data']}")
-        axes.set_ylim(0, 1)
         charts.few_ticks(axes.yaxis, percent=True)
 
-    said = f"Accuracy after every answer on {result['data']}: the pool rises faster than random"
+    said = f"Accuracy of the labels made of so many answers on {result['data']}: {way} and random questions"
     return standalone(Figure("questions", draw, size=PAGE_SIZE, description=said))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--data", nargs="+", default=list(GOALS))
+    parser.add_argument("--data", nargs="+", default=list(DATA))
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="number of the first start")
-    parser.add_argument("--rules", nargs="+", default=["ambiguity"], choices=list(RULES))
+    parser.add_argument("--answers", type=int, nargs="+", default=list(ANSWERS))
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=[*RULES, CENTRES])
     parser.add_argument("--svg", type=Path, help="a folder for the curves, questions_cora.svg and so on")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     results = []
     for name in given.data:
-        results.append(measure(name, given.rules, range(given.first, given.first + given.starts)))
+        starts = range(given.first, given.first + given.starts)
+        results.append(measure(name, given.ways, starts, sorted(given.answers)))
         if not given.json:
             print(table(results[-1]), end="\n\n", flush=True)
         if given.svg:

@@ -151,6 +151,36 @@ def test_the_rules_by_name_look_at_the_state_that_chooses_and_the_margin_at_the_
     np.testing.assert_allclose(RULES["margin"](model), margin_uncertainty(model.scores, r), atol=1e-9)
 
 
+@given(SEEDS)
+def test_contrast_is_ambiguity_on_rows_less_their_mean_and_rows_of_zeros_stay(seed):
+    rng = np.random.default_rng(seed)
+    raw = rng.standard_normal((9, 4)) + 5.0
+    raw[8] = 0.0
+    M = np.vstack([raw[:8] - raw[:8].mean(axis=0), np.zeros((1, 4))])
+    M[:8] /= np.linalg.norm(M[:8], axis=1, keepdims=True)
+    place = Embedding(raw, np.zeros(9, dtype=np.int64), kind="given")
+    model = QuickModel.start(place, 3, 0.5, 2.0, centred=True).learn(2, 1).learn(5, 0)
+    A = 0.5 * np.eye(4) + M[[2, 5]].T @ M[[2, 5]]
+    p = softmax(M @ np.linalg.solve(A, M[[2, 5]].T @ np.eye(3)[[1, 0]]) / TEMPERATURE)
+    top = np.sort(0.4 * p + 0.6 / 3, axis=1)  # K / (K + answers) = 3 / 5
+    a = 1 - (top[:, -1] - top[:, -2])
+    C = covariance(M, [2, 5], 2.0)
+    sizes = 1 + np.diag(C)
+    expected = a * ((C**2 / np.outer(sizes, sizes)) @ a)
+    assert RULES["contrast"].centred
+    np.testing.assert_allclose(RULES["contrast"](model)[:8], expected[:8], atol=1e-9)
+    assert not model.rows[8].any()
+
+
+def test_centring_leaves_constant_columns_and_rows_that_are_all_alike_as_they_are():
+    alike = Embedding(np.tile([3.0, 1 / 3, 0.1], (5, 1)), np.zeros(5, dtype=np.int64), kind="given")
+    assert suggest.centred_rows(alike) is alike
+    constant = Embedding(
+        np.array([[1.0, 0.5], [-1.0, 0.5]]), np.zeros(2, dtype=np.int64), kind="given", layout=(1, 1, 0)
+    )
+    assert suggest.centred_rows(constant) is constant
+
+
 def test_a_component_of_which_nothing_is_known_leaves_nothing_sure_in_it_and_others_as_they_are():
     rows = np.random.default_rng(5).standard_normal((6, 3))
     place = Embedding(rows, np.array([0, 0, 0, 1, 1, 1]), kind="given")

@@ -13,7 +13,8 @@ Few columns serve few answers best, and many columns many: the scores are the me
 leading columns, for several numbers of them.
 
 The rules of the pool (rules.py) look at a P with a larger gamma than the scores: then an answer counts for
-the nodes nearby only, and the questions spread less into corners.
+the nodes nearby only, and the questions spread less into corners. Some of them want the rows `centred`: dense
+attributes have much in common, and rows of length one that differ little leave a ridge blind to what differs.
 
 Probabilities are `softmax(f / temperature)`. The constants below were chosen on Cora-ML, ACM and DBLP,
 and without attributes on the political blogs and LastFM Asia.
@@ -31,6 +32,7 @@ from querist.embedding import Embedding
 from querist.embedding.kinds import kind_of
 from querist.labelling.heads import unit_rows
 from querist.labelling.rows import CHOOSING_RANK
+from querist.labelling.suggest import centred_rows
 from querist.types import Bools, Codes, Floats
 
 RANKS = (16, 32, 64, 100)
@@ -145,8 +147,10 @@ class QuickModel:
         gamma: float | None = None,
         choosing_gamma: float | None = None,
         ranks: Sequence[int] = RANKS,
+        *,
+        centred: bool = False,
     ) -> "QuickModel":
-        """No answer yet.
+        """No answer yet; `centred`: without what all rows have in common (`suggest.centred_rows`).
 
         >>> from querist import as_graph
         >>> from querist.labelling.rows import quick_rows
@@ -162,6 +166,8 @@ class QuickModel:
         ridge = (
             CHOOSING_GAMMAS[kind_of(embedding.kind).attributes] if choosing_gamma is None else choosing_gamma
         )
+        if centred:
+            embedding = centred_rows(embedding)
         rows = leading(embedding, CHOOSING_RANK)
         return QuickModel(
             regressions=tuple(Regression.start(leading(embedding, rank), n_classes, own) for rank in widths),

@@ -7,8 +7,9 @@ the covariance `c_ui = m_u . P m_i`, a node the variance `r_i = c_ii`. Whatever 
 quadratic forms `m_i' (P G P) m_i`: (n, d, d) work for all nodes.
 
 A rule is a function of the model that gives (n,) values, larger where asking is worth more. `@pool_rule`
-keeps it in RULES under its name, with the sentence that is shown beside its questions: help, `choose=` and
-the contracts find it there.
+keeps it in RULES under its name, with the sentence that is shown beside its questions and whether its model
+has centred rows: help, `choose=` and the contracts find it there. A journal keeps the name: what a rule means
+is never changed, a better one gets a name of its own.
 """
 
 from collections.abc import Callable
@@ -24,11 +25,15 @@ from querist.types import Floats
 
 @dataclass(frozen=True)
 class PoolRule:
-    """What an answer at each node is worth, and the `reason` that a question of the rule is given with."""
+    """What an answer at each node is worth, and the `reason` that a question of the rule is given with.
+
+    `centred`: the rows of its model are (model.py).
+    """
 
     name: str
     values: Callable[[QuickModel], Floats]
     reason: str
+    centred: bool = False
 
     def __call__(self, model: QuickModel) -> Floats:
         """(n,) the values."""
@@ -39,26 +44,35 @@ RULES: Registry[PoolRule] = Registry("rule of the pool")
 
 
 def pool_rule(
-    name: str, reason: str
+    name: str, reason: str, *, centred: bool = False
 ) -> Callable[[Callable[[QuickModel], Floats]], Callable[[QuickModel], Floats]]:
     """Register a rule."""
 
     def register(values: Callable[[QuickModel], Floats]) -> Callable[[QuickModel], Floats]:
-        RULES[name] = PoolRule(name, values, reason)
+        RULES[name] = PoolRule(name, values, reason, centred)
         return values
 
     return register
 
 
 @pool_rule("ambiguity", "an answer here decides most among the nodes that are in doubt")
+@pool_rule(
+    "contrast",
+    "an answer here decides most among the nodes that are in doubt, by what sets nodes apart",
+    centred=True,
+)
 def by_ambiguity(model: QuickModel) -> Floats:
     """`a_i sum_u a_u c_ui^2 / ((1 + r_i) (1 + r_u))`, a the ambiguity `1 - (p_1 - p_2)` by the beliefs.
 
-    Ours, and the default: the squared correlation of an answer at i with one at u, times the ambiguity of
-    both. What decides nothing is left alone; and a node counts at most once however large its variance is,
-    so a part of the graph weighs by the nodes it holds. Without `1 + r_u` small components of which nothing
-    is known, whose variance is largest, would come first. A node without a row tells of its component alone,
-    all of it, and as long as nothing is known there.
+    Ours: the squared correlation of an answer at i with one at u, times the ambiguity of both. What decides
+    nothing is left alone; and a node counts at most once however large its variance is, so a part of the
+    graph weighs by the nodes it holds. Without `1 + r_u` small components of which nothing is known, whose
+    variance is largest, would come first. A node without a row tells of its component alone, all of it, and
+    as long as nothing is known there.
+
+    `contrast`, the default, is the same on centred rows. With what all rows have in common left in, every
+    answer seems to tell of every node, and questions crowd where the doubt is largest while whole groups of
+    nodes have no answer; on dense attributes that is worse than chance. Without attributes the two are one.
     """
     P, r = model.choosing.P, model.choosing.r
     values = ambiguous_correlation(model.rows, P, r, ambiguity(model.beliefs))

@@ -18,7 +18,7 @@ from querist.labels import plain
 from querist.types import Sparse
 
 RANDOM = "random"
-DEFAULTS = {"pool": "ambiguity", "stream": "msg"}
+DEFAULTS = {"pool": "contrast", "stream": "msg"}
 """What a way to choose means where its rule or algorithm is not named."""
 
 
@@ -38,7 +38,7 @@ class CampaignSpec:
     nodes: int
     edges: int
     classes: tuple[Any, ...]
-    choose: str = "ambiguity"
+    choose: str = DEFAULTS["pool"]
     seed: int = 0
     audit: int = 0
 
@@ -78,17 +78,21 @@ class CampaignSpec:
                 )
 
 
-def way_to_choose(name: str) -> str:
-    """The rule, the algorithm or "random" behind a name.
+def way_to_choose(name: str, kept: str | None = None) -> str:
+    """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`.
 
     >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
-    ('ambiguity', 'sigma', 'msg', 'random')
+    ('contrast', 'sigma', 'msg', 'random')
+    >>> way_to_choose("pool", "ambiguity"), way_to_choose("stream", "ambiguity")
+    ('ambiguity', 'msg')
     """
     ours = (*DEFAULTS, RANDOM, *RULES)
     if name not in ours:
         from querist.online.catalogue import ALGORITHMS
 
         check_name("way to choose", name, (*ours, *ALGORITHMS))
+    if name in DEFAULTS and kept not in (None, RANDOM) and (kept in RULES) == (name == "pool"):
+        return str(kept)
     return DEFAULTS.get(name, name)
 
 

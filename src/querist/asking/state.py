@@ -13,6 +13,7 @@ from querist.asking.arrivals import KIND, Arrival, joined
 from querist.asking.choosers import Chooser, Pick, chooser_of
 from querist.asking.journal import Event
 from querist.asking.model import QuickModel
+from querist.asking.rules import RULES
 from querist.asking.specification import CampaignSpec
 from querist.asking.turns import CLOSING, Turn, apply
 from querist.embedding import Embedding
@@ -82,7 +83,10 @@ class CampaignState:
 
     def _learn_anew(self) -> None:
         self._past.clear()
-        self.model = QuickModel.start(self.rows, len(self.specification.classes))
+        rule = RULES.get(self.specification.choose)
+        self.model = QuickModel.start(
+            self.rows, len(self.specification.classes), centred=rule is not None and rule.centred
+        )
         if self.known:
             self.model = self.model.learn_all(list(self.known), list(self.known.values()))
         self.chooser = chooser_of(self.specification, self.model, self.order, self.known)

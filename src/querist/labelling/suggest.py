@@ -10,16 +10,19 @@ ambiguities and P the random walk. A node is worth much where it is ambiguous an
 nodes come by. Neighbours of a node that was picked are passed over.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from querist.embedding import Embedding
 from querist.labelling.heads import unit_rows
 from querist.labelling.rows import CHOOSING_RANK, quick_rows
 from querist.types import Bools, Codes, Floats, Sparse
 
 SMALL = 20_000
 DAMPING, STEPS = 0.85, 15
+ROUNDING = 1e-12
 TIE = 1e-9
 """Values whose relative difference is smaller are equal; the lower row is asked. Twins in a graph have equal
 values but for rounding, which must not choose."""
@@ -35,7 +38,7 @@ def worth_labelling(labelling: Any, count: int = 10) -> Codes:
 
 
 def _by_rows(labelling: Any, a: Floats, free: Bools, count: int) -> Codes:
-    rows = unit_rows(quick_rows(labelling.graph, CHOOSING_RANK).rows)
+    rows = unit_rows(centred_rows(quick_rows(labelling.graph, CHOOSING_RANK)).rows)
     known = rows[~free]
     P = np.asarray(np.linalg.inv(np.eye(rows.shape[1]) + known.T @ known), dtype=np.float64)
     free, picked = free.copy(), list[int]()
@@ -98,6 +101,26 @@ def ambiguous_correlation(rows: Floats, P: Floats, r: Floats, a: Floats) -> Floa
     """`a_i sum_u a_u c_ui^2 / ((1 + r_i) (1 + r_u))` over all nodes u."""
     weight = a / (1 + r)
     return weight * quadratic_forms(rows, P @ (rows.T @ (rows * weight[:, None])) @ P)
+
+
+def centred_rows(embedding: Embedding) -> Embedding:
+    """Rows less the mean of those that are not zero: without what all nodes have in common.
+
+    As they are where columns are constant (those of the Laplacian embedding are at right angles to all others
+    already), and where nothing but rounding would be left. Rows of zeros, of nodes of which nothing is known,
+    stay so.
+
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> centred_rows(Embedding(rows, np.zeros(3, dtype=np.int64))).rows.tolist()
+    [[0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]]
+    """
+    rows = embedding.rows
+    some = rows.any(axis=1)
+    if (embedding.layout or (0, 0, 0))[1] or not some.any():
+        return embedding
+    found = np.where(some[:, None], rows - rows[some].mean(axis=0), 0.0)
+    found[np.linalg.norm(found, axis=1) <= ROUNDING * np.linalg.norm(rows, axis=1)] = 0.0
+    return replace(embedding, rows=found) if found.any() else embedding
 
 
 def quadratic_forms(rows: Floats, Q: Floats) -> Floats:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 
 CHOICES = [
     {"choose": "pool"},
+    {"choose": "ambiguity"},
     {"choose": "variance"},
     {"choose": "sigma"},
     {"choose": "margin"},
@@ -247,7 +248,7 @@ def test_nothing_is_learned_or_shown_that_is_not_written(what):
     ("changed", "message"),
     [
         ({"classes": ["class 0", "class 1"]}, "begun with classes class 0, class 1, class 2, now it is"),
-        ({"choose": "random"}, "begun with choose 'ambiguity', now it is 'random'"),
+        ({"choose": "random"}, "begun with choose 'contrast', now it is 'random'"),
         ({"seed": 4}, "begun with seed 0"),
         ({"audit": 2}, "begun with audit 0"),
         ({"graph": planted(57)[0]}, "begun with another graph"),
@@ -262,6 +263,62 @@ def test_a_journal_of_something_else_is_refused(tmp_path, changed, message):
     given = {"graph": graph, "classes": sorted(set(labels.values())), **changed}
     with pytest.raises(InputError, match=message):
         ask(**given, journal=tmp_path / "j")
+
+
+def test_a_journal_begun_by_an_older_default_goes_on_by_it(tmp_path):
+    graph, labels = planted()
+    whole = ask(graph, labels, 9, choose="ambiguity", method="wvrn")
+    ask(graph, labels, 4, choose="ambiguity", journal=tmp_path / "j", method="wvrn").close()
+    again = ask(graph, labels, 9, journal=tmp_path / "j", method="wvrn")
+    assert again.specification.choose == "ambiguity"
+    assert asked(again) == asked(whole)
+    again.close()
+    with pytest.raises(InputError, match="begun with choose 'ambiguity', now it is 'contrast'"):
+        ask(graph, labels, 9, choose="contrast", journal=tmp_path / "j")
+
+
+@pytest.mark.parametrize("attributes", [False, True])
+def test_every_large_component_is_asked_about_early(attributes):
+    """Three planted graphs of 60 nodes that nothing joins, words of their own."""
+    parts = [planted(seed=seed, attributes=False) for seed in range(3)]
+    edges, labels = [], {}
+    for p, (graph, own) in enumerate(parts):
+        rows = np.column_stack(graph.adjacency.nonzero()).tolist()
+        edges += [(f"{p} {graph.nodes[i]}", f"{p} {graph.nodes[j]}") for i, j in rows if i < j]
+        labels |= {f"{p} {node}": label for node, label in own.items()}
+    ids = list(labels)
+    words = np.zeros((len(ids), 9))
+    for i, node in enumerate(ids):
+        words[i, 3 * int(node[0]) : 3 * int(node[0]) + 3] = np.eye(3)[int(labels[node][-1])] + 0.2
+    graph = as_graph(edges, nodes=ids, attributes=words if attributes else None)
+    found = ask(graph, labels, 6, method="wvrn")
+    assert {node[0] for node in found.answers} == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("edges", "n", "words"),
+    [
+        ([(0, leaf) for leaf in range(1, 9)], 9, None),
+        ([(0, leaf) for leaf in range(1, 9)], 9, np.ones((9, 2))),
+        ([], 1, np.ones((1, 2))),
+        ([(0, 2), (1, 2), (2, 3)], 4, np.array([[1.0, 0], [1, 0], [0, 1], [1, 1]])),
+    ],
+    ids=["star", "star with equal words", "one node", "twins"],
+)
+def test_small_graphs_are_asked_about_to_the_end_each_node_once(edges, n, words):
+    graph = as_graph(edges, nodes=range(n), attributes=words)
+    labels = {node: "ab"[node % 2] for node in range(n)}
+    found = ask(graph, labels.get, n + 1, classes=["a", "b"], method="wvrn")
+    assert sorted(asked(found)) == list(range(n))
+    assert found.labels == list(labels.values())
+
+
+def test_known_labels_are_not_asked_for_anew():
+    """Where a third of the groups is known, the first questions are about the others."""
+    graph, labels = planted(150)
+    known = {node: label for node, label in labels.items() if label == "class 0"}
+    found = ask(graph, labels, 2, labels=known, method="wvrn")
+    assert set(found.answers.values()) == {"class 1", "class 2"}
 
 
 def test_the_budget_can_be_raised_and_what_was_asked_stays(tmp_path):
@@ -361,7 +418,7 @@ def test_it_stops_when_an_answer_is_expected_to_gain_little():
     assert np.mean(gains[-10:]) < 0.005 <= np.mean(gains[-11:-1])
 
 
-@pytest.mark.parametrize("rule", ["ambiguity", "variance", "sigma", "margin"])
+@pytest.mark.parametrize("rule", ["contrast", "ambiguity", "variance", "sigma", "margin"])
 def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
     from querist.asking.choosers import PoolChooser
     from querist.asking.model import RANKS, QuickModel

@@ -94,7 +94,7 @@ def test_json_tells_programs_everything(querist, files):
 
 @pytest.mark.parametrize(
     ("way", "means"),
-    [("pool", "ambiguity"), ("stream", "msg"), ("random", "random"), ("sigma", "sigma"), ("bbq", "bbq")],
+    [("pool", "contrast"), ("stream", "msg"), ("random", "random"), ("sigma", "sigma"), ("bbq", "bbq")],
 )
 def test_each_way_to_choose_runs_and_is_remembered(querist, way, means):
     common = ("ask", "edges.csv", "--oracle", "labels.csv", "--journal", "j")
