@@ -115,7 +115,7 @@ def centred_rows(embedding: Embedding) -> Embedding:
     [[0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]]
     """
     rows = embedding.rows
-    some = rows.any(axis=1)
+    some = np.asarray(rows.any(axis=1))
     if (embedding.layout or (0, 0, 0))[1] or not some.any():
         return embedding
     found = np.where(some[:, None], rows - rows[some].mean(axis=0), 0.0)
