@@ -45,6 +45,8 @@ def read(
         raise InputError(f"{path}: no such file; give the path that save() wrote") from None
     except MemoryError:
         raise
+    except ValueError as error:  # NumPy takes what is no archive for pickled data, and says how to trust it
+        raise InputError(f"{path}: not a saved {what}, or damaged; save it again") from error
     except Exception as error:  # a damaged archive fails in a dozen ways
         raise InputError(f"{path}: not a saved {what}, or damaged ({error}); save it again") from error
     if held != what:

@@ -338,6 +338,9 @@ def test_the_gaussian_kernel_is_scikit_learns(described):
     points = described.standardised
     np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose((points**2).sum(axis=1).mean(), 1)
+    for size in (1e-200, 1e200):
+        other = Workspace(replace(described.graph, attributes=size * described.graph.attributes))
+        np.testing.assert_allclose(other.standardised, points, atol=1e-12)
     kernel = GaussianKernel(points, 0.7)
     nodes, others = np.array([0, 5]), np.array([9, 5, 88])
     np.testing.assert_allclose(

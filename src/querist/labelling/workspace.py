@@ -96,6 +96,8 @@ class Workspace:
         """(n, d) dense attributes: columns of mean zero and deviation one, by the root of their number."""
         assert self.graph.attributes is not None
         X = self.graph.attributes.toarray().astype(np.float64)
+        largest = abs(X).max(axis=0)  # first, so that no square overflows or vanishes
+        X /= np.where(largest > 0, largest, 1.0)
         deviation = X.std(axis=0)
         X -= X.mean(axis=0)
         X /= np.where(deviation > 0, deviation, 1.0) * np.sqrt(X.shape[1])
