@@ -43,7 +43,7 @@ MATCHING = (0.0, 1.0, 3.0, 10.0, 30.0, None)
 """How far the shares may be matched: as if so many labels a class had the shares that the pool itself finds;
 None leaves those as they are."""
 
-JUDGES = 1000
+ENOUGH_NODES = 1000
 """Nodes by which a member's shares are matched when it is weighed."""
 
 
@@ -198,7 +198,7 @@ def _judged(folds: LabelFolds, tables: Sequence[Floats], match: bool) -> Floats:
     if match:
         kept = (_class_shares(folds.Y[folds.kept(fold)], folds.link) for fold in range(folds.n_folds))
         tables = [
-            L + combine.matched(L, shares, folds.link, enough=JUDGES)
+            L + combine.matched(L, shares, folds.link, enough=ENOUGH_NODES)
             for L, shares in zip(tables, kept, strict=True)
         ]
     return folds.held_out(tables)[folds.judged]
@@ -289,7 +289,7 @@ def _how_far(
         return None if picked else 0.0
 
     def held_out(matching: float | None) -> Floats:
-        return folds.held_out(replace(pool, matching=matching, enough=JUDGES).held_out(folds, held))
+        return folds.held_out(replace(pool, matching=matching, enough=ENOUGH_NODES).held_out(folds, held))
 
     if picked:
         constant = combine.logits(_class_shares(folds.Y, folds.link), folds.link)

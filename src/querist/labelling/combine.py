@@ -108,6 +108,16 @@ def scaled_with_prior(L: Floats, Y: Floats, link: Link, judged: Bools | None = N
     return _fitted(L, Y, link, judged, lambda log_a: (log_a - np.log(TYPICAL)) ** 2 / (2 * FIRMNESS**2))
 
 
+def scaled_ridge(left_out: Floats, mean: Floats, Y: Floats, link: Link, judged: Bools) -> Scale:
+    """The scale of a ridge regression whose answers are (m, K) where each label is left out.
+
+    A strong ridge says little more than the classes' shares, but what it says beside them, how like a node is
+    to the mean node of each class, is worth having. The shares come in last.
+    """
+    centre = mean if link == "softmax" else 0.0
+    return scaled_with_prior(left_out - centre, Y, link, judged).from_centre(centre)
+
+
 def _fitted(
     L: Floats, Y: Floats, link: Link, judged: Bools | None, penalty: Callable[[float], float]
 ) -> Scale:

@@ -46,6 +46,9 @@ SPACE, TOO_LARGE = 2e8, 1e18
 DENSE, COLUMNS = 0.3, 2000
 """Attributes are measurements where at least this share of them is not zero, in at most so many columns."""
 
+FULL = 0.1
+"""Channels of which so many entries are not zero multiply faster as full matrices."""
+
 WIDTHS = (0.1, 0.3, 1.0)
 """Of a Gaussian, in medians of the squared distances."""
 
@@ -74,7 +77,7 @@ class ChannelKernel:
     def between(self, nodes: Codes, others: Codes) -> Floats:
         """Through the channels themselves."""
         Z, other = self._channels(nodes), self._channels(others)
-        if Z.nnz > DENSE / 3 * Z.shape[0] * Z.shape[1]:
+        if Z.nnz > FULL * Z.shape[0] * Z.shape[1]:
             return np.asarray(Z.toarray() @ other.toarray().T)
         return np.asarray((Z @ other.T).toarray())
 
@@ -239,19 +242,14 @@ class KernelRidge:
         order = np.random.default_rng(0).permutation(labelled.size)
         kernels = workspace.kernels(self.kernels)
         some = order[:JUDGES]
-        errors = [
-            float(
-                np.mean(
-                    (_regression(kernel, labelled[some], np.arange(some.size), Y[some])[2].left_out - Y[some])
-                    ** 2
-                )
-            )
-            for kernel in (kernels if len(kernels) > 1 else ())
-        ]
-        kernel = kernels[int(np.argmin(errors)) if errors else 0]
+
+        def error(kernel: Kernel) -> float:
+            _, _, fitted = _regression(kernel, labelled[some], np.arange(some.size), Y[some])
+            return float(np.mean((fitted.left_out - Y[some]) ** 2))
+
+        kernel = kernels[0] if len(kernels) == 1 else min(kernels, key=error)
         landmarks, C, fitted = _regression(kernel, labelled, np.sort(order[:LANDMARKS]), Y)
-        centre = fitted.mean if link == "softmax" else 0.0
-        scale = combine.scaled_with_prior(fitted.left_out - centre, Y, link, judgeable(Y)).from_centre(centre)
+        scale = combine.scaled_ridge(fitted.left_out, fitted.mean, Y, link, judgeable(Y))
         return FittedKernelRidge(kernel, landmarks, C, fitted, scale)
 
 

@@ -77,12 +77,7 @@ class SmoothedRidge:
         for rank in ranks:
             for power in POWERS:
                 found = ridge(own.take(rank, power), Y)
-                # A strong ridge says little more than the classes' shares, but what it says beside them, how
-                # like a node is to the mean node of each class, is worth having. The shares come in last.
-                centre = found.mean if link == "softmax" else 0.0
-                scale = combine.scaled_with_prior(found.left_out - centre, Y, link, judged).from_centre(
-                    centre
-                )
+                scale = combine.scaled_ridge(found.left_out, found.mean, Y, link, judged)
                 fits.append((rank, power, found, scale))
                 scored = scale.of(found.left_out)[judged]
                 losses.append(combine.loss(scored, Y[judged], link) if judged.any() else 0.0)
