@@ -21,16 +21,23 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 
+def planted_edges(
+    random: np.random.Generator, own: np.ndarray, classes: int, edges: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The two ends of edges, which join two nodes of one class with probability 0.7, else any two."""
+    by_class = np.argsort(own, kind="stable")
+    first = np.searchsorted(own[by_class], np.arange(classes + 1))
+    heads = random.integers(own.size, size=edges)
+    c = own[heads]
+    mates = by_class[first[c] + (random.random(edges) * (first[c + 1] - first[c])).astype(np.int64)]
+    return heads, np.where(random.random(edges) < 0.7, mates, random.integers(own.size, size=edges))
+
+
 def generate(folder: Path, nodes: int, edges: int, classes: int, labelled: float, seed: int) -> np.ndarray:
     """Write edges.csv and labels.csv; returns the class of every node."""
     random = np.random.default_rng(seed)
     own = random.integers(classes, size=nodes)
-    by_class = np.argsort(own, kind="stable")
-    first = np.searchsorted(own[by_class], np.arange(classes + 1))
-    heads = random.integers(nodes, size=edges)
-    c = own[heads]
-    mates = by_class[first[c] + (random.random(edges) * (first[c + 1] - first[c])).astype(np.int64)]
-    tails = np.where(random.random(edges) < 0.7, mates, random.integers(nodes, size=edges))
+    heads, tails = planted_edges(random, own, classes, edges)
     arrow_csv.write_csv(pa.table({"source": heads, "target": tails}), folder / "edges.csv")
     there = np.union1d(heads, tails)  # nodes without an edge are not in the file
     seeds = random.choice(there, max(2 * classes, round(labelled * nodes)), replace=False)

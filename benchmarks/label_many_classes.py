@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import querist
+from label_files import planted_edges
 
 CASES: dict[str, dict[str, Any]] = {
     "tags": {"nodes": 30_000, "classes": 100, "edges": 150_000, "words": 2000, "length": 20, "labels": 1500},
@@ -30,12 +31,7 @@ def planted(nodes: int, classes: int, edges: int, words: int, length: int, seed:
     """Adjacency, counts of words (nodes, words), and the class of every node."""
     random = np.random.default_rng(seed)
     own = random.choice(classes, nodes, p=random.dirichlet(np.full(classes, 0.7)))
-    by_class = np.argsort(own, kind="stable")
-    first = np.searchsorted(own[by_class], np.arange(classes + 1))
-    heads = random.integers(nodes, size=edges)
-    c = own[heads]
-    mates = by_class[first[c] + (random.random(edges) * (first[c + 1] - first[c])).astype(np.int64)]
-    tails = np.where(random.random(edges) < 0.7, mates, random.integers(nodes, size=edges))
+    heads, tails = planted_edges(random, own, classes, edges)
     S = sp.csr_array((np.ones(edges), (heads, tails)), shape=(nodes, nodes))
     S = sp.csr_array(S + S.T)
     S.setdiag(0)

@@ -173,6 +173,15 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def means(results: Sequence[dict[str, Any]]) -> str:
+    """How far each way is ahead of random questions, on average over the sets."""
+    mean = lambda way: np.mean([np.mean(r["accuracy"][way], axis=0) for r in results], axis=0)  # noqa: E731
+    ways = [way for way in results[0]["accuracy"] if way != RANDOM]
+    ahead = {way: "".join(f"{100 * a:+7.1f}" for a in mean(way) - mean(RANDOM)) for way in ways}
+    said = f"mean of {len(results)} sets, points ahead of random after {results[0]['answers']} answers"
+    return "\n".join([said, *(f"{way:12}{points}" for way, points in ahead.items())])
+
+
 def drawing(result: dict[str, Any]) -> str:
     """The first rule and random asking."""
     way = next(iter(result["as_random"]))
@@ -211,6 +220,8 @@ def main() -> None:
             (given.svg / f"questions_{name}.svg").write_text(drawing(results[-1]), encoding="utf-8")
     if given.json:
         print(json.dumps(results))
+    elif len(results) > 1:
+        print(means(results))
 
 
 if __name__ == "__main__":
