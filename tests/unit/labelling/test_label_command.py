@@ -218,19 +218,11 @@ def test_a_saved_labelling_labels_the_nodes_that_come_later(capsys: pytest.Captu
     assert rows("last_out.csv")[0]["label"] == officer
 
 
+SAVED = ["edges.csv", "--labels", "labels.csv", "-o", "out.csv", "--save", "kept.npz", "--method", "walks"]
+
+
 def test_labels_of_later_nodes_are_learned(capsys: pytest.CaptureFixture[str]) -> None:
-    run(
-        capsys,
-        "edges.csv",
-        "--labels",
-        "labels.csv",
-        "-o",
-        "out.csv",
-        "--save",
-        "kept.npz",
-        "--method",
-        "walks",
-    )
+    run(capsys, *SAVED)
     Path("more.csv").write_text("source,target\n33,new\nnew,newer\n")
     Path("known.csv").write_text("node,label\nnew,Mr. Hi\n")
     code, out, _ = run(
@@ -257,18 +249,7 @@ def test_labels_of_later_nodes_are_learned(capsys: pytest.CaptureFixture[str]) -
 def test_what_a_saved_labelling_has_is_not_given_again(
     words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(
-        capsys,
-        "edges.csv",
-        "--labels",
-        "labels.csv",
-        "-o",
-        "out.csv",
-        "--save",
-        "kept.npz",
-        "--method",
-        "walks",
-    )
+    run(capsys, *SAVED)
     Path("more.csv").write_text("source,target\n33,new\n")
     code, _, err = run(capsys, "kept.npz", "-o", "new.csv", *words)
     assert code == 2 and said in err
