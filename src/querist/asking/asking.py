@@ -41,6 +41,7 @@ def ask(
     missing: Hashable = None,
     choose: str = "pool",
     audit: int = 0,
+    unanswered: int | None = None,
     stop: float | None = None,
     method: str = "auto",
     seed: int = 0,
@@ -67,6 +68,8 @@ def ask(
         each whether to ask), by "msg" or another name in `querist.ALGORITHMS`; "random" (the control). A
         journal that was begun by another rule of the pool goes on by that one, where none is named
     audit : questions that are a random sample, spread over the budget; they measure and teach nothing
+    unanswered : the most questions that may be skipped or answered with "unsure", which spend nothing of the
+        budget; as many as the budget by default, and ten at least
     stop : end when the expected gain in accuracy an answer (0.001 is 0.1 points), averaged over the last 10
         questions, falls below it
     method : of `querist.label`, which makes the labels at the end
@@ -85,6 +88,8 @@ def ask(
     own, oracle, labels = _by_column(graph, nodes, oracle, labels)
     if budget < 0:
         raise InputError(f"budget {budget}; it must be 0 or more")
+    if unanswered is not None and unanswered < 0:
+        raise InputError(f"unanswered {unanswered}; it must be 0 or more")
     check_weights(own)
     book = journal if isinstance(journal, Journal) else Journal(journal)
     answer, names = as_oracle(oracle, own, classes, missing)
@@ -102,6 +107,7 @@ def ask(
         specification,
         book,
         budget=budget,
+        unanswered=unanswered,
         stop=stop,
         method=method,
         prefetch=answer is None if prefetch is None else prefetch,

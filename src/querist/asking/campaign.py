@@ -30,6 +30,8 @@ from querist.labelling.rows import quick_rows
 from querist.progress import Progress, count, shown, silent
 
 BUDGET = 100
+LEAST_UNANSWERED = 10
+"""Questions that may be left unanswered however small the budget is, where nobody says how many."""
 FORESEEN = 8
 """Likely answers whose next question is worked out while the person thinks."""
 
@@ -68,6 +70,7 @@ class Asking:
         journal: Journal,
         *,
         budget: int = BUDGET,
+        unanswered: int | None = None,
         stop: float | None = None,
         method: str = "auto",
         prefetch: bool = False,
@@ -75,6 +78,8 @@ class Asking:
     ) -> None:
         self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
         self.method = method
+        self.most_unanswered = max(budget, LEAST_UNANSWERED) if unanswered is None else unanswered
+        """Questions that may be skipped or answered with "unsure"; they are not counted in the budget."""
         self.stopped: str | None = None
         """Why no more is asked, once it is so."""
         self.seconds: list[float] = []
@@ -115,7 +120,7 @@ class Asking:
         self._close("unsure" if code < 0 else "answer", code)
 
     def unsure(self) -> None:
-        """Nobody can tell: it counts as asked, and teaches nothing."""
+        """Nobody can tell: the node is not asked about again. It is not counted in the budget."""
         self._close("unsure")
 
     def skip(self) -> None:
@@ -188,8 +193,13 @@ class Asking:
 
     @property
     def asked(self) -> int:
-        """Questions that were answered, or answered with "unsure"."""
+        """Questions that were answered: what is spent of the budget."""
         return self.state.asked
+
+    @property
+    def unanswered(self) -> int:
+        """Questions that were skipped, or answered with "unsure"."""
+        return self.state.unanswered
 
     @property
     def answers(self) -> dict[Hashable, Hashable]:
@@ -213,6 +223,8 @@ class Asking:
 
     audit = property(results.audited)
     neighbours = results.neighbours
+    pulls = results.pulls
+    expected_accuracy = property(results.expected_accuracy)
     summary = results.summary
     __repr__ = results.in_words
     _repr_html_ = results.as_html
@@ -247,7 +259,7 @@ class Asking:
     def _open_next(self) -> bool:
         """Choose the next question and keep it; False when no more is to be asked."""
         started = time.perf_counter()
-        pick = upcoming(self.state, self.budget, self.stop, self._next)
+        pick = upcoming(self.state, self.budget, self.stop, self._next, self.most_unanswered)
         self._next = self.stopped = None
         if isinstance(pick, str):
             self.leave(pick)

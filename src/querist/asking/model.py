@@ -225,6 +225,15 @@ class QuickModel:
         share = (K / (K + self.answers))[self.components, None]
         return np.asarray((1 - share) * self.probabilities + share / K)
 
+    def weights(self, row: int, others: Sequence[int]) -> Floats:
+        """(others,) how much an answer at each of them weighs in the scores of `row`: `m_i'P m_s`.
+
+        A ridge without a mean is `f_i = sum_s m_i'P m_s y_s` over all its answers s.
+        """
+        return np.asarray(
+            sum(m.rows[others] @ (m.ridge.P @ m.rows[row]) for m in self.regressions) / len(self.regressions)
+        )
+
     def expected_gain(self, row: int, most: int = 4) -> float:
         """The accuracy that one answer at `row` is expected to gain, by the model's own probabilities.
 

@@ -130,8 +130,13 @@ class CampaignState:
 
     @property
     def asked(self) -> int:
-        """Questions spent of the budget."""
-        return sum(turn.counted for turn in self.turns)
+        """Questions that were answered: what is spent of the budget."""
+        return sum(turn.outcome == "answer" for turn in self.turns)
+
+    @property
+    def unanswered(self) -> int:
+        """Questions that were skipped, or answered with "unsure"."""
+        return sum(turn.unanswered for turn in self.turns)
 
     @property
     def unaudited(self) -> list[int]:
@@ -186,14 +191,18 @@ class CampaignState:
 
 
 def upcoming(
-    state: CampaignState, budget: int, stop: float | None, found: tuple[Pick | None] | None
+    state: CampaignState, budget: int, stop: float | None, found: tuple[Pick | None] | None, unanswered: int
 ) -> Pick | str:
     """The next question, or why no more is asked; `found` is the chooser's pick where it was made before.
+
+    `unanswered` is the most questions that may be left so.
 
     What is left of the audit is asked before a campaign ends, unless the budget is spent.
     """
     if state.asked >= budget:
         return f"the budget of {some(budget, 'answer')} is spent"
+    if state.unanswered >= unanswered:
+        return f"{some(state.unanswered, 'question')} were left unanswered, as many as may be"
     left, size = state.unaudited, state.specification.audit
     enough = gained_little(state, stop)
     pick = None

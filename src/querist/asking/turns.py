@@ -28,9 +28,9 @@ class Turn:
     code: int = -1
 
     @property
-    def counted(self) -> bool:
-        """Whether it is spent of the budget: a question that was skipped is not."""
-        return self.outcome in ("answer", "unsure")
+    def unanswered(self) -> bool:
+        """Whether nobody could or would answer; such a question spends nothing of the budget of answers."""
+        return self.outcome in ("unsure", "skip")
 
 
 def apply(turns: list[Turn], event: Event) -> None:
