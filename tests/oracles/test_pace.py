@@ -49,9 +49,7 @@ def world(rounds: int, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, n
     return rows, labels, rng.integers(n, size=rounds)
 
 
-def wish(
-    name: str, own: dict[str, Any], K: int, t: int, u: float, margin: float, r: float, sums: float
-) -> Any:
+def wish(name: str, own: dict[str, Any], t: int, u: float, margin: float, r: float, sums: float) -> float:
     """What a round is worth to the rule of an algorithm, whose margin and variance these are."""
     spread = r / (1 + r)
     if name in ("msg", "cmog_selected"):
@@ -92,7 +90,8 @@ def test_rounds_follow_the_formulas(name, settings, budget, pace, rounds):
         assert decision.value == pytest.approx(value, rel=1e-9)
         left = rounds - (t - 1)
         planned = budget * (left / rounds) ** pace
-        share = 1.0 if budget - asked >= left else pace * planned / left * math.exp(budget - asked - planned)
+        j = budget - asked
+        share = 1.0 if j >= left else pace * j / left * math.exp(j - planned)
         window = values[-300:]
         larger = sum(other > decision.value for other in window)
         equal = sum(other == decision.value for other in window)

@@ -5,19 +5,19 @@ solved for its threshold). A pace moves that threshold. Of B questions for n rou
 planned to be left after t rounds: h = 1 spends them evenly, more spends them early. With j left after t
 rounds, a share
 
-    a = s exp(j - B (1 - t/n)^h),   s = h B (1 - t/n)^h / (n - t)
+    a = h j/(n - t) exp(j - B (1 - t/n)^h)
 
-of rounds like this one is to ask: that of the plan, and e times as many for every question that the run is
-behind it. Against the latest `WINDOW` values a new one asks iff
+of rounds like this one is to ask: what is left spread over what is still to come, and e times as much for
+every question that the run is behind the plan. Against the latest `WINDOW` values a new one asks iff
 
     larger + u (equal + 1) < a (values + 1),
 
 where u is the draw of the round, which decides among equals. If the values in the window and the new one come
 in random order, the left side divided by (values + 1) is uniform, whatever values are: the round asks with
 probability a, be it the first or the thousandth. So a rule that looks at nothing (all values equal) asks at
-random. Where values drift, and with learning they do, j falls behind or runs ahead, but by no more than
-`1 - ln s` questions behind: there a is 1. It is 1 too where as many rounds as questions are left: the budget
-is spent to the last question, and never exceeded.
+random. Where values drift, and with learning they do, the run falls behind the plan or gets ahead of it, but
+no further behind than 1 - ln s questions, s being the planned share: there a is 1. So it is where as many
+rounds as questions are left: the budget is spent to the last question, and never exceeded.
 
 Every family of learners has these in its rules and state: `pace` h, `budget` B, `rounds` n; `recent`, the
 ring of values, NaN where there is none yet, empty where nothing is paced; `counts`, rounds and questions so
@@ -109,7 +109,7 @@ def share(rules: SpendingRules, state: SpendingState) -> float:
     if questions_left >= rounds_left:
         return 1.0
     planned = rules.budget * (rounds_left / rules.rounds) ** rules.pace
-    return float(rules.pace * planned / rounds_left * np.exp(questions_left - planned))
+    return float(rules.pace * questions_left / rounds_left * np.exp(questions_left - planned))
 
 
 @compiled
