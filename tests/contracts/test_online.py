@@ -51,6 +51,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"p": 0.3, "second_order": False, "update": "mistake"},
         {"p": 0.2, "update": "mistake"},
     ],
+    "margin_threshold": [
+        {},
+        {"tau": 1.0, "gamma": 0.01, "target": "one-hot"},
+        {"tau": 0.5, "second_order": False, "update": "mistake"},
+    ],
 }
 
 
@@ -92,7 +97,7 @@ def test_the_catalogue_is_whole() -> None:
     assert (
         {
             *("gpa", "ollgc", "sslgc", "cmog", "cmog_selected"),
-            *("msg", "bbq", "bbq_eps", "dgs", "random_sampling"),
+            *("msg", "bbq", "bbq_eps", "dgs", "random_sampling", "margin_threshold"),
         }
         == set(SETTINGS)
         == {case.name for case in COMPOSED}
@@ -941,6 +946,15 @@ BAD_CONSTRUCTION: dict[str, dict[str, Any]] = {
     "history < 0": {"name": "dgs", "history": -1.0},
     "log < 0": {"name": "dgs", "log": -1.0},
     "alpha < 0": {"name": "dgs", "alpha": -1.0},
+    "tau < 0": {"name": "margin_threshold", "tau": -0.1},
+    "tau NaN": {"name": "margin_threshold", "tau": math.nan},
+    "pace 0": {"budget": 3, "pace": 0.0},
+    "pace < 0": {"budget": 3, "pace": -1.0},
+    "pace NaN": {"budget": 3, "pace": math.nan},
+    "pace inf": {"budget": 3, "pace": math.inf},
+    "pace without a budget": {"pace": 1.0},
+    "no round": {"budget": 3, "pace": 1.0, "rounds": 0},
+    "half a round": {"budget": 3, "pace": 1.0, "rounds": 2.5},
     "unknown scheme": {"name": "gpa", "scheme": "all-vs-all"},
     "unknown update": {"update": "sometimes"},
     "unknown target": {"target": "softmax"},
