@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from querist.collective.problem import Problem
+from querist.display import as_html
 from querist.labelling import combine
 from querist.labelling.calibrate import Estimate, estimated, presumed
 from querist.labelling.combine import Link, Scale
@@ -71,6 +72,11 @@ class Choice:
     representation: str
     why: tuple[str, ...]
     scores: tuple[Score, ...]
+
+    def _repr_html_(self) -> str:
+        head = ["member", "what it is", "accuracy", "log-loss", "weight"]
+        rows = [(s.name, s.what, s.accuracy, s.log_loss, s.weight) for s in self.scores]
+        return as_html(f"{self.method}, on {self.representation}", self.why, head, rows)
 
 
 @dataclass(frozen=True)
@@ -185,6 +191,7 @@ def fit_members(
         show(0.85 * begun / total, text)
         tables[name] = _held_out(folds, method)
         begun += fit * folds.n_folds
+    workspace.progress = silent  # the fitted keep the workspace, and whoever keeps them may pickle them
     return fitted, tables
 
 

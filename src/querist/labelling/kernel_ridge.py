@@ -294,10 +294,22 @@ class KernelRidge:
 def _regression(kernel: Kernel, labelled: Codes, chosen: Codes, Y: Floats) -> tuple[Codes, Floats, RidgeFit]:
     """The landmarks (those of the labelled nodes that are `chosen`), their triangular factor, the ridge."""
     K = kernel.between(labelled, labelled[chosen])
-    own = K[chosen]
-    jitter = JITTER * max(float(np.trace(own)) / len(own), JITTER)
-    C = cholesky((own + own.T) / 2 + jitter * np.eye(len(own)), lower=True)
+    C = _factor(K[chosen])
     return labelled[chosen], C, ridge(solve_triangular(C, K.T, lower=True).T, Y)
+
+
+def _factor(K: Floats) -> Floats:
+    """The lower triangle C with `C C' = K`, and the least jitter on its diagonal that allows one.
+
+    Distances between points that differ little are differences of large numbers: their kernel is off by more
+    than the jitter of twins.
+    """
+    jitter = JITTER * max(float(np.trace(K)) / len(K), JITTER)
+    while True:
+        try:
+            return np.asarray(cholesky((K + K.T) / 2 + jitter * np.eye(len(K)), lower=True))
+        except np.linalg.LinAlgError:
+            jitter *= 100
 
 
 @dataclass(frozen=True)
