@@ -95,7 +95,7 @@ def online(
         "parameters": {name: value for name, value in full.items() if name not in SHOWN_APART},
         "scheme": full.get("scheme", "multiclass"),
         "budget": full["budget"],
-        "pace": full["pace"],
+        "pace": full.get("pace"),
         "shuffles": shuffles,
         "seed": seed,
         "rounds": int(runs.values("rounds")[0]),

@@ -274,11 +274,21 @@ class Learner:
 
         Uses the reason of that question and the state as it is now.
         """
+        row = self._asked_about(node)
+        allowed = self._allowed(answer)
+        return self._answered(row, self._close(row, newest=False), allowed)
+
+    def withdraw(self, node: Any) -> None:
+        """Take back the oldest open question about `node`: nothing is learned, the budget has it again."""
+        row = self._asked_about(node)
+        self._close(row, newest=False)
+        self._state.counts[1] -= 1
+
+    def _asked_about(self, node: Any) -> int:
         row = node if self.ids is None else self.ids.row(node)
         if row not in self._pending:
             raise InputError(f"no open question about node {node}; commit a decision that asks first")
-        allowed = self._allowed(answer)
-        return self._answered(row, self._close(row, newest=False), allowed)
+        return int(row)
 
     def _close(self, node: int, newest: bool) -> OpenQuestion:
         """Take a question about `node` off the list of open ones."""

@@ -195,6 +195,38 @@ def test_the_stream_is_the_papers_selective_sampling():
     assert result.stopped == "no node is left to ask about"
 
 
+def test_the_paced_stream_spreads_the_budget():
+    """It asks as the paced learner does in a run of its own with that budget, not about the first nodes."""
+    graph, labels = planted(200)
+    result = ask(graph, labels, 20, choose="paced", seed=3)
+    state = result.state
+    where = Embedding(state.model.rows, state.model.components)
+    learner = ALGORITHMS["paced"](where, 3, seed=3, budget=20)
+    codes = np.array([int(labels[node][-1]) for node in graph.nodes])
+    trace = learner.run(state.order, codes)
+    assert asked(result) == [graph.nodes[row] for row in trace.row[trace.asked]]
+    assert len(asked(result)) == 20
+    assert state.turns[-1].about["round"] > 60
+
+
+def test_the_paced_stream_counts_what_the_budget_counts():
+    """Neither known labels nor questions of the audit or such as are skipped are taken from its answers."""
+    graph, labels = planted(200)
+    known = dict(list(labels.items())[:15])
+    asking = ask(graph, None, 24, classes=sorted(set(labels.values())), labels=known, choose="paced", audit=4)
+    answers = 0
+    while (question := asking.question) is not None:
+        if answers == 10 and sum(turn.outcome == "skip" for turn in asking.state.turns) < 12:
+            asking.skip()
+            continue
+        asking.answer(labels[question.node])
+        answers += 1
+    assert answers == 24
+    assert asking.stopped == "the budget of 24 answers is spent"
+    rounds = [turn.about["round"] for turn in asking.state.turns if not turn.audit]
+    assert rounds[-1] > 60
+
+
 def test_rounds_of_the_stream_that_did_not_ask_are_played_again(tmp_path):
     graph, labels = planted(150)
     whole = ask(graph, labels, 16, choose="bbq")

@@ -186,7 +186,7 @@ class Online:
         own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
         full = effective(factory, own, APART)
-        if full["pace"] is not None and full["rounds"] is None:
+        if full.get("pace") is not None and full["rounds"] is None:
             own["rounds"] = int(graph.labelled.size)
         play = partial(_play, prepared, seed=seed, repeat=repeat, points=how["curve"])
         numbers, curves, trace = play(spec.method, own)
@@ -256,10 +256,14 @@ def controls(
         }
     like = control_parameters(full)
     closest = {name: value for name, value in like.items() if name != "p"}
-    paced = full["pace"] is not None
-    spent = {"budget": asked, "pace": full["pace"] if paced else pace_of(trace), "rounds": len(trace)}
+    pace = full.get("pace")
+    spent = {"budget": asked, "pace": pace_of(trace) if pace is None else pace, "rounds": len(trace)}
     return {
-        CONTROL: ("random_sampling", {**like, **spent} if paced else like, None if paced else asked),
+        CONTROL: (
+            "random_sampling",
+            like if pace is None else {**like, **spent},
+            asked if pace is None else None,
+        ),
         MARGIN: ("margin_threshold", {**closest, **spent}, None),
     }
 
