@@ -70,7 +70,7 @@ def test_the_margin_asks_as_often_and_as_early(moons):
         assert found.values("margin_queries") == pytest.approx(found.values("queries"), abs=0.5)
         learner = ALGORITHMS[method](rows, 2, seed=learner_seed(0, 1), **settings)
         theirs = learner.run(shuffled(codes, 0, 1), codes)
-        spent = {"budget": round(theirs.queries), "pace": pace_of(theirs), "rounds": codes.size}
+        spent = {"budget": round(theirs.queries), "pace": pace_of(theirs.asked), "rounds": codes.size}
         ours = ALGORITHMS["margin_threshold"](rows, 2, **spent).run(shuffled(codes, 0, 1), codes)
         early = [np.flatnonzero(trace.asked).mean() / codes.size for trace in (ours, theirs)]
         assert early[0] == pytest.approx(early[1], abs=0.05), method

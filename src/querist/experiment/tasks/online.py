@@ -45,7 +45,7 @@ from querist.labels import UNLABELLED
 from querist.online import ALGORITHMS, Factory, Trace
 from querist.online.cover_learner import check_distances
 from querist.parameters import effective
-from querist.types import Codes, Floats
+from querist.types import Bools, Codes, Floats
 
 APART = ("seed",)
 BY_DISTANCE = ("pounce", "nearest")
@@ -257,7 +257,8 @@ def controls(
     like = control_parameters(full)
     closest = {name: value for name, value in like.items() if name != "p"}
     pace = full.get("pace")
-    spent = {"budget": asked, "pace": pace_of(trace) if pace is None else pace, "rounds": len(trace)}
+    where = trace.asked if trace.problems is None else trace.problems.asked.mean(axis=1)
+    spent = {"budget": asked, "pace": pace_of(where) if pace is None else pace, "rounds": len(trace)}
     return {
         CONTROL: (
             "random_sampling",
@@ -268,12 +269,11 @@ def controls(
     }
 
 
-def pace_of(trace: Trace) -> float:
-    """The pace that asks as early as a run did: the mean question of pace h comes at `1/(h + 1)`."""
-    asked = trace.asked if trace.problems is None else trace.problems.asked.sum(axis=1)
+def pace_of(asked: Bools | Floats) -> float:
+    """The pace that asks as early as a run, given where it asked: the mean question of h is at 1/(h + 1)."""
     if not asked.any():
         return 1.0
-    at = (np.arange(len(trace)) + 0.5) / len(trace)
+    at = (np.arange(asked.size) + 0.5) / asked.size
     return float(1 / np.average(at, weights=asked) - 1)
 
 
