@@ -63,10 +63,11 @@ def ask(
         never asked about, not counted in the budget, and kept in the journal
     missing : the value in known labels that means "unlabelled", besides None and NaN; where it is not given,
         -1 beside class numbers of 0 or more means so, with a warning
-    choose : "pool" (the most valuable node anywhere), by "contrast" or another rule: "ambiguity",
-        "variance", "sigma", "margin" (see rules.py); "stream" (nodes in random order, an algorithm decides at
-        each whether to ask), by "msg" or another name in `querist.ALGORITHMS`; "random" (the control). A
-        journal that was begun by another rule of the pool goes on by that one, where none is named
+    choose : "pool" (the most valuable node anywhere), by "coverage" where the attributes are measurements,
+        else by "contrast", or by another rule: "ambiguity", "variance", "sigma", "margin" (see rules.py);
+        "stream" (nodes in random order, an algorithm decides at each whether to ask), by "msg" or
+        another name in `querist.ALGORITHMS`; "random" (the control). A journal that was begun by another rule
+        of the pool goes on by that one, where none is named
     audit : questions that are a random sample, spread over the budget; they measure and teach nothing
     unanswered : the most questions that may be skipped or answered with "unsure", which spend nothing of the
         budget; as many as the budget by default, and ten at least
@@ -96,7 +97,7 @@ def ask(
     kept = book.events()
     if names is None:
         names = kept[0].body["classes"] if kept else _classes_of(labels, own, missing)
-    way = way_to_choose(choose, CampaignSpec.of(kept[0].body).choose if kept else None)
+    way = way_to_choose(choose, CampaignSpec.of(kept[0].body).choose if kept else None, own)
     specification = CampaignSpec(
         digest(own), own.n_nodes, own.n_edges, checked_classes(names), way, seed, audit
     )

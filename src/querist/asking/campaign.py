@@ -93,7 +93,8 @@ class Asking:
         self._last = events[-1].kind if events else ""
         if events:
             specification.check_same(CampaignSpec.of(events[0].body), str(journal.path))
-        self.state = CampaignState(specification, graph, quick_rows(graph, max(RANKS), progress=progress))
+        rows = quick_rows(graph, max(RANKS), progress=progress)
+        self.state = CampaignState(specification, graph, rows, budget)
         if not events:
             self._write("campaign", **specification.body())
         self.resumed = len(events) > 1

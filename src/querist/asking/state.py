@@ -36,11 +36,12 @@ class CampaignState:
 
     The nodes are put into a random order once. Its first `audit` nodes without a known label are the audit;
     the others, and nodes that arrive later, are those that a chooser may ask about. `known` are labels that
-    nobody was asked for, class codes by row: they are learned before all answers.
+    nobody was asked for, class codes by row: they are learned before all answers. `budget` is the most
+    answers; only a chooser that paces them looks at it.
     """
 
-    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding) -> None:
-        self.specification, self.graph, self.rows = specification, graph, rows
+    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding, budget: int) -> None:
+        self.specification, self.graph, self.rows, self.budget = specification, graph, rows, budget
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
         self.known: dict[int, int] = {}
         self.turns: list[Turn] = []
@@ -89,7 +90,7 @@ class CampaignState:
         )
         if self.known:
             self.model = self.model.learn_all(list(self.known), list(self.known.values()))
-        self.chooser = chooser_of(self.specification, self.model, self.order, self.known)
+        self.chooser = chooser_of(self.specification, self.model, self.order, self.known, self.budget)
         for turn in self.turns:
             self.chooser.asked(turn)
             if turn.outcome is not None:
