@@ -149,13 +149,11 @@ class StreamChooser(Chooser):
         self._play(ask=True)
 
     def closed(self, turn: Turn) -> None:
-        """Learn the answer; one that was not given teaches nothing, one that is not counted is not spent."""
+        """Learn the answer; a question that nobody answered is not spent, and teaches nothing."""
         if turn.audit:
             return
-        from querist.online.checks import Answer
-
         if turn.counted:
-            self.learner.learn(turn.row, turn.code if turn.outcome == "answer" else Answer.UNSURE)
+            self.learner.learn(turn.row, turn.code)
         else:
             self.learner.withdraw(turn.row)
 

@@ -132,7 +132,7 @@ class CampaignState:
     @property
     def asked(self) -> int:
         """Questions that were answered: what is spent of the budget."""
-        return sum(turn.outcome == "answer" for turn in self.turns)
+        return sum(turn.counted for turn in self.turns)
 
     @property
     def unanswered(self) -> int:

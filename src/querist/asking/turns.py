@@ -28,8 +28,13 @@ class Turn:
     code: int = -1
 
     @property
+    def counted(self) -> bool:
+        """Whether it is spent of the budget of answers."""
+        return self.outcome == "answer"
+
+    @property
     def unanswered(self) -> bool:
-        """Whether nobody could or would answer; such a question spends nothing of the budget of answers."""
+        """Whether nobody could or would answer."""
         return self.outcome in ("unsure", "skip")
 
 
