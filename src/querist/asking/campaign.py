@@ -22,11 +22,12 @@ from querist.asking.prefetch import Prefetcher
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState, upcoming
 from querist.asking.turns import Turn
+from querist.display import as_html
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
-from querist.progress import Progress, silent
+from querist.progress import Progress, count, shown, silent
 
 BUDGET = 100
 FORESEEN = 8
@@ -49,6 +50,12 @@ class Question:
     probability: float | None = None
     second: Hashable | None = None
     second_probability: float | None = None
+
+    def _repr_html_(self) -> str:
+        guesses = [(self.guess, self.probability), (self.second, self.second_probability)]
+        rows = [(name, chance) for name, chance in guesses if name is not None]
+        line = f"Question {self.number}: node {self.node}"
+        return as_html(line, [self.reason], ["guess", "probability"], rows)
 
 
 class Asking:
@@ -149,11 +156,13 @@ class Asking:
 
     def run(self, oracle: Callable[[Any], Any], after: Callable[[Question, Any], None] | None = None) -> None:
         """Put every question to the oracle; `after` is called when an answer is safe in the journal."""
-        while (question := self.question) is not None:
-            given = oracle(question.node)
-            self.answer(given)
-            if after is not None:
-                after(question, given)
+        with shown(self.progress) as show:
+            while (question := self.question) is not None:
+                given = oracle(question.node)
+                self.answer(given)
+                count(show, self.asked, self.budget, "questions answered")
+                if after is not None:
+                    after(question, given)
 
     def leave(self, why: str) -> None:
         """Write down that no more is asked for now, and why; the same journal can go on."""

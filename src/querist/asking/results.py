@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from querist import display
 from querist.asking.specification import RANDOM
 from querist.stats import wilson
 from querist.tables.formats import some
@@ -142,14 +143,11 @@ def in_words(asking: "Asking") -> str:
 
 def as_html(asking: "Asking") -> str:
     """For a notebook: the line, the open question, and the labels so far."""
-    from querist.report import part
-
-    parts: list[str] = [part("prose", [in_words(asking)[1:-1].removeprefix("Asking ")])]
+    parts = [display.as_html(in_words(asking)[1:-1].removeprefix("Asking "))]
     if asking.state.open is not None:
-        question = asking.shown(asking.state.open)
-        parts.append(part("question", str(question.node), question.reason))
+        parts.append(asking.shown(asking.state.open)._repr_html_())
     if asking.state.answers() or asking.state.known:
         parts.append(asking.labelling._repr_html_())
     if asking.state.answers() and asking.specification.choose != RANDOM:
-        parts.append(part("prose", [BIASED]))
+        parts.append(display.as_html(BIASED))
     return "".join(parts)

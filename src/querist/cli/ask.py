@@ -9,6 +9,7 @@ import typer
 from querist.cli import options
 from querist.cli.screen import print_json, print_line, progress
 from querist.errors import InputError
+from querist.progress import silent
 
 if TYPE_CHECKING:
     from querist.asking.asking import Asking, Question
@@ -128,6 +129,7 @@ def ask(
                 progress=lambda done, text: show("embedding", done, text),
             )
         asking, answers = campaign.asking, program or campaign.oracle
+        asking.progress = silent  # every answer is said
         try:
             if answers is None:
                 _converse(asking, campaign.source.table, data)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from querist.display import as_html
 from querist.errors import InputError
 from querist.labels import UNLABELLED
 from querist.online import algebra, checks, kernels, loop
@@ -27,6 +28,9 @@ from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, U
 from querist.online.trace import Decision, Problems, Trace
 from querist.parameters import checked_count
 from querist.types import Bools, Codes, Floats
+
+SHOWN = 10
+"""Open questions that are shown in a notebook; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,19 @@ class Learner:
         self.notes = notes
         self.ids = ids
         self._pending: dict[int, deque[OpenQuestion]] = {}
+
+    def __repr__(self) -> str:
+        budget = "" if self.budget is None else f" of at most {self.budget:,}"
+        return (
+            f"<{type(self).__name__} of {self.n_nodes:,} nodes and {self.n_classes} classes: round "
+            f"{self.round:,}, {self.questions:,} questions{budget}, {self.updates:,} answers learned>"
+        )
+
+    def _repr_html_(self) -> str:
+        opened = [f"open question about node {node}" for node in self.pending[:SHOWN]]
+        more = len(self.pending) - SHOWN
+        left_out = [f"and {more:,} more"] if more > 0 else []
+        return as_html(repr(self)[1:-1], [*self.notes, *opened, *left_out])
 
     def by_row(self) -> Self:
         """This learner, speaking row numbers from now on, whatever ids the graph has."""

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from querist.errors import InputError
+from querist.labels import NODE
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"))
 WEIGHT = ("weight", "value")
-NODE = ("node", "id")
 LABEL = ("label", "class")
 VECTOR_LABEL = (*LABEL, "target", "y")
 

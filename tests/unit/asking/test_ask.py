@@ -1,11 +1,13 @@
 """Asking: what follows from a journal, and every way to answer."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from querist import ALGORITHMS, as_graph
+from querist import ALGORITHMS, as_graph, from_points
 from querist.asking.asking import ask
 from querist.asking.journal import Journal, JournalError
 from querist.asking.results import Audit
@@ -450,7 +452,7 @@ def test_it_stops_when_an_answer_is_expected_to_gain_little():
     assert np.mean(gains[-10:]) < 0.005 <= np.mean(gains[-11:-1])
 
 
-@pytest.mark.parametrize("rule", ["contrast", "ambiguity", "variance", "sigma", "margin"])
+@pytest.mark.parametrize("rule", ["contrast", "coverage", "ambiguity", "variance", "sigma", "margin"])
 def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
     from querist.asking.choosers import PoolChooser
     from querist.asking.model import RANKS, QuickModel
@@ -467,6 +469,16 @@ def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
         model = model.learn(row, code % 3)
         took.append(time.thread_time() - started)
     assert min(took) < 0.1
+
+
+def test_the_default_of_the_pool_covers_measurements_and_contrasts_words_and_links():
+    random = np.random.default_rng(0)
+    points = from_points(random.standard_normal((30, 3)), labels=[0, 1] * 15)
+    words = replace(points, attributes=sp.csr_array(np.eye(30)))
+    links = replace(points, attributes=None)
+    for graph, rule in ((points, "coverage"), (words, "contrast"), (links, "contrast")):
+        assert ask(graph, classes=[0, 1], budget=3).specification.choose == rule
+    assert ask(points, classes=[0, 1], budget=3, choose="contrast").specification.choose == "contrast"
 
 
 # -- a graph that grows -------------------------------------------------------------------
