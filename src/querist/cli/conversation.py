@@ -41,7 +41,7 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
         print_line(f"Going on after {some(asking.asked, 'answer')}, from {where}.")
     elif where is not None:
         print_line(f"Answers are kept in {where}; the same command goes on from there.")
-    course, page = Course(asking), 0
+    sitting, page = Sitting(asking), 0
     while (question := asking.question) is not None:
         room = width()
         pages = _pages(wrapped(in_full(asking, question, texts), room))
@@ -49,7 +49,7 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
             lines = [*pages[page - 1], f"(page {page} of {len(pages)})"]
         else:
             lines = wrapped(described(asking, question, texts), room)
-        for line in (*lines, *wrapped([legend(keyboard.names, room), course.line()], room)):
+        for line in (*lines, *wrapped([legend(keyboard.names, room), sitting.line()], room)):
             print_line(line)
         print("> ", end="", flush=True)
         what, code = keyboard.read()
@@ -63,7 +63,7 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
             continue
         page = 0
         print_line(_taken(asking, what, code))
-        course.note()
+        sitting.note()
 
 
 def _taken(asking: "Asking", what: str, code: int) -> str:
@@ -258,7 +258,7 @@ INK_FROM = 0.45
 # -- what came of the answers -------------------------------------------------------------------------------
 
 
-class Course:
+class Sitting:
     """What the answers of this sitting brought: the expected accuracy, and the guesses that changed."""
 
     def __init__(self, asking: "Asking") -> None:
