@@ -203,7 +203,7 @@ def upcoming(
     if state.asked >= budget:
         return f"the budget of {some(budget, 'answer')} is spent"
     if state.unanswered >= unanswered:
-        return f"{some(state.unanswered, 'question')} were left unanswered, as many as may be"
+        return f"{some(state.unanswered, 'question')} left unanswered, as many as may be"
     left, size = state.unaudited, state.specification.audit
     enough = gained_little(state, stop)
     pick = None
