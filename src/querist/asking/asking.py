@@ -114,7 +114,8 @@ def ask(
         _check_audit(audit, budget, labels is not None)
         if audit + 2 * repeats > budget:
             raise InputError(
-                f"repeats {repeats} of a budget of {budget}: first ask, then repeat; ask for fewer"
+                f"repeats {repeats} of a budget of {budget}: a question is put once before it is put again; "
+                "repeat fewer, or allow more answers"
             )
     asking = Asking(
         own,

@@ -248,7 +248,7 @@ class Asking:
     @property
     def people(self) -> list[Person]:
         """What is believed of everybody who answered; nothing where every answer is the truth."""
-        return [] if self.state.opinions is None else self.state.opinions.persons()
+        return [] if self.state.opinions is None else self.state.opinions.persons(self.state.model)
 
     @property
     def doubts(self) -> dict[Hashable, float]:

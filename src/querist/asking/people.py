@@ -25,12 +25,12 @@ from querist.types import Codes, Floats
 
 NOISE = 0.1
 """Share of wrong answers presumed where questions are repeated and nothing was said."""
-STRENGTH = 10.0
+STRENGTH = 4.0
 """Votes that the prior of a person's accuracy counts for."""
 DOUBT, VOTES = 0.8, 3
 """A node is in doubt below this belief, and asked about again up to so many votes."""
 FIRST, GROWTH = 10, 1.25
-CAUTION = 0.1
+CAUTION = 0.02
 """Share of a node's prior that is spread evenly: the quick model is surer than it is right."""
 LEAST, MOST = 0.02, 0.995
 """An accuracy lies between; nobody is believed blindly."""
@@ -151,10 +151,13 @@ class Opinions:
     def _estimate(self, model: QuickModel) -> QuickModel:
         """Accuracies and targets anew, from what the model says of each node without its own answers."""
         rows, before = list(self.rows), np.array(self.targets)
-        prior = cautious(model.left_out(rows, before))
+        prior = self._prior(model)
         q, accuracy = self._fitted(prior)
         self.accuracy, self.priors, self.targets = accuracy.tolist(), list(prior), list(q)
         return model.retarget(rows, q - before)
+
+    def _prior(self, model: QuickModel) -> Floats:
+        return cautious(model.left_out(list(self.rows), np.array(self.targets)))
 
     def _fitted(self, prior: Floats) -> tuple[Floats, Floats]:
         node = np.array([self.rows[v.row] for v in self.votes])
@@ -170,8 +173,8 @@ class Opinions:
         """(row, belief in its likeliest class, votes) of every node that has votes."""
         return [(row, float(self.targets[at].max()), len(self.by_row[at])) for row, at in self.rows.items()]
 
-    def persons(self) -> list[Person]:
-        """What is believed of everybody who answered, by all votes.
+    def persons(self, model: QuickModel) -> list[Person]:
+        """What is believed of everybody who answered, by all votes and the model as they are.
 
         The interval is that of the Beta distribution of the accuracy as if the classes were known.
         """
@@ -179,13 +182,13 @@ class Opinions:
 
         if not self.votes:
             return []
-        q, accuracy = self._fitted(np.array(self.priors))
+        q, accuracy = self._fitted(self._prior(model))
         found = []
         for name, at in self.people.items():
             own = [v for v in self.votes if v.person == name]
             right = sum(float(q[self.rows[v.row], v.code]) for v in own)
             a, b = STRENGTH * (1 - self.noise) + right, STRENGTH * self.noise + len(own) - right
-            low, high = beta.ppf([0.025, 0.975], a, b).tolist()
+            low, high = (float(beta.ppf(share, a, b)) for share in (0.025, 0.975))
             found.append(Person(name, len(own), float(accuracy[at]), (low, high)))
         return found
 

@@ -113,6 +113,8 @@ def way_to_choose(name: str, kept: str | None = None, *, find: bool = False) -> 
     if find:
         check_name("way to find a class", name, ("pool", *FINDERS, RANDOM))
         return (kept or next(iter(FINDERS))) if name == "pool" else name
+    if name in FINDERS:
+        raise InputError(f'choose "{name}" finds a class; say which one, with find')
     ours = (*DEFAULTS, RANDOM, *RULES)
     if name not in ours:
         from querist.online.catalogue import ALGORITHMS
