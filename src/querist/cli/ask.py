@@ -122,9 +122,9 @@ def ask(
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
-    person = oracle is None and oracle_command is None
+    by_hand = oracle is None and oracle_command is None
     files = GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns)
-    kept = journal if journal is not None or not person else _beside(files, ".journal")
+    kept = journal if journal is not None or not by_hand else _beside(files, ".journal")
     place = check_place(
         out if out is not None else _beside(files, ".labelled.csv"), (*files.paths, labels, oracle, kept)
     )
