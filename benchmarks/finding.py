@@ -40,7 +40,7 @@ def played(problem: RareProblem, rows: Embedding, way: str, start: int, budget: 
     own = CampaignSpec(
         "", len(codes), 0, problem.classes, way, start, find=None if way == RANDOM else problem.target
     )
-    state = CampaignState(own, problem.graph, rows)
+    state = CampaignState(own, problem.graph, rows, budget)
     state.apply(Event(1, 0.0, "known", {"rows": [first], "codes": [1]}))
     finds, expected = [], float("nan")
     for t in range(budget):

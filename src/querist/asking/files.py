@@ -53,6 +53,7 @@ def from_files(
     find: Hashable = None,
     person: str | None = None,
     seed: int | None = None,
+    unanswered: int | None = None,
     stop: float | None = None,
     method: str = "auto",
     prefetch: bool | None = None,
@@ -71,7 +72,7 @@ def from_files(
         came with; these are not looked at otherwise
     journal : a path, or an open journal; in memory by default
     choose, audit, noise, repeats, find, seed : as in `ask`; by default as in the journal, else as there
-    budget, person, stop, method, prefetch, progress : as in `ask`
+    budget, person, unanswered, stop, method, prefetch, progress : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
     """
@@ -109,6 +110,7 @@ def from_files(
             budget,
             classes=names,
             person=person,
+            unanswered=unanswered,
             stop=stop,
             method=method,
             journal=book,

@@ -46,6 +46,8 @@ CHOOSING_GAMMAS = {True: 2.0, False: 0.1}
 TEMPERATURE = 0.1
 SURELY = 1e-9
 """Least share of a score that an answer at the node itself leaves to the others."""
+FAR = 2.0
+"""The squared distance of rows of length one that have nothing in common."""
 
 
 def leading(embedding: Embedding, rank: int) -> Floats:
@@ -64,6 +66,18 @@ def leading(embedding: Embedding, rank: int) -> Floats:
         if np.unique(embedding.components[last]).size > 1:
             rows[last] = 0.0
     return rows
+
+
+def squared_distances(X: Floats, Y: Floats) -> Floats:
+    """(n, m) `|x_i - y_j|^2`.
+
+    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0]])).tolist()
+    [[0.0], [25.0]]
+    """
+    found = np.asarray((-2 * X) @ Y.T)
+    found += np.einsum("ij,ij->i", X, X)[:, None]
+    found += np.einsum("ij,ij->i", Y, Y)
+    return np.asarray(np.maximum(found, 0.0, out=found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +162,7 @@ class QuickModel:
     regressions : those whose scores are averaged
     rows, choosing : rows (n, d) of length one, and the second-order state, by which questions are chosen
     gamma : its ridge
+    nearest : (n,) squared distance of each row to the nearest one with an answer, at most `FAR`
     components : (n,) nodes with the same number can learn from each other
     answers : (c,) how many answers were learned in each component
     pending : (c,) how many questions are open in each
@@ -157,6 +172,7 @@ class QuickModel:
     rows: Floats
     choosing: RidgeState
     gamma: float
+    nearest: Floats
     components: Any
     answers: Codes
     pending: Codes
@@ -196,6 +212,7 @@ class QuickModel:
             rows=rows,
             choosing=RidgeState.start(rows, ridge),
             gamma=ridge,
+            nearest=np.full(n, FAR),
             components=embedding.components,
             answers=none,
             pending=none,
@@ -219,6 +236,7 @@ class QuickModel:
             self,
             regressions=tuple(m.opened(rows) for m in self.regressions),
             choosing=self.choosing.learn_all(self.rows, self.rows[rows]),
+            nearest=self._nearest(rows),
             pending=self.pending + np.bincount(self.components[rows], minlength=self.pending.size),
         )
 
@@ -234,7 +252,19 @@ class QuickModel:
         self, rows: Sequence[int], regressions: Iterable[Regression], choosing: RidgeState
     ) -> "QuickModel":
         came = np.bincount(self.components[rows], minlength=self.answers.size)
-        return replace(self, regressions=tuple(regressions), choosing=choosing, answers=self.answers + came)
+        return replace(
+            self,
+            regressions=tuple(regressions),
+            choosing=choosing,
+            nearest=self._nearest(rows),
+            answers=self.answers + came,
+        )
+
+    def _nearest(self, rows: Sequence[int]) -> Floats:
+        nearest = self.nearest
+        for row in rows:
+            nearest = np.minimum(nearest, squared_distances(self.rows, self.rows[[row]])[:, 0])
+        return nearest
 
     @cached_property
     def scores(self) -> Floats:
@@ -270,6 +300,15 @@ class QuickModel:
         K = p.shape[1]
         share = (K / (K + self.answers))[components, None]
         return np.asarray((1 - share) * p + share / K)
+
+    def weights(self, row: int, others: Sequence[int]) -> Floats:
+        """(others,) how much an answer at each of them weighs in the scores of `row`: `m_i'P m_s`.
+
+        A ridge without a mean is `f_i = sum_s m_i'P m_s y_s` over all its answers s.
+        """
+        return np.asarray(
+            sum(m.rows[others] @ (m.ridge.P @ m.rows[row]) for m in self.regressions) / len(self.regressions)
+        )
 
     def expected_gain(self, row: int, most: int = 4) -> float:
         """The accuracy that one answer at `row` is expected to gain, by the model's own probabilities.

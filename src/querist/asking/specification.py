@@ -15,12 +15,15 @@ from querist.asking.finding import FINDERS
 from querist.asking.rules import RULES
 from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
+from querist.labelling.kernel_ridge import are_measurements
 from querist.labels import plain
 from querist.types import Sparse
 
 RANDOM = "random"
 DEFAULTS = {"pool": "contrast", "stream": "msg"}
 """What a way to choose means where its rule or algorithm is not named."""
+FOR_MEASUREMENTS = "coverage"
+"""The rule of the pool where the attributes are measurements."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,11 @@ class CampaignSpec:
                 )
 
 
-def way_to_choose(name: str, kept: str | None = None, *, find: bool = False) -> str:
-    """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`.
+def way_to_choose(
+    name: str, kept: str | None = None, graph: Graph | None = None, *, find: bool = False
+) -> str:
+    """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`,
+    or the default for the graph.
 
     To `find` a class there are other rules, and "pool" is the first of them.
 
@@ -122,6 +128,8 @@ def way_to_choose(name: str, kept: str | None = None, *, find: bool = False) -> 
         check_name("way to choose", name, (*ours, *ALGORITHMS))
     if name in DEFAULTS and kept not in (None, RANDOM) and (kept in RULES) == (name == "pool"):
         return str(kept)
+    if name == "pool" and graph is not None and are_measurements(graph.attributes):
+        return FOR_MEASUREMENTS
     return DEFAULTS.get(name, name)
 
 

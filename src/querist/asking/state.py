@@ -39,11 +39,12 @@ class CampaignState:
 
     The nodes are put into a random order once. Its first `audit` nodes without a known label are the audit;
     the others, and nodes that arrive later, are those that a chooser may ask about. `known` are labels that
-    nobody was asked for, class codes by row: they are learned before all answers.
+    nobody was asked for, class codes by row: they are learned before all answers. `budget` is the most
+    answers; only a chooser that paces them looks at it.
     """
 
-    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding) -> None:
-        self.specification, self.graph, self.rows = specification, graph, rows
+    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding, budget: int) -> None:
+        self.specification, self.graph, self.rows, self.budget = specification, graph, rows, budget
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
         self.known: dict[int, int] = {}
         self.turns: list[Turn] = []
@@ -104,7 +105,7 @@ class CampaignState:
         self.opinions = Opinions(K, own.noise) if self._doubted else None
         if self.known:
             self.model = self.model.learn_all(list(self.known), list(self.known.values()))
-        self.chooser = chooser_of(own, self.model, self.order, self.known)
+        self.chooser = chooser_of(own, self.model, self.order, self.known, self.budget)
         # Answers in the order they came, not that of their questions.
         for turn in sorted(self.turns, key=lambda turn: turn.closed or math.inf):
             self.chooser.asked(turn)
@@ -161,8 +162,13 @@ class CampaignState:
 
     @property
     def asked(self) -> int:
-        """Questions spent of the budget."""
+        """Questions that were answered: what is spent of the budget."""
         return sum(turn.counted for turn in self.turns)
+
+    @property
+    def unanswered(self) -> int:
+        """Questions that were skipped, or answered with "unsure"."""
+        return sum(turn.unanswered for turn in self.turns)
 
     @property
     def unaudited(self) -> list[int]:
@@ -241,15 +247,20 @@ def upcoming(
     budget: int,
     stop: float | None,
     found: tuple[Pick | None] | None,
+    unanswered: int,
     person: str | None = None,
 ) -> Pick | str:
     """The next question, or why no more is asked; `found` is the chooser's pick where it was made before.
+
+    `unanswered` is the most questions that may be left so.
 
     What is left of the audit is asked before a campaign ends, unless the budget is spent.
     """
     asked = state.asked + len(state.opens)
     if asked >= budget:
         return f"the budget of {some(budget, 'answer')} is spent"
+    if state.unanswered >= unanswered:
+        return f"{some(state.unanswered, 'question')} were left unanswered, as many as may be"
     left, own = state.unaudited, state.specification
     enough = gained_little(state, stop)
     pick = None

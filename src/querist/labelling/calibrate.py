@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from querist.display import as_html
 from querist.stats import wilson
 from querist.types import Bools, Floats
 
@@ -45,6 +46,9 @@ class Estimate:
         if not np.isfinite(self.accuracy):
             return "unknown"
         return f"{self.accuracy:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+    def _repr_html_(self) -> str:
+        return as_html(f"Expected accuracy {self}", [self.how])
 
 
 def estimated(confidence: Floats, correct: Bools, folds: int, temperature: float, left_out: int) -> Estimate:
