@@ -284,7 +284,8 @@ def label(
     picked : whether the labelled nodes were picked, by a person or a learner, and not drawn at random: then
         how many of them are of a class says nothing about how large it is
     goal : what the labels shall have much of: "accuracy", "balanced" (the mean over the classes of the share
-        that is found) or "f1" (the mean of their F1). Probabilities are the same for all
+        that is found) or "f1" (the mean of their F1; of two classes that of the rarer). Probabilities are the
+        same for all
     costs : instead of a goal, what it costs to say a class where another is true, by (true, said); what is
         not named costs 1. With several labels a node by (class, None) for a missed one, (None, class) for
         a false one

@@ -127,9 +127,10 @@ def _numbers(labelling: Any) -> list[tuple[str, str, str]]:
         (
             _known(estimate.accuracy, ".1%") or "unknown",
             "expected accuracy",
-            interval if np.isfinite(estimate.accuracy) else "too few labels",
+            f"{interval}; majority {estimate.majority:.1%}"
+            if np.isfinite(estimate.accuracy)
+            else "too few labels",
         ),
-        (f"{estimate.majority:.1%}", "majority", "right if all were the class with most labels"),
         (
             _known(estimate.balanced_accuracy, ".1%") or "unknown",
             "balanced accuracy",
@@ -217,7 +218,8 @@ def _finding(labelling: Any, name: Hashable) -> dict[str, Any]:
     shown = p[: int(min(p.size, max(20, 4 * p.sum())))]
     counts = np.unique(np.linspace(1, shown.size, 25).astype(np.int64))
     shares = [labelling.among_likeliest(name, int(count)) for count in counts] if known else []
-    bounds = [(int(c), s.low * c, s.high * c) for c, s in zip(counts, shares, strict=False)]
+    least = np.maximum.accumulate([s.low * c for c, s in zip(counts, shares, strict=False)] or [0.0])
+    bounds = [(int(c), low, s.high * c) for c, low, s in zip(counts, least, shares, strict=False)]
     curves = [
         Figure(
             "gain",

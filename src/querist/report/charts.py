@@ -241,7 +241,7 @@ def precision_recall(
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     for axis in (axes.xaxis, axes.yaxis):
         few_ticks(axis, percent=True)
-    axes.legend(loc="lower left")
+    axes.legend(loc="best")
 
 
 def gains(axes: Any, p: Floats, bounds: Sequence[tuple[int, float, float]]) -> None:

@@ -10,6 +10,8 @@ With one label a node, the best answer to probabilities p is the class j of the 
 - *f1*, the mean over the classes of `F_j = 2 t_j / D_j` with t_j how many are rightly called j and D_j how
   many are called j and how many are of it, together: the derivative by the call of a node is
   `(2 p_j - F_j) / D_j`, so gain `2 / D_j` and price `F_j / D_j`, which hold at the answer that they give.
+  With two classes the F1 of the rarer one is meant, as is usual: its gain is 1 and its price `F / 2`, the
+  other's are 0.
 
 With several labels a node, a class is given where `gain_j p_j >= price_j`: from a half on (accuracy), from
 the class's share on (balanced), from half of the largest F1 on (f1; Lipton et al. 2014), or from
@@ -114,6 +116,9 @@ def decide(goal: str, P: Floats, link: Link, costs: Floats | None = None) -> Dec
         gain, price = (ones, shares) if link == "sigmoid" else (1 / shares, np.zeros(K))
     elif link == "sigmoid":
         gain, price = ones, largest_f1(P) / 2
+    elif K == 2:
+        gain = np.eye(2)[shares.argmin()]
+        price = gain * largest_f1(P) / 2
     else:
         gain, price = macro_f1_prices(P)
     return Decision(goal, link, gain, price)
