@@ -218,12 +218,14 @@ def _finding(labelling: Any, name: Hashable) -> dict[str, Any]:
     shown = p[: int(min(p.size, max(20, 4 * p.sum())))]
     counts = np.unique(np.linspace(1, shown.size, 25).astype(np.int64))
     shares = [labelling.among_likeliest(name, int(count)) for count in counts] if known else []
-    least = np.maximum.accumulate([s.low * c for c, s in zip(counts, shares, strict=False)] or [0.0])
-    bounds = [(int(c), low, s.high * c) for c, low, s in zip(counts, least, shares, strict=False)]
+    # Who checks more nodes finds no fewer.
+    least = np.maximum.accumulate([s.low * c for s, c in zip(shares, counts, strict=False)])
+    most = np.minimum.accumulate([s.high * c for s, c in zip(shares, counts, strict=False)][::-1])[::-1]
+    bounds = list(zip(counts.tolist(), least, most, strict=False))
     curves = [
         Figure(
             "gain",
-            _alone(charts.gains, shown, bounds),
+            _alone(charts.gains, shown, bounds, float(p.mean())),
             "How many are found when nodes are checked in the order of their probability, with 95 % bounds.",
             PAGE_SIZE,
             "Checking the likeliest",

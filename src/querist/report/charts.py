@@ -244,17 +244,17 @@ def precision_recall(
     axes.legend(loc="best")
 
 
-def gains(axes: Any, p: Floats, bounds: Sequence[tuple[int, float, float]]) -> None:
+def gains(axes: Any, p: Floats, bounds: Sequence[tuple[int, float, float]], share: float) -> None:
     """How many of a class to expect among its likeliest nodes: p (n,) from the largest down.
 
-    `bounds` are (nodes, least, most) of it; the dashed line is what an order at random finds.
+    `bounds` are (nodes, least, most) of it; an order at random finds `share` of the nodes.
     """
     checked = np.arange(1, p.size + 1)
     if bounds:
         where, low, high = np.array(bounds, dtype=np.float64).T
         axes.fill_between(where, low, high, color=COLOURS[0], alpha=0.15, linewidth=0)
     axes.plot(checked, np.cumsum(p), color=COLOURS[0], label="the likeliest first")
-    axes.plot(checked, p.mean() * checked, color=MUTED, linestyle=DASHES[1], linewidth=1, label="at random")
+    axes.plot(checked, share * checked, color=MUTED, linestyle=DASHES[1], linewidth=1, label="at random")
     finish(axes, "nodes checked", "found of the class")
     few_ticks(axes.xaxis)
     few_ticks(axes.yaxis)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from querist import as_graph
 from querist.cli.entry import main
 from querist.datasets import load
 from querist.errors import InputError
@@ -19,24 +18,11 @@ from querist.tables.labels import read_costs
 pytestmark = pytest.mark.slow
 
 
-def accounts(n: int = 800, rare: int = 50, seed: int = 0):
-    """A graph of accounts, few of them fraud, joined to each other more than to others; 0/1 truth."""
-    generator = np.random.default_rng(seed)
-    truth = np.zeros(n, dtype=int)
-    truth[generator.choice(n, rare, replace=False)] = 1
-    bad = np.flatnonzero(truth)
-    pairs = np.vstack([generator.integers(n, size=(3 * n, 2)), generator.choice(bad, size=(2 * rare, 2))])
-    X = generator.normal(size=(n, 4))
-    X[:, 0] += 2 * truth
-    edges = {tuple(sorted(pair)) for pair in pairs.tolist() if pair[0] != pair[1]}
-    return as_graph([*edges, *((i, i + 1) for i in range(n - 1))], nodes=range(n), attributes=X), truth
-
-
 NAMES = np.array(["fine", "fraud"])
 
 
 @pytest.fixture(scope="module")
-def given():
+def given(accounts):
     graph, truth = accounts()
     labelled = np.random.default_rng(1).choice(graph.n_nodes, 200, replace=False)
     return graph, truth, {int(i): str(NAMES[truth[i]]) for i in labelled}
@@ -45,8 +31,8 @@ def given():
 @pytest.fixture(scope="module")
 def by_goal(given):
     graph, _, labels = given
-    found = {goal: label(graph, labels, goal=goal) for goal in ("accuracy", "balanced", "f1")}
-    found["costs"] = label(graph, labels, costs={("fraud", "fine"): 20})
+    found = {goal: label(graph, labels, method="links", goal=goal) for goal in ("accuracy", "balanced", "f1")}
+    found["costs"] = label(graph, labels, method="links", costs={("fraud", "fine"): 20})
     return found
 
 
@@ -88,7 +74,7 @@ def test_accuracy_names_the_likeliest_class_and_others_may_not(by_goal):
     assert class_sizes(other).tolist() == [other.labels.count(name) for name in other.classes]
 
 
-def test_the_likeliest_of_a_rare_class_are_said_to_be_so():
+def test_the_likeliest_of_a_rare_class_are_said_to_be_so(accounts):
     """Without a slope and a shift of its own, the class was ranked well and had 10 % wherever it was."""
     graph, truth = accounts(1500, 60)
     labelled = np.random.default_rng(1).choice(graph.n_nodes, 300, replace=False)
@@ -144,7 +130,7 @@ def test_too_few_labels_say_how_many_would_do(given):
     assert rarest(found) is None
 
 
-def test_one_label_of_a_class_and_one_class_are_no_trouble():
+def test_one_label_of_a_class_and_one_class_are_no_trouble(accounts):
     graph, truth = accounts(200, 20)
     alone = {
         int(np.flatnonzero(truth)[0]): "fraud",
@@ -169,7 +155,7 @@ def test_labels_that_were_picked_are_not_calibrated_by_class(given):
     assert (drawn.probabilities != found.probabilities).any()
 
 
-def test_several_labels_a_node_have_a_threshold_a_class():
+def test_several_labels_a_node_have_a_threshold_a_class(accounts):
     graph, truth = accounts(400, 40)
     labels = {i: {"all"} | ({"fraud"} if truth[i] else set()) for i in range(0, 400, 2)}
     found = {
