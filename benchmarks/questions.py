@@ -9,7 +9,7 @@ of their ten nearest neighbours and stay the attributes.
 Last come the answers after which a rule is as good as 200 random ones, between the counts by straight lines.
 
     python benchmarks/questions.py [--data cora citeseer pubmed] [--starts 10] [--first 0]
-                                   [--answers 50 100 200] [--ways contrast ambiguity centres] [--json]
+                                   [--answers 50 100 200] [--ways pool ambiguity centres] [--json]
                                    [--svg docs/images]
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 import querist
 from querist.asking.model import RANKS, QuickModel, leading
 from querist.asking.rules import RULES
-from querist.asking.specification import RANDOM
+from querist.asking.specification import RANDOM, way_to_choose
 from querist.collective.problem import pose
 from querist.embedding import Embedding
 from querist.labelling.choose import choose
@@ -40,7 +40,8 @@ from querist.types import Codes
 DATA = ("cora", "citeseer", "pubmed")
 ANSWERS = (50, 100, 200)
 CENTRES = "centres"
-WAYS = ("contrast", "ambiguity", CENTRES)
+POOL = "pool"
+WAYS = (POOL, "ambiguity", CENTRES)
 
 
 def load(name: str) -> Any:
@@ -74,7 +75,8 @@ class Asked:
         return {count: order[:count] for count in answers}
 
     def by_rule(self, rule: str, start: int, answers: Sequence[int]) -> dict[int, Codes]:
-        """Questions of the pool, the first one drawn at random."""
+        """Questions of the pool, by the default for the graph or a rule, the first one drawn at random."""
+        rule = way_to_choose(rule, graph=self.graph)
         asked, free = [int(self.random(start, [1])[1][0])], self.codes >= 0
         model = QuickModel.start(self.rows, self.n_classes, centred=RULES[rule].centred)
         while len(asked) < max(answers):
@@ -206,7 +208,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="number of the first start")
     parser.add_argument("--answers", type=int, nargs="+", default=list(ANSWERS))
-    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=[*RULES, CENTRES])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=[POOL, *RULES, CENTRES])
     parser.add_argument("--svg", type=Path, help="a folder for the curves, questions_cora.svg and so on")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

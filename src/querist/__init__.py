@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = names_of(
         "Decision": ".online",
         "Embedding": ".embedding",
         "Graph": ".graph",
+        "GraphLabelClassifier": ".adapters",
         "InputError": ".errors",
         "Labelling": ".labelling",
         "Learner": ".online",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     )
     from querist.adapters import (
         BudgetedLeastSquares as BudgetedLeastSquares,
+        GraphLabelClassifier as GraphLabelClassifier,
         OnGraph as OnGraph,
         RiverBudgetedLeastSquares as RiverBudgetedLeastSquares,
     )

@@ -19,6 +19,9 @@ from querist.types import Bools, Codes, Floats
 
 UNLABELLED = -1
 
+NODE = ("node", "id")
+"""What the column with the ids of the nodes is called, in any case; `tables/names.py` has the others."""
+
 
 def plain(value: Any) -> Any:
     """A NumPy scalar as the Python value it stands for; anything else as it is."""
@@ -175,6 +178,8 @@ def tabulate(
         - a pandas Series whose index holds node ids: it counts by index, in any order and with
           nodes left out. An index 0..n-1 counts by position;
         - instead of values, sets of values: several labels a node. An empty set is unlabelled;
+        - a table of two columns, ids of nodes and their labels (pandas, polars, Arrow), where one is called
+          node or id, or where it is no 0/1 matrix;
         - an (n, K) 0/1 matrix, dense, sparse, nested lists or a data frame (its columns name the classes):
           several labels a node. A row of zeros, or of NaN, is unlabelled.
     nodes : the ids of the nodes, in order
@@ -188,6 +193,13 @@ def tabulate(
            [0., 1.]])
     """
     names, columns = None if classes is None else tuple(plain(c) for c in classes), None
+    if isinstance(labels, str):
+        raise InputError(
+            f"labels are the text {labels!r}; the name of a column is for querist.label and querist.ask with "
+            "nodes=, a table of the nodes"
+        )
+    pairs = _pairs(labels, nodes)
+    labels = labels if pairs is None else pairs
     if hasattr(labels, "index") and not callable(labels.index):
         labels, columns = _by_index(labels, nodes)
     if isinstance(labels, Mapping):
@@ -218,6 +230,28 @@ def tabulate(
         return _from_sets(values, names, missing)
     codes, own = encode(values, names, implied_missing(values, names, missing))
     return KnownLabels(one_hot(codes, len(own)), own)
+
+
+def _pairs(labels: Any, nodes: Sequence[Hashable]) -> dict[Any, Any] | None:
+    """A table of two columns, nodes and labels, as a dict; None where `labels` are no such table."""
+    columns = getattr(labels, "column_names", getattr(labels, "columns", ()))
+    if len(getattr(labels, "shape", ())) != 2 or len(columns) != 2:
+        return None
+    named = [k for k, column in enumerate(columns) if str(column).lower() in NODE]
+    values = [labels[column] for column in columns]
+    lists = [[plain(v) for v in (own.to_pylist() if hasattr(own, "to_pylist") else own)] for own in values]
+    if not named and all(is_missing(v) or v in (0, 1) for own in lists for v in own):
+        return None
+    known = set(nodes)
+    first, second = (all(v in known for v in own) for own in lists)
+    ids = named[0] if named else int(second and not first)
+    found: dict[Any, Any] = {}
+    for node, value in zip(lists[ids], lists[1 - ids], strict=True):
+        if found.setdefault(node, value) != value and not is_missing(value):
+            raise InputError(
+                f"node {node!r} is {found[node]!r} and {value!r}; give it one label, or a set of labels"
+            )
+    return found
 
 
 def one_hot(codes: Codes, n_classes: int) -> Floats:

@@ -2,13 +2,15 @@
 
 A call that may take long has a parameter `progress`, `silent` by default, and calls it with the fraction done
 and a few words on what is being done. What it raises stops the work. `Stages` is one bar over several stages.
+In a notebook the calls that people make themselves show a bar where nothing is said (`shown`).
 """
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 QUIET = 2.0
 """Seconds before a guess of the time left is worth saying."""
@@ -82,6 +84,65 @@ def in_words(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+# -- in a notebook ------------------------------------------------------------------------------------------
+
+OFTEN = 0.2
+"""Seconds between two looks of a bar in a notebook."""
+
+
+@contextmanager
+def shown(progress: Progress | None) -> Iterator[Progress]:
+    """What a call reports to: `progress`; where nobody gave one a bar in a notebook, and nothing elsewhere.
+
+    A bar shows itself when the work has taken two seconds, and stays with the time that it took.
+    """
+    if progress is not None or not in_notebook():
+        yield progress or silent
+        return
+    bar = NotebookBar()
+    yield bar
+    bar.end()
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+class NotebookBar:
+    """A `Progress` that shows a bar below the cell that runs."""
+
+    def __init__(self) -> None:
+        self._begun = self._last = time.monotonic()
+        self._display: Any = None
+
+    def __call__(self, fraction: float, text: str, /) -> None:
+        """Where the work stands."""
+        now = time.monotonic()
+        if now - self._begun >= QUIET and now - self._last >= OFTEN:
+            self._last = now
+            self._show(fraction, text)
+
+    def end(self) -> None:
+        """Say how long it took, if anything was said."""
+        if self._display is not None:
+            self._show(1.0, f"done in {in_words(time.monotonic() - self._begun)}")
+
+    def _show(self, fraction: float, text: str, /) -> None:
+        from importlib import import_module
+
+        from markupsafe import Markup
+
+        notebook: Any = import_module("IPython.display")  # untyped, and there only in a notebook
+        html = Markup('<progress value="{:.3f}" max="1"></progress> {}').format(fraction, text)
+        bar = notebook.HTML(html)
+        if self._display is None:
+            self._display = notebook.display(bar, display_id=True)
+        else:
+            self._display.update(bar)
 
 
 # -- one bar over several stages ----------------------------------------------------------------------------

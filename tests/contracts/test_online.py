@@ -51,6 +51,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"p": 0.3, "second_order": False, "update": "mistake"},
         {"p": 0.2, "update": "mistake"},
     ],
+    "margin_threshold": [
+        {"tau": 1.0},
+        {"tau": 0.7, "gamma": 0.01, "target": "one-hot"},
+        {"tau": 8.0, "second_order": False, "update": "mistake"},
+    ],
 }
 
 
@@ -92,7 +97,7 @@ def test_the_catalogue_is_whole() -> None:
     assert (
         {
             *("gpa", "ollgc", "sslgc", "cmog", "cmog_selected"),
-            *("msg", "bbq", "bbq_eps", "dgs", "random_sampling"),
+            *("msg", "bbq", "bbq_eps", "dgs", "random_sampling", "margin_threshold"),
         }
         == set(SETTINGS)
         == {case.name for case in COMPOSED}
@@ -446,12 +451,33 @@ def test_a_node_asked_twice_is_answered_twice(case: Case) -> None:
         learner.commit(learner.decide(1, 0.0))
     times = len(learner.pending)
     assert learner.pending == (1,) * times
-    assert times > 1 or case.name == "dgs"  # that one is soon sure of a node
+    assert times > 1 or case.name in ("dgs", "margin_threshold")  # these are soon sure of a node
     for left in range(times, 0, -1):
         learner.learn(1, 0)
         assert learner.pending == (1,) * (left - 1)
     with pytest.raises(InputError, match="open question"):
         learner.learn(1, 0)
+
+
+@every_case
+def test_a_question_that_is_withdrawn_was_never_spent(case: Case) -> None:
+    here = world(40)
+    learner = case.learner(here.rows, here.n_classes, budget=2)
+    learner.run(here.order[:1], here.labels, [0.0])
+    taken_back = 0
+    for node in here.order[1:].tolist():
+        decision = learner.decide(node, 0.0)
+        learner.commit(decision)
+        if decision.ask:
+            state = {name: array.tobytes() for name, array in learner._state._asdict().items()}
+            learner.withdraw(node)
+            after = {name: array.tobytes() for name, array in learner._state._asdict().items()}
+            assert {name for name in state if state[name] != after[name]} == {"counts"}
+            taken_back += 1
+            assert learner.pending == () and not learner.decide(node).spent
+            with pytest.raises(InputError, match="open question"):
+                learner.withdraw(node)
+    assert taken_back > 2
 
 
 @every_case
@@ -941,6 +967,15 @@ BAD_CONSTRUCTION: dict[str, dict[str, Any]] = {
     "history < 0": {"name": "dgs", "history": -1.0},
     "log < 0": {"name": "dgs", "log": -1.0},
     "alpha < 0": {"name": "dgs", "alpha": -1.0},
+    "tau < 0": {"name": "margin_threshold", "tau": -0.1},
+    "tau NaN": {"name": "margin_threshold", "tau": math.nan},
+    "pace 0": {"budget": 3, "pace": 0.0},
+    "pace < 0": {"budget": 3, "pace": -1.0},
+    "pace NaN": {"budget": 3, "pace": math.nan},
+    "pace inf": {"budget": 3, "pace": math.inf},
+    "pace without a budget": {"pace": 1.0},
+    "no round": {"budget": 3, "pace": 1.0, "rounds": 0},
+    "half a round": {"budget": 3, "pace": 1.0, "rounds": 2.5},
     "unknown scheme": {"name": "gpa", "scheme": "all-vs-all"},
     "unknown update": {"update": "sometimes"},
     "unknown target": {"target": "softmax"},

@@ -27,8 +27,8 @@ TABLE_2 = [  # method, parameters beside those of the table, reached, published 
     ("ReSSL", {}, 84.1, 87.08),
     ("SPASC, heuristic", {"chunk": 50, "clusters": 50}, 80.8, 78.00),
     ("SPASC, Bayesian", {"chunk": 50, "clusters": 50}, 78.9, 78.49),
-    ("BLS, remove", {"lambda1": 1.0, "lambda2": 0.1}, 89.4, 91.64),
-    ("BLS, projection", {"lambda1": 1.0, "lambda2": 10.0}, 92.1, 92.08),
+    ("BLS, remove", {"lambda1": 1.0, "lambda2": 0.1}, 91.3, 91.64),
+    ("BLS, projection", {"lambda1": 0.1, "lambda2": 10.0}, 92.1, 92.08),
 ]
 
 
@@ -62,7 +62,7 @@ def test_table_2(monkeypatch, tmp_path, method, parameters, reached, published):
     (result,) = run([streams.case("phishing", given, 0.1, repeats=2)], Store(tmp_path))
     assert 100 * result.mean("accuracy") == pytest.approx(reached, abs=1.0)
     if method == "BLS, projection":
-        assert result.mean("kept_labelled") + result.mean("kept_unlabelled") == pytest.approx(151, abs=5)
+        assert result.mean("kept_labelled") + result.mean("kept_unlabelled") == pytest.approx(175, abs=5)
         size = round(streams.TABLE_2["phishing", 0.1][6][0])
         capped = replace(result.specification, parameters={**given["parameters"], "limit": 152})
         (small,) = run([capped], Store(tmp_path))

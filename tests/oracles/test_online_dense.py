@@ -140,6 +140,9 @@ class Twin:
             yes = exceeds(r / (1 + r), t ** -x["kappa"])
         elif self.query == "epsilon":
             yes = not exceeds(x["eps"], r / (1 + r))
+        elif self.query == "threshold":
+            # The first rounds have margins of 0, and so has a threshold of 0.
+            yes = not exceeds(margin, x["tau"], max(1e-3, r))
         elif self.query == "log":
             yes = not exceeds(margin**2, x["alpha"] * r * math.log(t + 1), max(1e-3, r))
         else:
@@ -233,6 +236,7 @@ COMPOSITIONS: dict[str, dict[str, Any]] = {
     "bbq_eps": {"query": "epsilon", "update": "always"},
     "dgs": {"query": "confidence", "update": "always", "scores_under": "A_{t-1}"},
     "random_sampling": {"query": "random", "update": "always"},
+    "margin_threshold": {"query": "threshold", "update": "always"},
 }
 
 NUMBERS: dict[str, dict[str, st.SearchStrategy[float]]] = {
@@ -247,6 +251,7 @@ NUMBERS: dict[str, dict[str, st.SearchStrategy[float]]] = {
         "history": st.sampled_from([0.0, 0.1, 4.0]),
         "log": st.sampled_from([0.0, 0.05, 36.0]),
     },
+    "threshold": {"tau": st.sampled_from([0.0, 0.03, 0.4, 1.1])},
     "log": {"alpha": st.sampled_from([0.01, 0.3, 2.0])},
 }
 
@@ -378,6 +383,7 @@ MIDDLING: dict[str, dict[str, float]] = {
     "variance": {"kappa": 0.5},
     "epsilon": {"eps": 0.2},
     "margin": {"h": 0.05},
+    "threshold": {"tau": 0.3},
     "confidence": {"delta": 0.5, "base": 0.05, "history": 0.05, "log": 0.02},
 }
 

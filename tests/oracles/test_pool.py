@@ -147,6 +147,12 @@ def test_the_rules_by_name_look_at_the_state_that_chooses_and_the_margin_at_the_
     np.testing.assert_allclose(RULES["ambiguity"](model), expected, atol=1e-9)
     np.testing.assert_allclose(RULES["variance"](model), fallen(M, [2, 5], 2.0, np.trace), atol=1e-9)
     np.testing.assert_allclose(RULES["sigma"](model), fallen(M, [2, 5], 2.0, np.sum), atol=1e-9)
+    gaps = [[sum((x - y) ** 2) for y in M] for x in M]
+    covered = [min(2.0, gap[2], gap[5]) for gap in gaps]
+    coverage = [
+        sum(np.sqrt(a[u]) * max(0.0, covered[u] - gaps[i][u]) for u in range(len(M))) for i in range(len(M))
+    ]
+    np.testing.assert_allclose(RULES["coverage"](model), coverage, atol=1e-9)
     r = np.diag(covariance(M, [2, 5], 0.5))
     np.testing.assert_allclose(RULES["margin"](model), margin_uncertainty(model.scores, r), atol=1e-9)
 

@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = names_of(
         "BudgetedLeastSquares": ".sklearn",
         "GraphAsker": ".river",
         "GraphClassifier": ".river",
+        "GraphLabelClassifier": ".sklearn",
         "OnGraph": ".sklearn",
         "RiverBudgetedLeastSquares": ".river",
         "SelectiveSampling": ".activeml",
@@ -23,4 +24,8 @@ if TYPE_CHECKING:
         GraphClassifier as GraphClassifier,
         RiverBudgetedLeastSquares as RiverBudgetedLeastSquares,
     )
-    from querist.adapters.sklearn import BudgetedLeastSquares as BudgetedLeastSquares, OnGraph as OnGraph
+    from querist.adapters.sklearn import (
+        BudgetedLeastSquares as BudgetedLeastSquares,
+        GraphLabelClassifier as GraphLabelClassifier,
+        OnGraph as OnGraph,
+    )

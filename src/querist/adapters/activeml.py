@@ -32,7 +32,7 @@ COMPOSITIONS = {
     compose.__name__: compose
     for compose in (
         *(catalogue.msg, catalogue.cmog_selected, catalogue.sslgc, catalogue.bbq, catalogue.bbq_eps),
-        *(catalogue.dgs, catalogue.random_sampling),
+        *(catalogue.dgs, catalogue.random_sampling, catalogue.margin_threshold),
     )
 }
 """Algorithms that choose what to ask about."""
@@ -43,7 +43,8 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
 
     Parameters
     ----------
-    algorithm : "msg", "cmog_selected", "sslgc", "bbq", "bbq_eps", "dgs" or "random_sampling"
+    algorithm : "msg", "cmog_selected", "sslgc", "bbq", "bbq_eps", "dgs", "random_sampling" or
+        "margin_threshold"
     classes : what a label may be; those in y by default, but a one-vs-rest algorithm must be told
     parameters : of the algorithm, such as {"kappa": 0.3, "update": "always"}
     missing_label : that marks unlabelled rows of y

@@ -1,34 +1,45 @@
 """scikit-learn's contract around our learners: a stream learner, and classifiers tied to their graph.
 
-`BudgetedLeastSquares` is the stream learner (bls19) with the user's own labels. `OnGraph` lets model
-selection see the whole graph. Cross-validation hands an estimator some samples to learn from and others to be
-judged by; on a graph the samples are *labelled nodes*, and all nodes and edges stay visible throughout:
+`BudgetedLeastSquares` is the stream learner (bls19) with the user's own labels. `GraphLabelClassifier` is
+`querist.label`, and `OnGraph` puts a classifier of `querist.CLASSIFIERS` in its place. Cross-validation hands
+an estimator some samples to learn from and others to be judged by; on a graph the samples are *labelled
+nodes*, and all nodes and edges stay visible throughout:
 
+    cross_val_score(GraphLabelClassifier(graph), nodes, labels)    # node ids (n,) or (n, 1), and their labels
     search = GridSearchCV(OnGraph(GMNR(), graph), {"classifier__lam": [1, 5, 20]}, cv=3)
-    search.fit(nodes, labels)                 # node ids (n,) or (n, 1), and their labels
-    search.best_estimator_.classifier_.labels_    # of every node
+    search.fit(nodes, labels).best_estimator_.classifier_.labels_  # of every node
 """
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from querist.budgeted.checks import masked
 from querist.budgeted.closed_form import decide
 from querist.budgeted.learner import Stream, StreamParameters
 from querist.budgeted.similarity import Gram
 from querist.collective.classifier import Classifier
 from querist.errors import InputError
-from querist.graph import as_graph
+from querist.graph import as_graph, from_points
+from querist.labelling.labelling import label
 from querist.labels import UNLABELLED, encode, implied_missing, is_missing, plain
 from querist.types import Bools, Codes, Floats
+
+TINY = np.finfo(np.float64).tiny
+JUDGED, AT_ONCE = 200, 20
+"""Labelled rows of a stream by whose scores probabilities are made steep, and how many are scored at once."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -68,16 +79,15 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         """Forget, then learn the rows in order; the classes are those in y."""
         X, y = self._validated(X, y, reset=True)
         missing = implied_missing(y, None, self.missing_label, "missing_label")
-        self._begin(self._distinct(y, missing))
-        self._learner_.run(X, self._codes(y, missing))
+        self._begin(_distinct(y, missing))
+        self._run(X, self._codes(y, missing))
         return self
 
     def partial_fit(
         self, X: Any, y: Any, classes: Iterable[Hashable] | None = None
     ) -> "BudgetedLeastSquares":
         """Learn more rows in order. The first call names all classes, unless they are all in its y."""
-        X, codes = self._ready(X, y, classes)
-        self._learner_.run(X, codes)
+        self._run(*self._ready(X, y, classes))
         return self
 
     def run(
@@ -89,7 +99,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         the first class, as in `predict`; `stream_` says more.
         """
         X, codes = self._ready(X, y, classes)
-        self.stream_: Stream = self._learner_.run(X, codes, labelled)
+        self.stream_: Stream = self._run(X, masked(codes, labelled))
         return self.classes_[np.maximum(self.stream_.predicted, 0)]
 
     # -- predicting ------------------------------------------------------------
@@ -107,6 +117,15 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         codes = decide(scores[:, None] if scores.ndim == 1 else scores)
         return self.classes_[np.maximum(codes, 0)]
 
+    def predict_proba(self, X: Any) -> Floats:
+        """(n, K) the softmax of the scores times a slope; equal where nothing can be said.
+
+        f estimates `2 p - 1` of each class, so the slope is 2 before anything is known; from then on it is
+        what makes the last labels likeliest by what was said of them before they were learned.
+        """
+        scores = np.asarray(self.decision_function(X))
+        return np.asarray(softmax(_slope(*self._said_) * _columns(scores), axis=1))
+
     # -- saved state -----------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -121,6 +140,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
             "classes": [plain(c) for c in self.classes_],
             "dtype": self.classes_.dtype.str,
             "feature_names": None if names is None else list(names),
+            "said": [part.tolist() for part in self._said_],
         }
         save(self._learner_, path, extra)
 
@@ -135,6 +155,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         model = cls(**{**extra["params"], **({} if kernel is None else {"kernel": kernel})})
         model.classes_ = np.array(extra["classes"], dtype=np.dtype(extra["dtype"]))
         model._learner_ = learner
+        scores, codes = extra.get("said", ([], []))  # a file of an older version has none
+        model._said_ = np.array(scores).reshape(-1, learner.n_problems), np.array(codes, dtype=np.int64)
         if learner.n_features is not None:
             model.n_features_in_ = learner.n_features
         if extra["feature_names"] is not None:
@@ -145,30 +167,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
-        if y is None:
-            raise InputError(
-                "BudgetedLeastSquares requires y to be passed, but the target y is None; give a label a row, "
-                "and None for each that is unlabelled"
-            )
-        y = column_or_1d(_labels(y), warn=True)
-        if y.shape[0] != X.shape[0]:
-            raise InputError(
-                f"{y.shape[0]} labels for {X.shape[0]} rows; give one a row, None where unlabelled"
-            )
+        y = _one_each(y, X.shape[0], type(self).__name__)
         return X, y
-
-    def _distinct(self, y: Any, missing: Hashable) -> Any:
-        known = y[~_unlabelled(y, missing)]
-        if known.dtype == object and all(isinstance(value, str) for value in known):
-            known = known.astype(str)
-        if known.dtype == object and known.size and all(isinstance(value, int | float) for value in known):
-            known = np.array(known.tolist())
-        if known.dtype.kind == "f" and not np.isfinite(known).all():
-            raise InputError(
-                "Input y contains NaN or infinity; mark unlabelled rows with None, or set missing_label"
-            )
-        check_classification_targets(known)
-        return unique_labels(known) if known.size else known
 
     def _ready(self, X: Any, y: Any, classes: Iterable[Hashable] | None) -> tuple[Any, Codes]:
         """The rows and codes of a batch, as its classes have them; those of the first call are kept."""
@@ -176,7 +176,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         X, y = self._validated(X, y, reset=fresh)
         if fresh:
             named = None if classes is None else unique_labels(np.asarray(list(classes)))
-            self._begin(self._distinct(y, self.missing_label) if named is None else named)
+            self._begin(_distinct(y, self.missing_label) if named is None else named)
         elif classes is not None and set(map(plain, classes)) != set(map(plain, self.classes_)):
             raise InputError(
                 f"classes are {list(classes)!r} now and were {self.classes_.tolist()!r} at the first call to "
@@ -193,12 +193,81 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
             )
         learner = self.stream_learner(len(classes))
         self.classes_, self._learner_ = classes, learner
+        self._said_ = np.empty((0, learner.n_problems)), np.empty(0, dtype=np.int64)
+
+    def _run(self, X: Any, codes: Codes) -> Stream:
+        """Learn the rows in order; of the last labelled ones, what was said before they were learned is kept.
+
+        They are scored a few at a time, by the model as it was before the first of these.
+        """
+        known = np.flatnonzero(codes >= 0)
+        cuts = np.unique([0, *known[-JUDGED:][::AT_ONCE], len(codes)])
+        parts = []
+        for first, last in pairwise(cuts.tolist()):
+            rows = known[(known >= first) & (known < last)][-JUDGED:]
+            if rows.size:
+                scores, of = self._said_
+                scores = np.concatenate([scores, self._learner_.scores(X[rows])])
+                self._said_ = scores[-JUDGED:], np.concatenate([of, codes[rows]])[-JUDGED:]
+            parts.append(self._learner_.run(X[first:last], codes[first:last]))
+        if not parts:
+            return Stream.blank(0)
+        return Stream(
+            np.concatenate([p.predicted for p in parts]), np.concatenate([p.actions for p in parts])
+        )
 
     def _codes(self, y: Any, missing: Hashable) -> Codes:
         unlabelled = _unlabelled(y, missing)
         codes = np.full(len(y), UNLABELLED, dtype=np.int64)
         codes[~unlabelled], _ = encode(y[~unlabelled].tolist(), classes=self.classes_.tolist())
         return codes
+
+
+def _columns(scores: Floats) -> Floats:
+    """(n, K) scores of all classes; those of two classes are opposite, and given as one number."""
+    f = scores[:, None] if scores.ndim == 1 else scores
+    return np.hstack([-f, f]) / 2 if f.shape[1] == 1 else f
+
+
+def _slope(scores: Floats, codes: Codes) -> float:
+    """By how much scores are multiplied so that these labels are likeliest; 2 where there are none.
+
+    The prior is normal in its logarithm, with deviation 1.
+    """
+    f, rows = _columns(scores), np.arange(codes.size)
+
+    def cost(log_slope: float) -> float:
+        logits = 2 * math.exp(log_slope) * f
+        return float((logsumexp(logits, axis=1) - logits[rows, codes]).sum() + log_slope**2 / 2)
+
+    return float(2 * math.exp(minimize_scalar(cost, bounds=(-4.0, 6.0), method="bounded").x))
+
+
+def _one_each(y: Any, n: int, who: str) -> Any:
+    """(n,) the labels, one a row."""
+    if y is None:
+        raise InputError(
+            f"{who} requires y to be passed, but the target y is None; give a label a row, and None for each "
+            "that is unlabelled"
+        )
+    y = column_or_1d(_labels(y), warn=True)
+    if y.shape[0] != n:
+        raise InputError(f"{y.shape[0]} labels for {n} rows; give one a row, None where unlabelled")
+    return y
+
+
+def _distinct(y: Any, missing: Hashable) -> Any:
+    """The classes in the labels, in order."""
+    known = y[~_unlabelled(y, missing)]
+    values = [plain(value) for value in known]
+    if known.dtype == object and any(all(isinstance(v, kind) for v in values) for kind in (str, int | float)):
+        known = np.array(values)
+    if known.dtype.kind == "f" and not np.isfinite(known).all():
+        raise InputError(
+            "Input y contains NaN or infinity; mark unlabelled rows with None, or set missing_label"
+        )
+    check_classification_targets(known)
+    return unique_labels(known) if known.size else known
 
 
 def _unlabelled(y: Any, missing: Hashable) -> Bools:
@@ -263,15 +332,140 @@ class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Any:
         """(m, K)."""
-        ids = _ids(X)
-        unknown = [node for node in ids if node not in self.row_of_]
-        if unknown:
+        return self.classifier_.probabilities_[_rows_of(self.row_of_, _ids(X))]
+
+
+class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """`querist.label` as an estimator: a label for every node of a graph from the labels of some.
+
+    With a graph, X holds node ids, (n,) or (n, 1), and all nodes and edges are seen whatever X holds. Without
+    one, X holds rows of numbers, each of which is joined to its nearest neighbours; a row that was not fitted
+    is answered by the fitted rows nearest to it, which count by the inverse of their distance.
+
+    Parameters
+    ----------
+    graph : whatever `as_graph` takes; None for rows of numbers. Labels it holds are not looked at
+    method, picked : as in `querist.label`
+    k : nearest neighbours of a row of numbers; no more than there are
+    missing_label : the value in y that means "unlabelled", beside None. By default also -1 beside class
+        numbers of 0 or more, with a warning
+    random_state : the seed, an int
+
+    After `fit`: `labelling_`, a `Labelling` of the whole graph, `classes_`, and `transduction_`, the label of
+    every node or row that was fitted.
+
+    >>> from querist.datasets import load
+    >>> karate = load("karate")
+    >>> known = [label if node in (0, 1, 32, 33) else None for node, label in enumerate(karate.labels)]
+    >>> model = GraphLabelClassifier(karate).fit(karate.nodes, known)
+    >>> print(f"{model.score(karate.nodes, karate.labels):.3f}")
+    0.971
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        method: str = "auto",
+        k: int = 10,
+        picked: bool = False,
+        missing_label: Hashable = None,
+        random_state: int = 0,
+    ) -> None:
+        self.graph = graph
+        self.method = method
+        self.k = k
+        self.picked = picked
+        self.missing_label = missing_label
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """`X` node ids, or rows of numbers; `y` the label of each, None or -1 where it has none."""
+        if self.graph is None:
+            rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+            if rows.shape[0] < 2:
+                raise InputError(f"{rows.shape[0]} sample; at least 2 are needed to join neighbours")
+            graph = from_points(rows, k=min(self.k, rows.shape[0] - 1))
+            ids = list(graph.nodes)
+        else:
+            graph, ids = as_graph(self.graph).without_labels(), _ids(X)
+        y = _one_each(y, len(ids), type(self).__name__)
+        missing = implied_missing(y, None, self.missing_label, "missing_label")
+        classes, known = _distinct(y, missing), ~_unlabelled(y, missing)
+        if len(classes) < 2:
             raise InputError(
-                f"{len(unknown)} unknown nodes, e.g. {unknown[0]!r}; ask about nodes of the graph"
+                f"the labels hold {len(classes)} class(es), {list(classes)!r}; at least 2 classes are needed"
             )
-        return self.classifier_.probabilities_[[self.row_of_[node] for node in ids]]
+        self.labelling_ = label(
+            graph,
+            _by_node([ids[i] for i in np.flatnonzero(known)], y[known].tolist()),
+            method=self.method,
+            picked=self.picked,
+            classes=classes.tolist(),
+            seed=self.random_state,
+        )
+        self.classes_ = classes
+        P, reached = self.labelling_.probabilities, self.labelling_.reached
+        # Somebody must be answered for a node that no label reaches: by what is known of nodes at large.
+        self._P = np.where(reached[:, None], P, P[reached].mean(axis=0))
+        if self.graph is None:
+            self._rows = rows
+        self.transduction_ = classes[self._P[_rows_of(graph.row_of, ids)].argmax(axis=1)]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The label of each of these nodes or rows; the likeliest class of all where no label reaches."""
+        P = self.predict_proba(X)
+        return self.classes_[P.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(m, K) calibrated; of a node whose label was given, 1."""
+        check_is_fitted(self, "classes_")
+        if self.graph is not None:
+            return np.asarray(self._P[_rows_of(self.labelling_.graph.row_of, _ids(X))])
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        near = NearestNeighbors(n_neighbors=min(self.k, self._rows.shape[0])).fit(self._rows)
+        distance, who = near.kneighbors(rows)
+        # A row that was fitted has no distance from itself, and counts alone.
+        weight = np.where(distance[:, :1] > 0, 1 / np.maximum(distance, TINY), distance == 0)
+        return np.asarray(np.einsum("ij,ijk->ik", weight, self._P[who]) / weight.sum(axis=1)[:, None])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of right labels; samples that are unlabelled in y are not judged."""
+        found = self.predict(X)
+        y = _one_each(y, len(found), type(self).__name__)
+        missing = implied_missing(y, self.classes_, self.missing_label, None)
+        judged = ~_unlabelled(y, missing)
+        if not judged.any():
+            raise InputError("no sample has a label in y; give the labels to compare with")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[judged]
+        return float(np.average(found[judged] == y[judged], weights=weights))
 
 
 def _ids(X: Any) -> list[Any]:
+    """Node ids, (n,) or (n, 1); a tuple may be an id."""
     array = X if isinstance(X, list | tuple | range) else np.ravel(X)
-    return [plain(node) for node in array]
+    return [plain(node[0] if isinstance(node, list | np.ndarray) else node) for node in array]
+
+
+def _rows_of(row_of: Mapping[Any, int], ids: Iterable[Any]) -> list[int]:
+    """Where these nodes are in the graph."""
+    ids = list(ids)
+    unknown = [node for node in ids if node not in row_of]
+    if unknown:
+        raise InputError(f"{len(unknown)} unknown nodes, e.g. {unknown[0]!r}; ask about nodes of the graph")
+    return [row_of[node] for node in ids]
+
+
+def _by_node(ids: Iterable[Any], values: Iterable[Any]) -> dict[Any, Any]:
+    """Labels by node; a node may be given twice with one label, not with two."""
+    found: dict[Any, Any] = {}
+    for node, value in zip(ids, values, strict=True):
+        if found.setdefault(node, value) != value:
+            raise InputError(f"node {node!r} is {found[node]!r} and {value!r}; give it one label")
+    return found

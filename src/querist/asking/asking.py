@@ -23,7 +23,7 @@ from querist.asking.oracles import as_oracle
 from querist.asking.specification import CampaignSpec, checked_classes, digest, way_to_choose
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
-from querist.labelling.reading import check_weights
+from querist.labelling.reading import check_weights, own_labels
 from querist.labels import tabulate
 from querist.progress import Progress
 
@@ -35,11 +35,13 @@ def ask(
     oracle: Any = None,
     budget: int = BUDGET,
     *,
+    nodes: Any = None,
     classes: Sequence[Hashable] | None = None,
     labels: Any = None,
     missing: Hashable = None,
     choose: str = "pool",
     audit: int = 0,
+    unanswered: int | None = None,
     stop: float | None = None,
     method: str = "auto",
     seed: int = 0,
@@ -52,25 +54,31 @@ def ask(
     Parameters
     ----------
     graph : a `Graph`, or anything that `as_graph` takes; labels it holds are not looked at
-    oracle : called with a node, gives its class or None; or known labels of the nodes. None asks nothing yet
+    oracle : called with a node, gives its class or None; or known labels of the nodes, in any form that
+        `querist.label` takes. None asks nothing yet
     budget : the most answers
+    nodes : a table of the nodes, as in `as_graph`, where `graph` holds edges alone
     classes : what an answer may be; needed unless the oracle is a set of labels, or the journal knows them
     labels : those that are known already, in any form that `querist.label` takes. They are learned first,
         never asked about, not counted in the budget, and kept in the journal
     missing : the value in known labels that means "unlabelled", besides None and NaN; where it is not given,
         -1 beside class numbers of 0 or more means so, with a warning
-    choose : "pool" (the most valuable node anywhere), by "contrast" or another rule: "ambiguity",
-        "variance", "sigma", "margin" (see rules.py); "stream" (nodes in random order, an algorithm decides at
-        each whether to ask), by "msg" or another name in `querist.ALGORITHMS`; "random" (the control). A
-        journal that was begun by another rule of the pool goes on by that one, where none is named
+    choose : "pool" (the most valuable node anywhere), by "coverage" where the attributes are measurements,
+        else by "contrast", or by another rule: "ambiguity", "variance", "sigma", "margin" (see rules.py);
+        "stream" (nodes in random order, an algorithm decides at each whether to ask), by "msg" or
+        another name in `querist.ALGORITHMS`; "random" (the control). A journal that was begun by another rule
+        of the pool goes on by that one, where none is named
     audit : questions that are a random sample, spread over the budget; they measure and teach nothing
+    unanswered : the most questions that may be skipped or answered with "unsure", which spend nothing of the
+        budget; as many as the budget by default, and ten at least
     stop : end when the expected gain in accuracy an answer (0.001 is 0.1 points), averaged over the last 10
         questions, falls below it
     method : of `querist.label`, which makes the labels at the end
     seed : of everything random
     journal : a path; an interrupted campaign goes on from it. In memory by default
     prefetch : work out the next question while this one is thought about; without an oracle by default
-    progress : called with (fraction done, what is being done) while the graph is embedded or labelled
+    progress : called with (fraction done, what is being done) while the graph is embedded, asked about or
+        labelled; in a notebook a bar shows it by default
 
     >>> from querist.datasets import load
     >>> karate = load("karate")
@@ -78,16 +86,18 @@ def ask(
     >>> sum(found == true for found, true in zip(result.labels, karate.labels))
     32
     """
-    own = as_graph(graph).without_labels()
+    own, oracle, labels = _by_column(graph, nodes, oracle, labels)
     if budget < 0:
         raise InputError(f"budget {budget}; it must be 0 or more")
+    if unanswered is not None and unanswered < 0:
+        raise InputError(f"unanswered {unanswered}; it must be 0 or more")
     check_weights(own)
     book = journal if isinstance(journal, Journal) else Journal(journal)
     answer, names = as_oracle(oracle, own, classes, missing)
     kept = book.events()
     if names is None:
         names = kept[0].body["classes"] if kept else _classes_of(labels, own, missing)
-    way = way_to_choose(choose, CampaignSpec.of(kept[0].body).choose if kept else None)
+    way = way_to_choose(choose, CampaignSpec.of(kept[0].body).choose if kept else None, own)
     specification = CampaignSpec(
         digest(own), own.n_nodes, own.n_edges, checked_classes(names), way, seed, audit
     )
@@ -98,6 +108,7 @@ def ask(
         specification,
         book,
         budget=budget,
+        unanswered=unanswered,
         stop=stop,
         method=method,
         prefetch=answer is None if prefetch is None else prefetch,
@@ -108,6 +119,23 @@ def ask(
     if answer is not None:
         asking.run(answer)
     return asking
+
+
+def _by_column(graph: Any, nodes: Any, oracle: Any, labels: Any) -> tuple[Graph, Any, Any]:
+    """The graph without labels, the oracle and the known labels; a text names the column that holds them."""
+    column = next((given for given in (oracle, labels) if isinstance(given, str)), None)
+    if column is None:
+        return as_graph(graph, nodes=nodes).without_labels(), oracle, labels
+    if isinstance(oracle, str) and isinstance(labels, str):
+        raise InputError(
+            f"oracle={oracle!r} and labels={labels!r} both name a column; give one of them as a dict"
+        )
+    if isinstance(graph, Graph) and nodes is None:
+        raise InputError(f"{column!r} names a column, and a Graph holds no table of nodes; pass it as nodes=")
+    found = as_graph(graph, nodes=nodes, labels=column)
+    held = own_labels(found)
+    bare = found.without_labels()
+    return (bare, held, labels) if isinstance(oracle, str) else (bare, oracle, held)
 
 
 def _classes_of(labels: Any, graph: Graph, missing: Hashable) -> Sequence[Hashable]:

@@ -22,13 +22,16 @@ from querist.asking.prefetch import Prefetcher
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState, upcoming
 from querist.asking.turns import Turn
+from querist.display import as_html
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
-from querist.progress import Progress, silent
+from querist.progress import Progress, count, shown, silent
 
 BUDGET = 100
+LEAST_UNANSWERED = 10
+"""Questions that may be left unanswered however small the budget is, where nobody says how many."""
 FORESEEN = 8
 """Likely answers whose next question is worked out while the person thinks."""
 
@@ -50,6 +53,12 @@ class Question:
     second: Hashable | None = None
     second_probability: float | None = None
 
+    def _repr_html_(self) -> str:
+        guesses = [(self.guess, self.probability), (self.second, self.second_probability)]
+        rows = [(name, chance) for name, chance in guesses if name is not None]
+        line = f"Question {self.number}: node {self.node}"
+        return as_html(line, [self.reason], ["guess", "probability"], rows)
+
 
 class Asking:
     """A campaign of questions, and what came of it. Make it with `ask`."""
@@ -61,6 +70,7 @@ class Asking:
         journal: Journal,
         *,
         budget: int = BUDGET,
+        unanswered: int | None = None,
         stop: float | None = None,
         method: str = "auto",
         prefetch: bool = False,
@@ -68,6 +78,8 @@ class Asking:
     ) -> None:
         self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
         self.method = method
+        self.most_unanswered = max(budget, LEAST_UNANSWERED) if unanswered is None else unanswered
+        """Questions that may be skipped or answered with "unsure"; they are not counted in the budget."""
         self.stopped: str | None = None
         """Why no more is asked, once it is so."""
         self.seconds: list[float] = []
@@ -81,7 +93,8 @@ class Asking:
         self._last = events[-1].kind if events else ""
         if events:
             specification.check_same(CampaignSpec.of(events[0].body), str(journal.path))
-        self.state = CampaignState(specification, graph, quick_rows(graph, max(RANKS), progress=progress))
+        rows = quick_rows(graph, max(RANKS), progress=progress)
+        self.state = CampaignState(specification, graph, rows, budget)
         if not events:
             self._write("campaign", **specification.body())
         self.resumed = len(events) > 1
@@ -108,7 +121,7 @@ class Asking:
         self._close("unsure" if code < 0 else "answer", code)
 
     def unsure(self) -> None:
-        """Nobody can tell: it counts as asked, and teaches nothing."""
+        """Nobody can tell: the node is not asked about again. It is not counted in the budget."""
         self._close("unsure")
 
     def skip(self) -> None:
@@ -148,11 +161,13 @@ class Asking:
 
     def run(self, oracle: Callable[[Any], Any], after: Callable[[Question, Any], None] | None = None) -> None:
         """Put every question to the oracle; `after` is called when an answer is safe in the journal."""
-        while (question := self.question) is not None:
-            given = oracle(question.node)
-            self.answer(given)
-            if after is not None:
-                after(question, given)
+        with shown(self.progress) as show:
+            while (question := self.question) is not None:
+                given = oracle(question.node)
+                self.answer(given)
+                count(show, self.asked, self.budget, "questions answered")
+                if after is not None:
+                    after(question, given)
 
     def leave(self, why: str) -> None:
         """Write down that no more is asked for now, and why; the same journal can go on."""
@@ -179,8 +194,13 @@ class Asking:
 
     @property
     def asked(self) -> int:
-        """Questions that were answered, or answered with "unsure"."""
+        """Questions that were answered: what is spent of the budget."""
         return self.state.asked
+
+    @property
+    def unanswered(self) -> int:
+        """Questions that were skipped, or answered with "unsure"."""
+        return self.state.unanswered
 
     @property
     def answers(self) -> dict[Hashable, Hashable]:
@@ -204,6 +224,8 @@ class Asking:
 
     audit = property(results.audited)
     neighbours = results.neighbours
+    pulls = results.pulls
+    expected_accuracy = property(results.expected_accuracy)
     summary = results.summary
     __repr__ = results.in_words
     _repr_html_ = results.as_html
@@ -238,7 +260,7 @@ class Asking:
     def _open_next(self) -> bool:
         """Choose the next question and keep it; False when no more is to be asked."""
         started = time.perf_counter()
-        pick = upcoming(self.state, self.budget, self.stop, self._next)
+        pick = upcoming(self.state, self.budget, self.stop, self._next, self.most_unanswered)
         self._next = self.stopped = None
         if isinstance(pick, str):
             self.leave(pick)

@@ -3,7 +3,7 @@
 - `PoolChooser`: the node anywhere whose answer is worth most by a rule of rules.py.
 - `StreamChooser`: nodes come in a random order, once; a learner of `querist.ALGORITHMS` (selective sampling)
   decides at each whether to ask. Rounds that were not asked are played again, not kept: a decision is a
-  function of the seed, the round and the answers.
+  function of the seed, the round, the answers and, where the learner paces them, the budget.
 - `RandomChooser`: the next free node of a random order; the control.
 
 `pick` is given the state of the model and the free nodes. `asked` and `closed` tell a chooser of every turn,
@@ -54,14 +54,21 @@ class Chooser(Protocol):
 
 
 def chooser_of(
-    specification: CampaignSpec, model: QuickModel, order: Sequence[int], known: Mapping[int, int]
+    specification: CampaignSpec,
+    model: QuickModel,
+    order: Sequence[int],
+    known: Mapping[int, int],
+    budget: int,
 ) -> Chooser:
-    """A fresh chooser; `order` holds the nodes that it may ask about, at random, `known` codes by row."""
+    """A fresh chooser; `order` holds the nodes that it may ask about, at random, `known` codes by row.
+
+    `budget` is the most answers, those of the audit among them.
+    """
     if specification.choose in RULES:
         return PoolChooser(RULES[specification.choose])
     if specification.choose == RANDOM:
         return RandomChooser(order)
-    return StreamChooser(specification, model, order, known)
+    return StreamChooser(specification, model, order, known, budget)
 
 
 class PoolChooser(Chooser):
@@ -95,14 +102,29 @@ class StreamChooser(Chooser):
     foresees = False
 
     def __init__(
-        self, specification: CampaignSpec, model: QuickModel, order: Sequence[int], known: Mapping[int, int]
+        self,
+        specification: CampaignSpec,
+        model: QuickModel,
+        order: Sequence[int],
+        known: Mapping[int, int],
+        budget: int,
     ) -> None:
         from querist.embedding import Embedding
         from querist.online.catalogue import ALGORITHMS
+        from querist.parameters import parameters_of
 
         self.order, self.played = order, 0
-        self.learner = ALGORITHMS[specification.choose](
-            Embedding(model.rows, model.components), len(specification.classes), seed=specification.seed
+        factory, spent = ALGORITHMS[specification.choose], dict[str, int]()
+        pace = parameters_of(factory).get("pace")
+        if pace is not None and pace.default is not None:
+            # Known labels are rounds that ask, before all others.
+            own = max(0, budget - specification.audit)
+            spent = {"budget": len(known) + own, "rounds": max(1, len(known) + len(order))}
+        self.learner = factory(
+            Embedding(model.rows, model.components),
+            len(specification.classes),
+            seed=specification.seed,
+            **spent,
         )
         for row, code in known.items():
             self._close(row, ask=True)
@@ -127,12 +149,13 @@ class StreamChooser(Chooser):
         self._play(ask=True)
 
     def closed(self, turn: Turn) -> None:
-        """Learn the answer; one that was not given teaches nothing."""
+        """Learn the answer; a question that nobody answered is not spent, and teaches nothing."""
         if turn.audit:
             return
-        from querist.online.checks import Answer
-
-        self.learner.learn(turn.row, turn.code if turn.outcome == "answer" else Answer.UNSURE)
+        if turn.counted:
+            self.learner.learn(turn.row, turn.code)
+        else:
+            self.learner.withdraw(turn.row)
 
     def _play(self, ask: bool) -> None:
         self._close(self.order[self.played], ask)

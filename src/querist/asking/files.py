@@ -49,6 +49,7 @@ def from_files(
     choose: str | None = None,
     audit: int | None = None,
     seed: int | None = None,
+    unanswered: int | None = None,
     stop: float | None = None,
     method: str = "auto",
     prefetch: bool | None = None,
@@ -67,7 +68,7 @@ def from_files(
         came with; these are not looked at otherwise
     journal : a path, or an open journal; in memory by default
     choose, audit, seed : as in `ask`; by default as in the journal, else as there
-    budget, stop, method, prefetch, progress : as in `ask`
+    budget, unanswered, stop, method, prefetch, progress : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
     """
@@ -96,6 +97,7 @@ def from_files(
             None,
             budget,
             classes=names,
+            unanswered=unanswered,
             stop=stop,
             method=method,
             journal=book,

@@ -44,6 +44,8 @@ GAMMAS = {True: 1.0, False: 0.1}
 CHOOSING_GAMMAS = {True: 2.0, False: 0.1}
 """The ridge with which questions are chosen."""
 TEMPERATURE = 0.1
+FAR = 2.0
+"""The squared distance of rows of length one that have nothing in common."""
 
 
 def leading(embedding: Embedding, rank: int) -> Floats:
@@ -62,6 +64,18 @@ def leading(embedding: Embedding, rank: int) -> Floats:
         if np.unique(embedding.components[last]).size > 1:
             rows[last] = 0.0
     return rows
+
+
+def squared_distances(X: Floats, Y: Floats) -> Floats:
+    """(n, m) `|x_i - y_j|^2`.
+
+    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0]])).tolist()
+    [[0.0], [25.0]]
+    """
+    found = np.asarray((-2 * X) @ Y.T)
+    found += np.einsum("ij,ij->i", X, X)[:, None]
+    found += np.einsum("ij,ij->i", Y, Y)
+    return np.asarray(np.maximum(found, 0.0, out=found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +143,7 @@ class QuickModel:
     regressions : those whose scores are averaged
     rows, choosing : rows (n, d) of length one, and the second-order state, by which questions are chosen
     gamma : its ridge
+    nearest : (n,) squared distance of each row to the nearest one with an answer, at most `FAR`
     components : (n,) nodes with the same number can learn from each other
     answers : (c,) how many answers were learned in each component
     """
@@ -137,6 +152,7 @@ class QuickModel:
     rows: Floats
     choosing: RidgeState
     gamma: float
+    nearest: Floats
     components: Any
     answers: Codes
 
@@ -174,6 +190,7 @@ class QuickModel:
             rows=rows,
             choosing=RidgeState.start(rows, ridge),
             gamma=ridge,
+            nearest=np.full(n, FAR),
             components=embedding.components,
             answers=np.zeros(int(embedding.components.max()) + 1, dtype=np.int64),
         )
@@ -196,7 +213,16 @@ class QuickModel:
         self, rows: Sequence[int], regressions: Iterable[Regression], choosing: RidgeState
     ) -> "QuickModel":
         came = np.bincount(self.components[rows], minlength=self.answers.size)
-        return replace(self, regressions=tuple(regressions), choosing=choosing, answers=self.answers + came)
+        nearest = self.nearest
+        for row in rows:
+            nearest = np.minimum(nearest, squared_distances(self.rows, self.rows[[row]])[:, 0])
+        return replace(
+            self,
+            regressions=tuple(regressions),
+            choosing=choosing,
+            nearest=nearest,
+            answers=self.answers + came,
+        )
 
     @cached_property
     def scores(self) -> Floats:
@@ -224,6 +250,15 @@ class QuickModel:
         K = self.scores.shape[1]
         share = (K / (K + self.answers))[self.components, None]
         return np.asarray((1 - share) * self.probabilities + share / K)
+
+    def weights(self, row: int, others: Sequence[int]) -> Floats:
+        """(others,) how much an answer at each of them weighs in the scores of `row`: `m_i'P m_s`.
+
+        A ridge without a mean is `f_i = sum_s m_i'P m_s y_s` over all its answers s.
+        """
+        return np.asarray(
+            sum(m.rows[others] @ (m.ridge.P @ m.rows[row]) for m in self.regressions) / len(self.regressions)
+        )
 
     def expected_gain(self, row: int, most: int = 4) -> float:
         """The accuracy that one answer at `row` is expected to gain, by the model's own probabilities.

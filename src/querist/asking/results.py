@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from querist import display
 from querist.asking.specification import RANDOM
 from querist.stats import wilson
 from querist.tables.formats import some
 
 if TYPE_CHECKING:
     from querist.asking.campaign import Asking
+
+LEAST_PULL = 0.005
+"""Weight of an answer in a score, whose largest is 1, below which it pulls nowhere."""
 
 BIASED = (
     "The questions were chosen where the learner was unsure, a biased sample: the expected accuracy is that "
@@ -95,6 +99,53 @@ def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Hashabl
     ]
 
 
+@dataclass(frozen=True)
+class Pull:
+    """An answered or known node that speaks for `label`, by `weight` in the score of that class.
+
+    `adjacent` says that an edge joins it to the node in question.
+    """
+
+    node: Hashable
+    label: Hashable
+    weight: float
+    adjacent: bool
+
+
+def pulls(asking: "Asking", node: Hashable, most: int = 3) -> list[Pull]:
+    """What pulls a node to its two likeliest classes: for each the `most` answers that weigh most."""
+    graph, model = asking.graph, asking.state.model
+    row = graph.row_of[node]
+    learned = {**asking.state.known, **asking.state.answers(audit=False)}
+    learned.pop(row, None)
+    if not learned:
+        return []
+    rows, near = list(learned), set(graph.adjacency[[row]].indices.tolist())
+    weights, codes = model.weights(row, rows), np.array(list(learned.values()))
+    found = list[Pull]()
+    for code in np.argsort(-model.beliefs[row], kind="stable")[:2].tolist():
+        own = np.flatnonzero((codes == code) & (weights > LEAST_PULL))
+        found += [
+            Pull(graph.nodes[rows[k]], asking.classes[code], float(weights[k]), rows[k] in near)
+            for k in own[np.argsort(-weights[own], kind="stable")][:most].tolist()
+        ]
+    return found
+
+
+def expected_accuracy(asking: "Asking") -> float | None:
+    """The share of nodes that would be labelled right now, by the model's own beliefs; None before an answer.
+
+    Nodes whose answer is there count as right, those that no answer reaches as wrong. It is what the model
+    thinks, not a measurement: for that there is the audit.
+    """
+    model, answered = asking.state.model, {**asking.state.known, **asking.state.answers()}
+    if not answered:
+        return None
+    right = np.where(model.reached, model.beliefs.max(axis=1), 0.0)
+    right[list(answered)] = 1.0
+    return float(right.mean())
+
+
 def summary(asking: "Asking") -> dict[str, Any]:
     """What happened, in numbers."""
     right, of = guessed_right(asking)
@@ -142,14 +193,11 @@ def in_words(asking: "Asking") -> str:
 
 def as_html(asking: "Asking") -> str:
     """For a notebook: the line, the open question, and the labels so far."""
-    from querist.report import part
-
-    parts: list[str] = [part("prose", [in_words(asking)[1:-1].removeprefix("Asking ")])]
+    parts = [display.as_html(in_words(asking)[1:-1].removeprefix("Asking "))]
     if asking.state.open is not None:
-        question = asking.shown(asking.state.open)
-        parts.append(part("question", str(question.node), question.reason))
+        parts.append(asking.shown(asking.state.open)._repr_html_())
     if asking.state.answers() or asking.state.known:
         parts.append(asking.labelling._repr_html_())
     if asking.state.answers() and asking.specification.choose != RANDOM:
-        parts.append(part("prose", [BIASED]))
+        parts.append(display.as_html(BIASED))
     return "".join(parts)

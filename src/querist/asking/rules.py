@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from querist.asking.model import QuickModel
+from querist.asking.model import QuickModel, squared_distances
 from querist.labelling.suggest import ambiguity, ambiguous_correlation, margins, quadratic_forms
 from querist.registry import Registry
 from querist.types import Floats
@@ -41,6 +41,9 @@ class PoolRule:
 
 
 RULES: Registry[PoolRule] = Registry("rule of the pool")
+
+WORTH_ASKING, SPOKEN_FOR = 2000, 1500
+"""Most nodes that coverage chooses among, and by whose distances."""
 
 
 def pool_rule(
@@ -79,6 +82,24 @@ def by_ambiguity(model: QuickModel) -> Floats:
     sizes, first = np.bincount(model.components), 1 / (1 + model.gamma)
     alone = np.where(model.answers == 0, sizes * first**2, 0.0)[model.components]
     return np.where(model.rows.any(axis=1), values, alone)
+
+
+@pool_rule("coverage", "an answer here speaks for most nodes in doubt that are far from every answer so far")
+def by_coverage(model: QuickModel) -> Floats:
+    """`sum_u sqrt(a_u) max(0, d_u - |m_u - m_i|^2)`, d_u the squared distance to the nearest answer.
+
+    Facility location, weighted by the ambiguity a: what an answer takes off the distances of all nodes to
+    the nearest answer. For attributes that are measurements it is the default: there classes are regions, and
+    correlations of rows that have much in common do not see them. On `SPOKEN_FOR` nodes drawn at random, of
+    `WORTH_ASKING` candidates; all others are worth nothing.
+    """
+    order = np.random.default_rng(0).permutation(np.flatnonzero(model.rows.any(axis=1)))
+    asked, spoken = order[:WORTH_ASKING], order[:SPOKEN_FOR]
+    values = np.zeros(len(model.rows))
+    nearer = squared_distances(model.rows[asked], model.rows[spoken])
+    np.subtract(model.nearest[spoken], nearer, out=nearer)
+    values[asked] = np.maximum(nearer, 0.0, out=nearer) @ np.sqrt(ambiguity(model.beliefs[spoken]))
+    return values
 
 
 @pool_rule("variance", "an answer here takes most off the uncertainty of all nodes")

@@ -14,12 +14,15 @@ import numpy as np
 from querist.asking.rules import RULES
 from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
+from querist.labelling.kernel_ridge import are_measurements
 from querist.labels import plain
 from querist.types import Sparse
 
 RANDOM = "random"
 DEFAULTS = {"pool": "contrast", "stream": "msg"}
 """What a way to choose means where its rule or algorithm is not named."""
+FOR_MEASUREMENTS = "coverage"
+"""The rule of the pool where the attributes are measurements."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,9 @@ class CampaignSpec:
                 )
 
 
-def way_to_choose(name: str, kept: str | None = None) -> str:
-    """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`.
+def way_to_choose(name: str, kept: str | None = None, graph: Graph | None = None) -> str:
+    """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`,
+    or the default for the graph.
 
     >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
     ('contrast', 'sigma', 'msg', 'random')
@@ -93,6 +97,8 @@ def way_to_choose(name: str, kept: str | None = None) -> str:
         check_name("way to choose", name, (*ours, *ALGORITHMS))
     if name in DEFAULTS and kept not in (None, RANDOM) and (kept in RULES) == (name == "pool"):
         return str(kept)
+    if name == "pool" and graph is not None and are_measurements(graph.attributes):
+        return FOR_MEASUREMENTS
     return DEFAULTS.get(name, name)
 
 

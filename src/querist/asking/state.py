@@ -36,11 +36,12 @@ class CampaignState:
 
     The nodes are put into a random order once. Its first `audit` nodes without a known label are the audit;
     the others, and nodes that arrive later, are those that a chooser may ask about. `known` are labels that
-    nobody was asked for, class codes by row: they are learned before all answers.
+    nobody was asked for, class codes by row: they are learned before all answers. `budget` is the most
+    answers; only a chooser that paces them looks at it.
     """
 
-    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding) -> None:
-        self.specification, self.graph, self.rows = specification, graph, rows
+    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding, budget: int) -> None:
+        self.specification, self.graph, self.rows, self.budget = specification, graph, rows, budget
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
         self.known: dict[int, int] = {}
         self.turns: list[Turn] = []
@@ -89,7 +90,7 @@ class CampaignState:
         )
         if self.known:
             self.model = self.model.learn_all(list(self.known), list(self.known.values()))
-        self.chooser = chooser_of(self.specification, self.model, self.order, self.known)
+        self.chooser = chooser_of(self.specification, self.model, self.order, self.known, self.budget)
         for turn in self.turns:
             self.chooser.asked(turn)
             if turn.outcome is not None:
@@ -130,8 +131,13 @@ class CampaignState:
 
     @property
     def asked(self) -> int:
-        """Questions spent of the budget."""
+        """Questions that were answered: what is spent of the budget."""
         return sum(turn.counted for turn in self.turns)
+
+    @property
+    def unanswered(self) -> int:
+        """Questions that were skipped, or answered with "unsure"."""
+        return sum(turn.unanswered for turn in self.turns)
 
     @property
     def unaudited(self) -> list[int]:
@@ -186,14 +192,18 @@ class CampaignState:
 
 
 def upcoming(
-    state: CampaignState, budget: int, stop: float | None, found: tuple[Pick | None] | None
+    state: CampaignState, budget: int, stop: float | None, found: tuple[Pick | None] | None, unanswered: int
 ) -> Pick | str:
     """The next question, or why no more is asked; `found` is the chooser's pick where it was made before.
+
+    `unanswered` is the most questions that may be left so.
 
     What is left of the audit is asked before a campaign ends, unless the budget is spent.
     """
     if state.asked >= budget:
         return f"the budget of {some(budget, 'answer')} is spent"
+    if state.unanswered >= unanswered:
+        return f"{some(state.unanswered, 'question')} were left unanswered, as many as may be"
     left, size = state.unaudited, state.specification.audit
     enough = gained_little(state, stop)
     pick = None

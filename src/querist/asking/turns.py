@@ -29,8 +29,13 @@ class Turn:
 
     @property
     def counted(self) -> bool:
-        """Whether it is spent of the budget: a question that was skipped is not."""
-        return self.outcome in ("answer", "unsure")
+        """Whether it is spent of the budget of answers."""
+        return self.outcome == "answer"
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether nobody could or would answer."""
+        return self.outcome in ("unsure", "skip")
 
 
 def apply(turns: list[Turn], event: Event) -> None:

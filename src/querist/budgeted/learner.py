@@ -64,7 +64,7 @@ class StreamLearner:
     n_classes : >= 2
     strategy : "remove" the oldest, "projection", or "projection-persistent" (see step.py)
     condition : who enters, "algorithm" (Alg. 3, line 3), "text", or "fill" (see step.py); by
-        default "algorithm" to remove, "text" to project
+        default "algorithm" to remove, "text" to project. The paper's tables follow "fill"
     kernel : "rbf", "linear", a scikit-learn kernel name, or a function of two matrices
     width : sigma^2 of the RBF kernel; by default the mean distance between the first 500
         items. It is taken after 2, 4, 8, ..., 256 and 500 items, the model is solved anew

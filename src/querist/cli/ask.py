@@ -9,6 +9,7 @@ import typer
 from querist.cli import options
 from querist.cli.screen import print_json, print_line, progress
 from querist.errors import InputError
+from querist.progress import silent
 
 if TYPE_CHECKING:
     from querist.asking.asking import Asking, Question
@@ -34,6 +35,13 @@ def ask(
             help="What an answer may be; a journal, --oracle, --labels and a data set know it.",
         ),
     ] = None,
+    name_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of NODES by which nodes are shown; name or title, where there is one.",
+        ),
+    ] = None,
     oracle: Annotated[
         str | None,
         typer.Option(
@@ -47,6 +55,15 @@ def ask(
         typer.Option(metavar="CMD", help="Program that answers: it gets the node id and prints a class."),
     ] = None,
     budget: Annotated[int, typer.Option(min=0, help="The most answers.")] = 100,
+    unanswered: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="The most questions that may be skipped or unsure; they spend nothing of --budget. As "
+            "many as that by default, and ten at least.",
+        ),
+    ] = None,
     stop: Annotated[
         float | None,
         typer.Option(
@@ -90,8 +107,9 @@ def ask(
 ) -> None:
     """Label your graph by answering questions about it.
 
-    Shown are the node, its neighbours, the guess and why it asks. One key answers; s skips, ? says that you
-    are unsure, u takes the last answer back, q leaves. Every answer is kept in the journal before it is
+    Shown are the node, its neighbours, the guess, why it asks, and what the answers brought so far. One key
+    answers; s skips, ? says that you are unsure, u takes the last answer back, space shows all there is to
+    read, q leaves. Every answer is kept in the journal before it is
     learned: after a break, or a crash, the same command goes on with the very next question.
 
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
@@ -109,6 +127,8 @@ def ask(
     place = check_place(
         out if out is not None else _beside(files, ".labelled.csv"), (*files.paths, labels, oracle, kept)
     )
+    if name_column is not None:
+        _check_name_column(name_column, files)
     program = None if oracle_command is None else command_oracle(oracle_command)
     with Journal(kept) as book:
         with progress() as show:
@@ -123,19 +143,37 @@ def ask(
                 choose=choose,
                 audit=audit,
                 seed=seed,
+                unanswered=unanswered,
                 stop=stop,
                 method=method,
                 progress=lambda done, text: show("embedding", done, text),
             )
         asking, answers = campaign.asking, program or campaign.oracle
+        asking.progress = silent  # every answer is said
         try:
             if answers is None:
-                _converse(asking, campaign.source.table, data)
+                _converse(asking, campaign.source.table, columns.get("id"), name_column, data)
             else:
                 asking.run(answers, None if as_json else _show_answer)
         finally:
             asking.forget()
         _finish(asking, place, as_json)
+
+
+def _check_name_column(name: str, files: "GraphFiles") -> None:
+    """Refuse a column that the table of nodes has not, before a campaign is begun."""
+    from querist.cli.conversation import NodeTexts
+    from querist.datasets import table_of
+    from querist.tables.arrow import pa
+    from querist.tables.files import is_file_name, node_file
+
+    own = files.edges if is_file_name(str(files.edges), "nodes") else None  # GraphML has its nodes in it
+    place, table = files.nodes or own, None
+    if place is not None:
+        table = node_file(Path(place).expanduser(), files.id if files.nodes else None, None).table
+    elif files.is_named and (columns := table_of(str(files.edges))) is not None:
+        table = pa.table(columns)
+    NodeTexts.of(table, files.id, name)
 
 
 def _names(classes: str) -> list[str]:
@@ -150,13 +188,13 @@ def _beside(files: "GraphFiles", ending: str) -> Path:
     return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0] or path.name}{ending}")
 
 
-def _converse(asking: "Asking", table: Any, data: str) -> None:
-    from querist.cli.conversation import converse
+def _converse(asking: "Asking", table: Any, id: str | None, name: str | None, data: str) -> None:
+    from querist.cli.conversation import NodeTexts, converse
     from querist.cli.keyboard import Keyboard
 
     keyboard = Keyboard([str(name) for name in asking.classes], taken=data == "-")
     try:
-        converse(asking, table, keyboard)
+        converse(asking, NodeTexts.of(table, id, name), keyboard)
     except KeyboardInterrupt:
         print_line(f"\nEvery answer is kept in {asking.journal.path}; the same command goes on from there.")
         raise

@@ -22,9 +22,9 @@ def demo(
 ) -> None:
     """Label handwritten digits by asking about a few.
 
-    MSG chooses what to ask. Compared with asking as often at random, and with
-    asking about every digit. Ends with a table and writes a report with curves and
-    pictures.
+    MSG chooses what to ask. Compared with asking as often at random, as often by
+    the margin alone, and about every digit. Ends with a table and writes a report
+    with curves and pictures.
     """
     from querist.demo import comparison, make_folder, play, write_report
 
@@ -41,6 +41,7 @@ def demo(
     print_table(("asking", "questions", "of all", "wrong guesses", "wrong on the rest"), comparison(outcome))
     print_line(
         "A guess counts before any answer. The rest: digits never asked about, at the end.\n"
+        "Margin: where the two best classes are closest, as early as MSG on average.\n"
         f"Random: {len(outcome.random)} draws, mean and standard deviation. {outcome.seconds:.1f} s in all.\n"
         f"Report: {path}"
     )
@@ -64,6 +65,11 @@ def _as_json(outcome: "DemoRuns", path: Path) -> dict[str, Any]:
             "questions": outcome.questions,
             "error_rate": outcome.random_error.as_dict(),
             "rest_wrong": outcome.random_rest_wrong.as_dict(),
+        },
+        "margin": {
+            "questions": int(outcome.margin.asked.sum()),
+            "error_rate": outcome.margin.error_rate,
+            "rest_wrong": float(outcome.margin.rest_wrong[-1]),
         },
         "everything": {"questions": outcome.graph.n_nodes, "error_rate": outcome.everything.error_rate},
         "seconds": outcome.seconds,

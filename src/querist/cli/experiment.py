@@ -20,8 +20,8 @@ def experiment(
     """Run a comparison of your own.
 
     The file names data sets, learners, classifiers or stream methods, their parameters or a grid to tune, and
-    how often to repeat. Everything in it is checked before anything runs. Beside every online learner stands
-    random asking, as often.
+    how often to repeat. Everything in it is checked before anything runs. Beside every online learner stand
+    its controls: asking as often at random, and where the margin is smallest.
 
     Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
     LaTeX, CSV), figures (SVG, PNG) and a page to read (comparison.html) are written there.

@@ -17,6 +17,7 @@ NAMES = (
     "bbq_eps",
     "dgs",
     "random_sampling",
+    "margin_threshold",
     "pounce",
     "nearest",
     "paced",
@@ -45,6 +46,7 @@ def algorithms(
     ]
     print_table(["algorithm", "what it does; its parameters and their defaults"], cells, text_columns=(0, 1))
     print_line("Change a parameter with: querist online DATA --algorithm NAME --set PARAMETER=VALUE")
+    print_line("Every algorithm spends a budget, at a pace if you like: --budget QUESTIONS --pace 1")
     from querist.asking import RULES
 
     reasons = [[name, rule.reason] for name, rule in RULES.items()]
@@ -61,7 +63,9 @@ def _rows() -> list[dict[str, Any]]:
             "name": name,
             "about": (inspect.getdoc(factory) or "").partition("\n")[0],
             "parameters": {
-                p.name: p.default for p in parameters_of(factory, (*APART, "budget", "tie_order")).values()
+                p.name: p.default
+                for p in parameters_of(factory, (*APART, "budget", "rounds", "tie_order")).values()
+                if p.name != "pace" or p.default is not None
             },
         }
         for name, factory in ALGORITHMS.items()

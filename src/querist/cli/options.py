@@ -101,6 +101,13 @@ Problems = Annotated[
 Shuffles = Annotated[int, typer.Option(min=1, help="Runs, each over another random order of the nodes.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
 Budget = Annotated[int | None, typer.Option(min=0, help="The most questions in a run; no limit by default.")]
+Pace = Annotated[
+    float | None,
+    typer.Option(
+        help="Spend the budget in turn: 1 evenly over the rounds still to come, more early. The rule as it "
+        "is, until the budget is spent, by default."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be given several times."),

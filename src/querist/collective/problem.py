@@ -110,9 +110,25 @@ def pose(
     attributes: Any = None,
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
+    nodes: Any = None,
 ) -> Problem:
-    """The problem in a graph of any form and labels of any form; without labels, those of the graph."""
-    graph = as_graph(_rows_of_numbers(source), attributes=attributes)
+    """The problem in a graph of any form and labels of any form; without labels, those of the graph.
+
+    A text is the name of the column of `nodes`, a table of them, or of the node attribute that has labels.
+    """
+    column = labels if isinstance(labels, str) else None
+    if column is not None and isinstance(source, Graph) and nodes is None:
+        raise InputError(
+            f"labels={column!r} names a column, and a Graph holds no table of its nodes; pass it as nodes="
+        )
+    graph = as_graph(
+        _rows_of_numbers(source),
+        attributes=attributes,
+        nodes=nodes,
+        labels=column,
+        missing=None if column is None else missing,
+    )
+    labels = labels if column is None else None
     if graph.signed:
         raise InputError(
             "Negative values in data: the graph has negative weights, and collective classifiers need "

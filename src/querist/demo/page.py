@@ -76,6 +76,13 @@ def comparison(outcome: DemoRuns) -> list[tuple[str, str, str, str, str]]:
             percent(float(outcome.chosen.rest_wrong[-1])),
         ),
         (
+            "by the margin, as many",
+            f"{count:,}",
+            percent(count / n),
+            percent(outcome.margin.error_rate),
+            percent(float(outcome.margin.rest_wrong[-1])),
+        ),
+        (
             "at random, as many",
             f"{count:,}",
             percent(count / n),
@@ -109,10 +116,12 @@ def _curves(outcome: DemoRuns) -> list[Figure]:
         "MSG chooses": (seen, outcome.chosen.error_curve()[19:]),
         "at random, as many": (seen, np.stack([run.error_curve()[19:] for run in outcome.random])),
         "about every digit": (seen, outcome.everything.error_curve()[19:]),
+        "by the margin, as many": (seen, outcome.margin.error_curve()[19:]),
     }
     questions = {
         "MSG chooses": (grid, _at(grid, outcome.chosen)),
         "at random": (grid, np.stack([_at(grid, run) for run in outcome.random])),
+        "by the margin": (grid, _at(grid, outcome.margin)),
     }
     return [
         Figure(
@@ -121,7 +130,7 @@ def _curves(outcome: DemoRuns) -> list[Figure]:
             f"Wrong guesses so far, from the 20th digit on. {spread}",
             PAGE_SIZE,
             "As the digits come by",
-            "Share of wrong guesses so far against digits seen, for three ways of asking.",
+            "Share of wrong guesses so far against digits seen, for four ways of asking.",
         ),
         Figure(
             "questions",

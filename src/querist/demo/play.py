@@ -1,7 +1,8 @@
 """The job: MSG sees the digits one at a time, guesses, and asks where it is unsure.
 
 Beside it, on the same digits in the same order: the same learner asking as often
-but at random, several times; and the same learner asking about everything.
+but at random, several times; as often and as early, where its margin is smallest;
+and about everything.
 """
 
 import time
@@ -14,7 +15,7 @@ import numpy as np
 from querist.datasets import digits
 from querist.embedding import embed
 from querist.experiment.results import Spread
-from querist.experiment.tasks.online import learner_seed, random_rounds, shuffled
+from querist.experiment.tasks.online import learner_seed, pace_of, random_rounds, shuffled
 from querist.graph import Graph
 from querist.online import ALGORITHMS, Learner, Trace
 from querist.progress import Progress
@@ -69,12 +70,13 @@ class DemoRuns:
     seed: int
     chosen: DemoRun
     random: tuple[DemoRun, ...]
+    margin: DemoRun
     everything: DemoRun
     seconds: float
 
     @property
     def questions(self) -> int:
-        """How many were asked: by MSG, and by each random run."""
+        """How many were asked: by MSG, and by each control."""
         return int(self.chosen.asked.sum())
 
     @property
@@ -114,8 +116,13 @@ def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: 
         learner = random_sampling(rows, graph.n_classes, p=0.5, gamma=GAMMA)
         random.append(_pass(learner, order, codes, random_rounds(order.size, count, (seed, 0, 2, draw))))
         show("random", (draw + 1) / draws, f"draw {draw + 1} of {draws}")
+    spent = {"budget": count, "pace": pace_of(chosen.asked), "rounds": order.size}
+    learner = ALGORITHMS["margin_threshold"](
+        rows, graph.n_classes, gamma=GAMMA, seed=learner_seed(seed, 0), **spent
+    )
+    margin = _pass(learner.by_row(), order, codes)
     everything = _pass(random_sampling(rows, graph.n_classes, p=1.0, gamma=GAMMA), order, codes)
-    return DemoRuns(graph, seed, chosen, tuple(random), everything, time.perf_counter() - started)
+    return DemoRuns(graph, seed, chosen, tuple(random), margin, everything, time.perf_counter() - started)
 
 
 def _pass(

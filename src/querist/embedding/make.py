@@ -15,7 +15,7 @@ from querist.errors import InputError, ResidualWarning, check_name, refuse
 from querist.graph import Graph, as_graph
 from querist.operator import memory
 from querist.parameters import checked_count
-from querist.progress import Progress, silent, with_time_left
+from querist.progress import Progress, shown, with_time_left
 
 RANK = 100
 """Columns unless asked for otherwise."""
@@ -85,18 +85,19 @@ def embed(
     _check(graph, rank, chosen, tol)
     settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
     started = time.perf_counter()
-    show = with_time_left(progress or silent)
     use_disk = cache and graph.n_nodes >= disk.WORTH
     name = disk.key(graph, chosen.identity(rank, settings), attributes=chosen.attributes) if use_disk else ""
     found = disk.fetch(name) if use_disk else None
     if found is None:
         check_room(graph, rank, chosen, settings, lambda: _settled(chosen, rank, {**options, "tol": LOOSE}))
-        found = chosen.make(graph, rank, **settings, progress=show)
+        with shown(progress) as show:
+            found = chosen.make(graph, rank, **settings, progress=with_time_left(show))
         if use_disk:
             disk.store(name, found)
     for message, residual in found.doubts:
         warnings.warn(ResidualWarning(message, residual), stacklevel=2)
-    show(1.0, "embedded")
+    if progress is not None:
+        progress(1.0, "embedded")
     return replace(
         found,
         seconds=time.perf_counter() - started,

@@ -1,4 +1,4 @@
-"""What a comparison shows: a table and a figure a data set, every online learner beside its control."""
+"""What a comparison shows: a table and a figure a data set, every online learner beside its controls."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,13 +8,15 @@ from querist.errors import InputError
 from querist.experiment.comparison import Comparison
 from querist.experiment.index import ROWS
 from querist.experiment.item import Cell, Entry, Figure, Item, Paper, Shown, Table
-from querist.experiment.results import CONTROL, Result
+from querist.experiment.results import CONTROL, MARGIN, Result
 from querist.experiment.tasks import task_of
 from querist.metrics import NAMES
 from querist.report import charts
 from querist.stats import paired_t
+from querist.types import Floats
 
-RANDOM = "random, as often"
+CONTROLS = {CONTROL: "random, as often", MARGIN: "margin, as often"}
+"""The words for a control, by what the names of its numbers begin with."""
 DRAWN_AT_RANDOM = ("collective", "label", "stream", "transduce")
 NO_CHOICE = (
     "Classifiers and stream methods get their labels at random: nothing chooses whom to ask, so that a run "
@@ -113,16 +115,15 @@ def _table(title: str, named: Sequence[tuple[str, Result]], wanted: Sequence[str
     for name, result in named:
         tuned = ", ".join(f"{n} {_short(v)}" for n, v in result.chosen.items())
         lines.append([name, *(_cell(result, m) for m in measures), None, tuned or None])
-        if _judge(result) is not None:
-            lines.append(
-                [f"{name}: {RANDOM}", *(_cell(result, CONTROL + m) for m in measures), _p(result), None]
-            )
+        for control, words in _controls(result):
+            cells = (_cell(result, control + m) for m in measures)
+            lines.append([f"{name}: {words}", *cells, _p(result, control), None])
     head = ["", *(m.replace("_", " ") for m in measures), "p", "tuned"]
     used = [i for i in range(len(head)) if any(line[i] is not None for line in lines)]
     several = any(len(result.outcomes) > 1 for _, result in named)
     note = "Mean ± standard deviation of the runs (ddof = 0)." if several else "One run of each."
     if head.index("p") in used:
-        judge = str(_judge(named[0][1])).replace("_", " ")
+        judge = _judged_by(named[0][1]).replace("_", " ")
         note += f" p: paired t of the {judge} against that of the control."
     return Table(title, [head[i] for i in used], [[line[i] for i in used] for line in lines], note)
 
@@ -133,7 +134,7 @@ def _by_point(title: str, named: Sequence[tuple[str, Result]], x: str, y: str) -
     points = list(dict.fromkeys(point for _, result in named for point in result.curve(x)[0].tolist()))
     lines: list[list[Entry]] = []
     for name, result in named:
-        for prefix, words in (("", name), (CONTROL, f"{name}: {RANDOM}")):
+        for prefix, words in (("", name), *((c, f"{name}: {what}") for c, what in CONTROLS.items())):
             if prefix + y in result.outcomes[0].curves:
                 at, values = result.curve(x)[0].tolist(), result.curve(prefix + y)
                 std = values.std(axis=0) if len(values) > 1 else [None] * len(at)
@@ -149,17 +150,22 @@ def _main(result: Result) -> Sequence[str]:
     return main if main[0] in result.measures else NAMES
 
 
-def _judge(result: Result) -> str | None:
-    """What a control is compared by; None where there is no control."""
-    return next((m for m in ("error_rate", "accuracy") if CONTROL + m in result.measures), None)
+def _judged_by(result: Result) -> str:
+    """What a method is compared with its controls by."""
+    return "error_rate" if "error_rate" in result.measures else "accuracy"
 
 
-def _p(result: Result) -> float | str | None:
-    """Whether the control differs, where there are runs enough to tell."""
-    judge = _judge(result)
-    if len(result.outcomes) < 2 or judge is None:
+def _controls(result: Result) -> list[tuple[str, str]]:
+    """Those that a result has."""
+    return [each for each in CONTROLS.items() if each[0] + _judged_by(result) in result.measures]
+
+
+def _p(result: Result, control: str) -> float | str | None:
+    """Whether a control differs, where there are runs enough to tell."""
+    judge = _judged_by(result)
+    if len(result.outcomes) < 2:
         return None
-    p = paired_t(result.values(judge), result.values(CONTROL + judge)).p
+    p = paired_t(result.values(judge), result.values(control + judge)).p
     return "< 0.0001" if p < 1e-4 else p
 
 
@@ -172,15 +178,15 @@ def _cell(result: Result, measure: str) -> Cell | None:
 def _error_curves(name: str, dataset: str, named: Sequence[tuple[str, Result]]) -> Figure:
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2)
-        errors, asked, looks = {}, {}, {}
+        errors: dict[str, Any] = {}
+        asked: dict[str, Any] = {}
+        looks: dict[str, Any] = {}
         for i, (label, result) in enumerate(named):
             at = result.curve("round")[0]
-            looks[label] = charts.look_of(i)
-            looks[f"{label}: {RANDOM}"] = charts.fainter(looks[label])
+            looks |= _looks(label, i)
             errors[label] = (at, result.curve("error_rate"))
             asked[label] = (at, result.curve("queries"))
-            if CONTROL + "error_rate" in result.outcomes[0].curves:
-                errors[f"{label}: {RANDOM}"] = (at, result.curve(CONTROL + "error_rate"))
+            errors |= _beside(label, result, at, "error_rate")
         charts.curves(left, errors, x_label="round", y_label="error rate so far", looks=looks)
         left.set_ylim(bottom=0)
         charts.curves(right, asked, x_label="round", y_label="questions so far", looks=looks)
@@ -198,17 +204,30 @@ def _curves(
         for axes, (x, y, x_label, y_label) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
-            lines, looks = {}, {}
+            lines: dict[str, Any] = {}
+            looks: dict[str, Any] = {}
             for i, (label, result) in enumerate(named):
-                looks[label] = charts.look_of(i)
-                looks[f"{label}: {RANDOM}"] = charts.fainter(looks[label])
+                looks |= _looks(label, i)
                 lines[label] = (result.curve(x)[0], result.curve(y))
-                if CONTROL + y in result.outcomes[0].curves:
-                    lines[f"{label}: {RANDOM}"] = (result.curve(x)[0], result.curve(CONTROL + y))
+                lines |= _beside(label, result, result.curve(x)[0], y)
             charts.curves(axes, lines, x_label=x_label, y_label=y_label, looks=looks)
 
     caption = f"{dataset}: mean over the runs; bands are one standard deviation."
     return Figure(name, draw, caption, (6.4, 4.0) if len(panels) == 1 else (9.6, 4.2))
+
+
+def _looks(label: str, i: int) -> dict[str, Any]:
+    """Of the i-th method and its controls; that by the margin is dashed where the random one is dotted."""
+    own = charts.look_of(i)
+    faint = charts.fainter(own)
+    dashes = {CONTROL: faint["linestyle"], MARGIN: charts.DASHES[1]}
+    return {label: own} | {f"{label}: {CONTROLS[c]}": {**faint, "linestyle": dashes[c]} for c in CONTROLS}
+
+
+def _beside(label: str, result: Result, at: Floats, y: str) -> dict[str, tuple[Floats, Floats]]:
+    """The curves of the controls that a result has."""
+    curves = result.outcomes[0].curves
+    return {f"{label}: {CONTROLS[c]}": (at, result.curve(c + y)) for c in CONTROLS if c + y in curves}
 
 
 def _short(value: Any) -> str:

@@ -2,9 +2,9 @@
 
 What stands above the first `[[experiment]]` holds for all of them; an experiment's own keys come before it.
 `dataset` and `method` may be lists: every combination is an experiment. A file without `[[experiment]]` is
-one experiment. Beside every online learner stands its control, random asking as often; it cannot be left
-out. Classifiers and stream methods get their labels at random: nothing chooses whom to ask, and a run is its
-own control.
+one experiment. Beside every online learner stand its controls, asking as often at random and by the margin;
+they cannot be left out. Classifiers and stream methods get their labels at random: nothing chooses whom to
+ask, and a run is its own control.
 
     title = "Who asks least on karate?"
     task = "online"
@@ -147,7 +147,7 @@ def _with_control(spec: Specification) -> Specification:
     if control is not True:
         with blame("protocol", "control"):
             raise InputError(
-                f"control = {control!r}; random asking always stands beside an online learner: leave it out"
+                f"control = {control!r}; the controls always stand beside an online learner: leave it out"
             )
     return replace(spec, protocol={"curve": CURVE_POINTS, **spec.protocol})
 

@@ -14,8 +14,8 @@ from querist.types import Floats
 SMALLER = SMALLER_IS_BETTER | {"error_rate", "mistakes", "queries", "updates", "seconds", "bound"}
 SMALLER |= {"log_loss", "calibration_error", "violations", "kept", "average_rank"}
 LARGER = frozenset({"average_precision", "macro_f1", "micro_f1", "reached"})
-CONTROL = "control_"
-"""What the names of the control's numbers begin with."""
+CONTROL, MARGIN = "control_", "margin_"
+"""What the names of the numbers of a control begin with: random asking, and asking by the margin."""
 
 
 def direction(measure: str) -> int:
@@ -24,7 +24,7 @@ def direction(measure: str) -> int:
     >>> direction("error_rate"), direction("control_accuracy"), direction("nodes")
     (-1, 1, 0)
     """
-    name = measure.removeprefix(CONTROL)
+    name = measure.removeprefix(CONTROL).removeprefix(MARGIN)
     if name in SMALLER or name.endswith("seconds"):
         return -1
     return 1 if name in LARGER or name.endswith("accuracy") else 0

@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = names_of(
         "Labelling": ".labelling",
         "MEMBERS": ".members",
         "Member": ".workspace",
+        "NodeLabel": ".labelling",
         "Score": ".choose",
         "from_files": ".files",
         "influences": ".influence",
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     )
     from querist.labelling.growth import join as join, keep_up as keep_up
     from querist.labelling.influence import influences as influences
-    from querist.labelling.labelling import Labelling as Labelling, label as label
+    from querist.labelling.labelling import Labelling as Labelling, NodeLabel as NodeLabel, label as label
     from querist.labelling.members import MEMBERS as MEMBERS
     from querist.labelling.reading import read_source as read_source
     from querist.labelling.workspace import Member as Member

@@ -23,12 +23,14 @@ The constants were fixed on other data than the reported ones (docs/assist.md).
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from querist.collective.problem import Problem
+from querist.display import as_html
 from querist.labelling import combine
 from querist.labelling.combine import Link, Scale
 from querist.labelling.decisions.estimate import Estimate, judge
@@ -38,13 +40,17 @@ from querist.labelling.heads import accuracy
 from querist.labelling.kernel_ridge import KernelRidge
 from querist.labelling.members import SmoothedRidge, for_picked, plan
 from querist.labelling.refine import refined, refiners
-from querist.labelling.workspace import Fitted, Member, Workspace
+from querist.labelling.workspace import Fitted, LabellingMethod, Member, Workspace
+from querist.operator.threads import available
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Codes, Floats
 
 MATCHING = (0.0, 1.0, 3.0, 10.0, 30.0, None)
 """How far the shares may be matched: as if so many labels a class had the shares that the pool itself finds;
 None leaves those as they are."""
+
+SIDE_BY_SIDE = 2e7
+"""Most logits of a member whose folds are fitted at the same time."""
 
 ENOUGH_NODES = 1000
 """Nodes by which a member's shares are matched when it is weighed."""
@@ -69,6 +75,11 @@ class Choice:
     representation: str
     why: tuple[str, ...]
     scores: tuple[Score, ...]
+
+    def _repr_html_(self) -> str:
+        head = ["member", "what it is", "accuracy", "log-loss", "weight"]
+        rows = [(s.name, s.what, s.accuracy, s.log_loss, s.weight) for s in self.scores]
+        return as_html(f"{self.method}, on {self.representation}", self.why, head, rows)
 
 
 @dataclass(frozen=True)
@@ -185,14 +196,25 @@ def fit_members(
         workspace.progress = part(show, 0.85 * begun / total, 0.85 * once / total, text)
         fitted[name] = method.fit(workspace, folds.labelled, folds.Y, folds.link)
         begun += once + fit
-        tables[name] = []
-        for fold in range(folds.n_folds):
-            show(0.85 * begun / total, text)
-            kept = folds.kept(fold)
-            fewer = method.fit(workspace, folds.labelled[kept], folds.Y[kept], folds.link)
-            tables[name].append(fewer.logits(folds.sample))
-            begun += fit
+        show(0.85 * begun / total, text)
+        tables[name] = _held_out(folds, method)
+        begun += fit * folds.n_folds
+    workspace.progress = silent  # the fitted keep the workspace, and whoever keeps them may pickle them
     return fitted, tables
+
+
+def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:
+    """The logits at `folds.sample` of the method fitted without each fold; folds side by side where their
+    tables are small enough to share the memory."""
+
+    def without(fold: int) -> Floats:
+        kept = folds.kept(fold)
+        fewer = method.fit(folds.workspace, folds.labelled[kept], folds.Y[kept], folds.link)
+        return fewer.logits(folds.sample)
+
+    several = folds.workspace.graph.n_nodes * folds.Y.shape[1] <= SIDE_BY_SIDE
+    with ThreadPoolExecutor(available() if several else 1) as pool:
+        return list(pool.map(without, range(folds.n_folds)))
 
 
 def _scale_of(folds: LabelFolds, fitted: Fitted, tables: Sequence[Floats]) -> Scale:

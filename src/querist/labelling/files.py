@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from querist.datasets import is_path, load_graph
+from querist.datasets import is_path, load_graph, table_of
 from querist.errors import InputError, refuse
 from querist.graph import Graph
 from querist.graph.entries import Parallel
@@ -28,6 +28,7 @@ from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
 from querist.progress import Progress, Stages, silent
 from querist.saved import holds
+from querist.tables.arrow import pa
 from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
 from querist.tables.labels import Seeds, read_costs, read_seeds
@@ -105,7 +106,9 @@ class GraphFiles:
             if not labels_elsewhere:  # otherwise these are about the table of labels
                 options |= {"id": self.id, "labels": self.label_column}
             given = {name: value for name, value in options.items() if value is not None}
-            return source_of(load_graph(self.edges, progress=progress or silent, **given))
+            found = source_of(load_graph(self.edges, progress=progress or silent, **given))
+            shown = table_of(str(self.edges))
+            return replace(found, table=None if shown is None else pa.table(shown))
         return read_source(
             str(self.edges),
             None if self.nodes is None else Path(self.nodes),

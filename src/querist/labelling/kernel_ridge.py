@@ -30,6 +30,12 @@ from querist.types import Codes, Floats, Sparse
 LANDMARKS, JUDGES = 1000, 300
 """Labelled nodes that span a regression, and that choose among its kernels."""
 
+IN_FOLDS = 1.3
+"""Times `LANDMARKS`: among so many are those of every fold that leaves out a fifth of the labels."""
+
+EXPECTED = 2e7
+"""Most similarities that are kept."""
+
 RANK = 70
 """Columns of smoothed rows between which distances are measured."""
 
@@ -58,6 +64,9 @@ BLOCK = 4096
 class Kernel(Protocol):
     """Similarities of nodes, computed in blocks."""
 
+    def expect(self, nodes: Codes, others: Codes) -> None:
+        """Parts of `between(nodes, others)` will be asked for."""
+
     def between(self, nodes: Codes, others: Codes) -> Floats:
         """(nodes, others)."""
 
@@ -73,9 +82,23 @@ class ChannelKernel:
     source: Source
     hops: int
     _kept: tuple[Codes, Sparse] | None = None
+    _known: tuple[Codes, Codes, Floats] | None = None
+
+    def expect(self, nodes: Codes, others: Codes) -> None:
+        """Keep the similarities of these, which folds ask for by parts, where they are not too many."""
+        if nodes.size * others.size <= EXPECTED:
+            rows, columns = np.sort(nodes), np.sort(others)
+            if self._known is None or not (_holds(self._known[0], rows) and _holds(self._known[1], columns)):
+                self._known = rows, columns, self._products(rows, columns)
 
     def between(self, nodes: Codes, others: Codes) -> Floats:
-        """Through the channels themselves."""
+        """Those that are kept, or through the channels themselves."""
+        if self._known is not None and _holds(self._known[0], nodes) and _holds(self._known[1], others):
+            rows, columns, K = self._known
+            return K[np.ix_(np.searchsorted(rows, nodes), np.searchsorted(columns, others))]
+        return self._products(nodes, others)
+
+    def _products(self, nodes: Codes, others: Codes) -> Floats:
         Z, other = self._channels(nodes), self._channels(others)
         if Z.nnz > FULL * Z.shape[0] * Z.shape[1]:
             return np.asarray(Z.toarray() @ other.toarray().T)
@@ -94,7 +117,7 @@ class ChannelKernel:
 
     def _channels(self, nodes: Codes) -> Sparse:
         """(nodes, features of all hops). Rows last computed are kept: folds ask for some of them again."""
-        if self._kept is None or not np.isin(nodes, self._kept[0]).all():
+        if self._kept is None or not _holds(self._kept[0], nodes):
             self._kept = np.sort(nodes), self._computed(np.sort(nodes))
         return self._kept[1][np.searchsorted(self._kept[0], nodes)]
 
@@ -128,6 +151,12 @@ class ChannelKernel:
         return found
 
 
+def _holds(kept: Codes, nodes: Codes) -> bool:
+    """Whether all of the nodes are among the sorted ones."""
+    place = np.minimum(np.searchsorted(kept, nodes), kept.size - 1)
+    return bool((kept[place] == nodes).all())
+
+
 def channel_entries(workspace: Workspace, source: Source, hops: int) -> float:
     """About how many features a node has within these steps."""
     graph, X = workspace.graph, workspace.features(source)
@@ -141,6 +170,9 @@ class GaussianKernel:
 
     points: Floats
     width: float
+
+    def expect(self, nodes: Codes, others: Codes) -> None:
+        """Nothing is kept: distances are soon computed."""
 
     def between(self, nodes: Codes | slice, others: Codes) -> Floats:
         """Distances through the inner products."""
@@ -181,6 +213,11 @@ class Channels:
         return once, held * min(labels, LANDMARKS) / 8 + classes * walked * (self.hops + 1)
 
 
+def are_measurements(X: Sparse | None) -> bool:
+    """Whether attributes (n, d) are points of a space, not words: few columns, and most entries not zero."""
+    return X is not None and bool(X.shape[1] <= COLUMNS and X.nnz > DENSE * X.shape[0] * X.shape[1])
+
+
 @dataclass(frozen=True)
 class Gaussians:
     """The kernels of `KernelRidge` for points: smoothed rows, or without settings the attributes."""
@@ -199,7 +236,7 @@ class Gaussians:
             return False
         if self.rows is not None:
             return workspace.graph.n_edges > 0
-        return bool(X.shape[1] <= COLUMNS and X.nnz > DENSE * X.shape[0] * X.shape[1])
+        return are_measurements(X)
 
     def of(self, workspace: Workspace) -> tuple[Kernel, ...]:
         """One a width."""
@@ -239,7 +276,7 @@ class KernelRidge:
 
     def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> "FittedKernelRidge":
         """Each kernel by the squared error of the left-out answers."""
-        order = np.random.default_rng(0).permutation(labelled.size)
+        order = workspace.shuffled[labelled].argsort()  # the same in folds: they can share similarities
         kernels = workspace.kernels(self.kernels)
         some = order[:JUDGES]
 
@@ -248,6 +285,7 @@ class KernelRidge:
             return float(np.mean((fitted.left_out - Y[some]) ** 2))
 
         kernel = kernels[0] if len(kernels) == 1 else min(kernels, key=error)
+        kernel.expect(labelled, labelled[order[: int(IN_FOLDS * LANDMARKS)]])
         landmarks, C, fitted = _regression(kernel, labelled, np.sort(order[:LANDMARKS]), Y)
         scale = combine.scaled_ridge(fitted.left_out, fitted.mean, Y, link, judgeable(Y))
         return FittedKernelRidge(kernel, landmarks, C, fitted, scale)
@@ -256,10 +294,22 @@ class KernelRidge:
 def _regression(kernel: Kernel, labelled: Codes, chosen: Codes, Y: Floats) -> tuple[Codes, Floats, RidgeFit]:
     """The landmarks (those of the labelled nodes that are `chosen`), their triangular factor, the ridge."""
     K = kernel.between(labelled, labelled[chosen])
-    own = K[chosen]
-    jitter = JITTER * max(float(np.trace(own)) / len(own), JITTER)
-    C = cholesky((own + own.T) / 2 + jitter * np.eye(len(own)), lower=True)
+    C = _factor(K[chosen])
     return labelled[chosen], C, ridge(solve_triangular(C, K.T, lower=True).T, Y)
+
+
+def _factor(K: Floats) -> Floats:
+    """The lower triangle C with `C C' = K`, and the least jitter on its diagonal that allows one.
+
+    Distances between points that differ little are differences of large numbers: their kernel is off by more
+    than the jitter of twins.
+    """
+    jitter = JITTER * max(float(np.trace(K)) / len(K), JITTER)
+    while True:
+        try:
+            return np.asarray(cholesky((K + K.T) / 2 + jitter * np.eye(len(K)), lower=True))
+        except np.linalg.LinAlgError:
+            jitter *= 100
 
 
 @dataclass(frozen=True)

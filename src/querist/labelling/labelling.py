@@ -5,20 +5,23 @@ result.labels, result.probability, result.runner_up, result.reached
 result.choice.why          # what was taken, and why, in sentences
 result.estimate            # the accuracy to expect, precision and recall of each class, with intervals
 result.ranked("cat")       # rows of the nodes, the likeliest cats first
-result.write("labels.csv")
+result["ann"], result.to_frame(), result.plot("reliability")
+result.write("labels.csv"), result.report("labels.html")
 result.save("labels.npz")  # and Labelling.load("labels.npz")
 result.label_new([("cy", "ann")])  # nodes that come later
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError
+from querist.display import as_html
+from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph
 from querist.labelling.choose import Choice, choose
 from querist.labelling.combine import Link
@@ -27,7 +30,7 @@ from querist.labelling.decisions.goals import Costs, Decision
 from querist.labelling.new_nodes import Basis, NewNodeModel
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
-from querist.progress import Progress, silent
+from querist.progress import Progress, part, shown
 from querist.types import Bools, Codes, Floats
 
 Label = Hashable | tuple[Hashable, ...] | None
@@ -36,6 +39,28 @@ Label = Hashable | tuple[Hashable, ...] | None
 NEW_WEIGHT = 0.2
 """Share of the weight that may be new before labels are found from scratch: about what a tenth of the nodes
 brings, up to which new labels were measured against those (benchmarks/label_new.py)."""
+
+
+ROWS_SHOWN = 10
+"""Rows of a labelling that a notebook shows; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class NodeLabel:
+    """What was found of one node; `given` says that its label was known, `probabilities` are by class."""
+
+    node: Hashable
+    label: Label
+    probability: float
+    runner_up: Label
+    reached: bool
+    given: bool
+    probabilities: Mapping[Hashable, float]
+
+    def _repr_html_(self) -> str:
+        likeliest = sorted(self.probabilities.items(), key=lambda item: -item[1])[:ROWS_SHOWN]
+        how = "given" if self.given else "found" if self.reached else "not reached"
+        return as_html(f"{self.node}: {self.label} ({how})", (), ["class", "probability"], likeliest)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,6 +188,71 @@ class Labelling:
         }
         return {name: values[self.n_old if new_only else 0 :] for name, values in columns.items()}
 
+    def to_frame(self, *, new_only: bool = False, probabilities: bool = False) -> Any:
+        """The table as a pandas data frame whose index holds the nodes; `probabilities` adds a column a
+        class."""
+        from querist.tables.frames import pandas
+
+        columns = self.table(new_only=new_only)
+        frame = pandas().DataFrame(columns).set_index("node")
+        if not probabilities:
+            return frame
+        first = self.n_old if new_only else 0
+        shares = pandas().DataFrame(self.probabilities[first:], index=frame.index, columns=list(self.classes))
+        return frame.join(shares, rsuffix=" (class)")
+
+    def __len__(self) -> int:
+        return self.graph.n_nodes
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.graph.nodes)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.graph.row_of
+
+    def __getitem__(self, node: Hashable) -> "NodeLabel":
+        """What was found of a node, by its id."""
+        row = self.graph.row_of.get(node)
+        if row is None:
+            raise UnknownNameError(
+                f"node {node!r} is not in the graph (its nodes are like {self.graph.nodes[0]!r}); mend the id"
+            )
+        return NodeLabel(
+            node,
+            self.labels[row],
+            float(self.probability[row]),
+            self.runner_up[row],
+            bool(self.reached[row]),
+            bool(self.is_labelled[row]),
+            dict(zip(self.classes, self.probabilities[row].tolist(), strict=True)),
+        )
+
+    def plot(self, kind: str = "graph", ax: Any = None) -> Any:
+        """The matplotlib axes on which it is drawn: those given, or new ones.
+
+        `kind` is "graph" (all of a small graph, a piece of a large one), "confidence" (how many labels are
+        how sure) or "reliability" (whether held-out labels bear that out).
+        """
+        from querist.labelling.page import plot
+
+        return plot(self, kind, ax)
+
+    def report(
+        self, path: str | PathLike[str], *, rank: Hashable = None, progress: Progress | None = None
+    ) -> Path:
+        """Write a page on what was found: how far to trust it, where it is in doubt, what to label next.
+
+        `rank` names a class that is looked for; the rarest, where there is one, by default.
+        """
+        from querist.labelling.influence import influences
+        from querist.labelling.page import check_report, write_report
+
+        place = check_report(Path(path))
+        with shown(progress) as show:
+            found = influences(self, part(show, 0.0, 0.6))
+            rest = part(show, 0.6, 0.4)
+            return write_report(self, found, place, rank=rank, notes=self.graph.notes, progress=rest)
+
     def write(
         self,
         path: str | PathLike[str],
@@ -240,13 +330,11 @@ class Labelling:
         )
 
     def _repr_html_(self) -> str:
-        from querist.report import part
-
-        columns, shown, n = self.table(), 10, self.graph.n_nodes
-        found_first = np.argsort(self.is_labelled, kind="stable")[:shown]  # what was given is known
-        rows = [[_cell(column[i]) for column in columns.values()] for i in found_first]
-        more = f"and {n - shown:,} more" if n > shown else ""
-        return str(part("summary", repr(self)[1:-1], self.choice.why, list(columns), rows, more))
+        columns, n = self.table(), self.graph.n_nodes
+        found_first = np.argsort(self.is_labelled, kind="stable")[:ROWS_SHOWN]  # what was given is known
+        rows = [[column[i] for column in columns.values()] for i in found_first]
+        more = f"and {n - ROWS_SHOWN:,} more" if n > ROWS_SHOWN else ""
+        return as_html(repr(self)[1:-1], self.choice.why, list(columns), rows, more)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -260,6 +348,7 @@ def label(
     labels: Any = None,
     *,
     method: str = "auto",
+    nodes: Any = None,
     attributes: Any = None,
     multilabel: bool = False,
     picked: bool = False,
@@ -275,8 +364,10 @@ def label(
     Parameters
     ----------
     graph : a `Graph`, or anything that `as_graph` takes
-    labels : a dict by node id, a value a node with None for the unlabelled, a Series, sets of classes or a
-        0/1 matrix (several labels a node); those of the graph by default
+    labels : a dict by node id, a value a node with None for the unlabelled, a Series, a table of nodes and
+        labels, the name of a column of `nodes` (or of a node attribute), sets of classes or a 0/1 matrix
+        (several labels a node); those of the graph by default
+    nodes : a table of the nodes, as in `as_graph`, where `graph` holds edges alone
     method : "auto" chooses and combines by cross-validation on the labels; or the name of one of its members
         (`querist.labelling.MEMBERS`) or of a classifier (`querist.CLASSIFIERS`)
     attributes : (n, m) of the nodes; those of the graph by default
@@ -293,7 +384,7 @@ def label(
     missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
-    progress : called with (fraction done, what is being done)
+    progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
     >>> from querist.datasets import load
     >>> karate = load("karate")
@@ -303,7 +394,7 @@ def label(
     """
     from querist.collective.problem import Problem, pose
 
-    problem = pose(graph, labels, attributes, classes, missing)
+    problem = pose(graph, labels, attributes, classes, missing, nodes)
     known = problem.known
     if known.multilabel and not multilabel:
         raise InputError(
@@ -312,7 +403,7 @@ def label(
     if multilabel and not known.multilabel:
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
-    with one_blas_thread():  # the methods have threads of their own
+    with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
             problem,
             method=method,
@@ -320,7 +411,7 @@ def label(
             goal=goal,
             costs=costs,
             seed=seed,
-            progress=progress or silent,
+            progress=show,
         )
     P = np.where(prediction.reached[:, None], prediction.probabilities, 0.0)
     own = problem.seeds
@@ -343,9 +434,3 @@ def label(
         new_nodes=NewNodeModel(Basis(problem.graph, P, reached, own, link, weight)),
         n_old=problem.graph.n_nodes,
     )
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return "" if value is None else str(value)

@@ -30,7 +30,7 @@ from querist.labelling import combine
 from querist.labelling.combine import Link
 from querist.labelling.heads import RidgeFit, judgeable, ridge
 from querist.labelling.kernel_ridge import Channels, Gaussians, KernelRidge
-from querist.labelling.rows import SWEEPS, RowSettings, SingularRows
+from querist.labelling.rows import RowSettings, SingularRows, sweeps_for
 from querist.labelling.workspace import RANKS, Member, Workspace
 from querist.labels import KnownLabels
 from querist.registry import Registry
@@ -65,7 +65,7 @@ class SmoothedRidge:
         own = graph.attributes.nnz if self.uses_attributes else graph.adjacency.nnz  # type: ignore[union-attr]
         step = (graph.adjacency.nnz + 2 * graph.n_nodes) * self.settings.steps + own
         factor = 6.0 * graph.n_nodes * width**2 / 8  # dense products run faster than sparse ones
-        return (2 * SWEEPS + 1) * step * width + factor, graph.n_nodes * 270.0 * classes / 8
+        return (2 * sweeps_for(graph) + 1) * step * width + factor, graph.n_nodes * 270.0 * classes / 8
 
     def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> "FittedRidges":
         """A regression a rank and power; they weigh by their left-out loss."""

@@ -1,6 +1,7 @@
 """What a labelling found, as one HTML file: how far to trust it, where it is in doubt, what to label next."""
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from querist.labelling.influence import Influences
 from querist.labelling.suggest import worth_labelling
 from querist.progress import Progress, silent
 from querist.report import PAGE_SIZE, Figure, charts, page, write
-from querist.report.drawing import Drawing, class_look, draw
+from querist.report.drawing import Drawing, class_look, draw, draw_on
+from querist.report.figures import house_style
 from querist.tables.formats import some
 from querist.tables.output import check_folder
 from querist.types import Codes
@@ -115,6 +117,67 @@ def drawing_of(labelling: Any, ranks: Codes) -> Drawing:
         sure=labelling.probability,
         said=said,
     )
+
+
+def plot(labelling: Any, kind: str = "graph", axes: Any = None) -> Any:
+    """One of `PLOTS` on the axes given, or on new ones; returns the axes."""
+    from querist.errors import check_name
+
+    check_name("kind of plot", kind, PLOTS)
+    with house_style():
+        if axes is None:
+            from matplotlib import pyplot
+
+            _, axes = pyplot.subplots(layout="constrained", figsize=PLOTS[kind].size)
+        PLOTS[kind].draw(axes, labelling)
+    return axes
+
+
+def _plot_graph(axes: Any, labelling: Any) -> None:
+    sizes = class_sizes(labelling)
+    ranks = np.argsort(np.argsort(-sizes, kind="stable"))
+    draw_on(
+        axes,
+        labelling.graph.adjacency,
+        labelling.said.argmax(axis=1),
+        ranks,
+        labelled=labelling.is_labelled,
+        reached=labelling.reached,
+        sure=labelling.probability,
+    )
+    for rank, (_, name, count) in enumerate(_legend(labelling, ranks, sizes)):
+        axes.scatter([], [], color=charts.class_colour(rank), label=f"{name} ({count})")
+    for text in axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0)).get_texts():
+        text.set_parse_math(False)
+
+
+def _plot_confidence(axes: Any, labelling: Any) -> None:
+    charts.histogram(axes, labelling.probability[labelling.reached & ~labelling.is_labelled], "nodes")
+
+
+def _plot_reliability(axes: Any, labelling: Any) -> None:
+    held, right = labelling.estimate.confidence, labelling.estimate.correct
+    if held.size < ENOUGH:
+        raise InputError(
+            f"{some(held.size, 'label')} could be held out, and a reliability curve of fewer than {ENOUGH} "
+            "would be noise; give more labels"
+        )
+    charts.reliability(axes, held, right)
+
+
+@dataclass(frozen=True)
+class PlotKind:
+    """A plot of a labelling: what draws it on axes, and the size of a figure of its own, in inches."""
+
+    draw: Callable[[Any, Any], None]
+    size: tuple[float, float] = PAGE_SIZE
+
+
+PLOTS = {
+    "graph": PlotKind(_plot_graph, (6.4, 4.8)),
+    "confidence": PlotKind(_plot_confidence),
+    "reliability": PlotKind(_plot_reliability),
+}
 
 
 def _numbers(labelling: Any) -> list[tuple[str, str, str]]:

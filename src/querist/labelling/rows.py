@@ -33,8 +33,8 @@ Apply: TypeAlias = Callable[[Any], Any]
 CHOOSING_RANK = 64
 """Columns of the quick learner's rows by which questions are chosen."""
 
-SWEEPS = 4
-"""Of subspace iteration: the rows are features, not eigenvectors to publish."""
+SWEEPS, FEW_SWEEPS, LARGE = 4, 2, 20_000
+"""Of subspace iteration: the rows are features, not eigenvectors to publish. Above `LARGE` nodes fewer do."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,11 @@ def features(graph: Graph, source: Source) -> Sparse:
     return weighted(X, "tfidf")
 
 
+def sweeps_for(graph: Graph) -> int:
+    """Sweeps of subspace iteration that the rows of a graph get."""
+    return SWEEPS if graph.n_nodes <= LARGE else FEW_SWEEPS
+
+
 def smoothed_rows(
     graph: Graph,
     X: Sparse,
@@ -103,7 +108,7 @@ def smoothed_rows(
     columns = min(rank, *X.shape)
     forward, backward = _products(graph, X, settings)
     found = singular_triples(
-        forward, backward, X.shape, columns, tol=0.0, sweeps=SWEEPS, seed=seed, progress=progress
+        forward, backward, X.shape, columns, tol=0.0, sweeps=sweeps_for(graph), seed=seed, progress=progress
     )
     positive = found.values[:columns] > 1e-12 * max(found.values[0], 1e-300)
     kept = max(1, int(positive.sum()))

@@ -103,6 +103,11 @@ class Workspace:
         X /= np.where(deviation > 0, deviation, 1.0) * np.sqrt(X.shape[1])
         return X
 
+    @cached_property
+    def shuffled(self) -> Codes:
+        """(n,) the place of every node in a random order."""
+        return np.random.default_rng(0).permutation(self.graph.n_nodes)
+
     def kernels(self, family: Any) -> Any:
         """The kernels of a family (`kernel_ridge.py`), made when first asked for."""
         if family not in self._kernels:

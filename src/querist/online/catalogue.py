@@ -3,7 +3,7 @@
 Read it as the papers' summary: a function here takes an algorithm's own
 parameters and says what it is composed of. `ALGORITHMS` holds the factories
 made of them, which take `(embedding, n_classes, *, seed=0, budget=None,
-tie_order=None, **parameters)` and give a `Learner`.
+pace=None, rounds=None, tie_order=None, **parameters)` and give a `Learner`.
 
 `update` overrides which answers are learned: "mistake", "always", or "certain"
 (all answers to certain questions, mistakes among the drawn ones). `scheme`
@@ -33,6 +33,7 @@ from querist.online.rules import (
     Confidence,
     Epsilon,
     LogConfidence,
+    MarginThreshold,
     MarginUncertainty,
     QueryRule,
     Random,
@@ -68,6 +69,8 @@ class Composition:
         *,
         seed: int = 0,
         budget: int | None = None,
+        pace: float | None = None,
+        rounds: int | None = None,
         tie_order: Iterable[int] | None = None,
     ) -> Learner:
         """A fresh learner of this make."""
@@ -84,6 +87,8 @@ class Composition:
             scheme=scheme,
             seed=seed,
             budget=budget,
+            pace=pace,
+            rounds=rounds,
             tie_order=tie_order,
         )
 
@@ -225,6 +230,19 @@ def random_sampling(
     return Composition(Random(p), update, scheme, target, gamma, second_order)
 
 
+def margin_threshold(
+    *,
+    tau: float = 0.1,
+    gamma: float = 1.0,
+    second_order: bool = True,
+    update: UpdateName = "always",
+    target: TargetName = "rival",
+    scheme: SchemeName = "multiclass",
+) -> Composition:
+    """Ask iff the margin is at most tau: the control that is hard to beat; learn every answer."""
+    return Composition(MarginThreshold(tau), update, scheme, target, gamma, second_order)
+
+
 # -- factories -------------------------------------------------------------------
 
 
@@ -262,6 +280,7 @@ ALGORITHMS: Registry[Factory] = Registry(
             bbq_eps,
             dgs,
             random_sampling,
+            margin_threshold,
         )
     }
     | {"pounce": pounce, "nearest": nearest, "paced": paced, "fastonl": fastonl},

@@ -29,6 +29,7 @@ from querist.online.algebra import count
 from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of
 from querist.online.loop import RunRecord, note
 from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened, unscreened
+from querist.online.pace import NOT_PACED, asks_in_turn, remember
 from querist.types import Bools, Codes, Floats
 
 
@@ -42,6 +43,10 @@ class CoverRules(NamedTuple):
     binary: bool
     """A problem is mistaken by its own sign; otherwise by the predicted class."""
     n_classes: int
+    # How the budget is spent (pace.py); files of 0.1.0 have none of these.
+    pace: float = 0.0
+    budget: int = -1
+    rounds: int = 0
 
 
 class CoverState(NamedTuple):
@@ -61,6 +66,8 @@ class CoverState(NamedTuple):
     """(n,) whether a node is in any cover."""
     counts: Codes
     """(4,) rounds, questions, updates, nodes met."""
+    recent: Floats = NOT_PACED
+    """What a pace compares with (pace.py)."""
 
 
 class CoverNodes(NamedTuple):
@@ -155,19 +162,21 @@ def rise(place: CoverNodes, w: Floats, node: int, eta: int) -> float:
 
 
 @compiled
-def judge(rules: CoverRules, state: CoverState, place: CoverNodes, node: int, work: CoverScratch) -> Verdict:
-    """Score a node by the nearest of every problem. Every round asks."""
-    variance = 0.0
+def judge(
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, work: CoverScratch
+) -> Verdict:
+    """Score a node by the nearest of every problem. Every round asks, but for a pace."""
+    variance, asks = 0.0, state.recent.size == 0 or asks_in_turn(rules, state, 0.0, u)
     for c in range(work.f.size):
         eta = work.near[c]
         work.rest[c] = rise(place, state.w[c], node, eta) if rules.project and eta >= 0 else 0.0
         work.f[c] = state.sign[c, eta] + work.rest[c] if eta >= 0 else 0.0
-        work.asks[c] = True
+        work.asks[c] = asks
         variance = max(variance, work.r[c])
     f = work.f
     best = prediction_of(f, place.tie_order, place.tie[node])
     margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
-    return Verdict(best, margin, variance, 1.0, True, 0.0)
+    return Verdict(best, margin, variance, 1.0 if asks else 0.0, asks, 0.0)
 
 
 @compiled
@@ -175,16 +184,17 @@ def decide_step(
     rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, work: CoverScratch
 ) -> Verdict:
     """Score a node and judge it; pure."""
-    return decide_in_block(rules, state, place, node, work.unscreened, 0, work)
+    return decide_in_block(rules, state, place, node, u, work.unscreened, 0, work)
 
 
 @compiled
 def decide_in_block(
-    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, view: View, i: int, work: CoverScratch
-) -> Verdict:
+    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, u: float, view: View, i: int,
+    work: CoverScratch,
+) -> Verdict:  # fmt: skip
     """The same to the last bit, for the i-th node of a block that may be screened."""
     look(rules, state, place, node, view, i, work)
-    return judge(rules, state, place, node, work)
+    return judge(rules, state, place, node, u, work)
 
 
 # -- answers -------------------------------------------------------------------
@@ -248,8 +258,11 @@ def learn(
 
 
 @compiled
-def close_round(rules: CoverRules, state: CoverState, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(
+    rules: CoverRules, state: CoverState, asked: bool, asks: Bools, r: Floats, value: float
+) -> None:
     """The round is over: counters advance."""
+    remember(rules, state, value)
     state.counts[0] += 1
     state.counts[1] += asked
 
@@ -269,22 +282,22 @@ def learn_step(
 
 @compiled
 def run_rounds(
-    rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, budget: int,
-    view: View, work: CoverScratch, record: RunRecord,
+    rules: CoverRules, state: CoverState, place: CoverNodes, order: Codes, labels: Codes, uniforms: Floats,
+    budget: int, view: View, work: CoverScratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Rounds over a block of nodes, by the steps above. A negative budget means none."""
     for i in range(order.size):
         node = order[i]
         work.allowed[labels[node]] = True
-        verdict = decide_in_block(rules, state, place, node, view, i, work)
+        verdict = decide_in_block(rules, state, place, node, uniforms[i], view, i, work)
         mistaken = find_mistakes(
             rules.binary, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
         )
-        asked = budget < 0 or state.counts[1] < budget
+        asked = work.asks[0] and (budget < 0 or state.counts[1] < budget)
         for c in range(work.f.size):
             work.asks[c] = asked
             work.learned[c] = False
-        close_round(rules, state, asked, work.asks, work.r)
+        close_round(rules, state, asked, work.asks, work.r, verdict.value)
         updated = asked and learn(rules, state, place, node, work.allowed, work)
         note(
             record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,
@@ -300,6 +313,6 @@ def score_all(
 ) -> None:  # fmt: skip
     """(nodes, C) scores of a block under the state as it is."""
     for i in range(nodes.size):
-        decide_in_block(rules, state, place, nodes[i], view, i, work)
+        decide_in_block(rules, state, place, nodes[i], 1.0, view, i, work)
         for c in range(work.f.size):
             out[i, c] = work.f[c]

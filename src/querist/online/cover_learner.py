@@ -33,6 +33,7 @@ from querist.graph import Graph, laplacian
 from querist.graph.laplacian import resistances
 from querist.online import checks, cover, loop, nearby
 from querist.online.learner import Learner
+from querist.online.pace import ring, spending
 from querist.online.rules import Scheme
 from querist.operator.resistance import Resistances, check_irreducible, check_room
 from querist.types import Bools, Codes, Floats
@@ -80,6 +81,7 @@ class CoverLearner(Learner):
             met=np.zeros(n, dtype=np.int64),
             in_cover=np.zeros(n, dtype=np.bool_),
             counts=np.zeros(4, dtype=np.int64),
+            recent=ring(rules),
         )
         self._work: Any = cover.scratch(rules, self._state)
         self._safe = False
@@ -106,7 +108,8 @@ class CoverLearner(Learner):
         for part, view in self._blocks(nodes):
             here = loop.RunRecord._make(column[part] for column in record)
             cover.run_rounds(
-                self._rules, self._state, self._place, nodes[part], codes, budget, view, self._work, here
+                self._rules, self._state, self._place, nodes[part], codes, u[part], budget, view, self._work,
+                here,
             )  # fmt: skip
 
     def _blocks(self, nodes: Codes) -> Iterator[tuple[slice, nearby.View]]:
@@ -131,6 +134,8 @@ def pounce(
     *,
     seed: int = 0,
     budget: int | None = None,
+    pace: float | None = None,
+    rounds: int | None = None,
     tie_order: Iterable[int] | None = None,
     update: Literal["mistake"] = "mistake",
     scheme: Literal["one-vs-rest"] = "one-vs-rest",
@@ -141,7 +146,7 @@ def pounce(
     ----------
     embedding : a connected `Graph`, or one with a positive definite signed Laplacian (exact); an `Embedding`
         or an (n, d) array of rows (approximate); or the `Resistances` of a graph
-    n_classes, seed, budget, tie_order : as for every algorithm; POUNCE draws nothing
+    n_classes, seed, budget, pace, rounds, tie_order : as for every algorithm; only a pace draws
     update, scheme : learning on mistakes, one binary problem a class, is the only form it has
 
     >>> from querist import datasets
@@ -157,7 +162,13 @@ def pounce(
             f"scheme = {scheme!r}; POUNCE has a binary problem a class: it must be 'one-vs-rest'"
         )
     place, notes = resistance_place(embedding, n_classes, tie_order)
-    rules = cover.CoverRules(project=True, remember_all=False, binary=True, n_classes=int(n_classes))
+    rules = cover.CoverRules(
+        project=True,
+        remember_all=False,
+        binary=True,
+        n_classes=int(n_classes),
+        **spending(pace, budget, rounds, len(place.rows)),
+    )
     return CoverLearner(
         place,
         n_classes,
@@ -178,6 +189,8 @@ def nearest(
     update: Literal["always", "mistake"] = "always",
     seed: int = 0,
     budget: int | None = None,
+    pace: float | None = None,
+    rounds: int | None = None,
     tie_order: Iterable[int] | None = None,
 ) -> CoverLearner:
     """Nearest neighbour, the control of pounce08: ask always, predict the label of the nearest known node.
@@ -187,7 +200,7 @@ def nearest(
     embedding : a connected `Graph`; or an `Embedding` or (n, d) rows, where distances are those of the rows
     distance : "resistance", "geodesic" (of a graph) or "points" (rows, or the attributes of a graph)
     update : remember every answer ("always"), or the mistaken ones only, as POUNCE does ("mistake")
-    n_classes, seed, budget, tie_order : as for every algorithm; it draws nothing
+    n_classes, seed, budget, pace, rounds, tie_order : as for every algorithm; only a pace draws
 
     >>> from querist import datasets
     >>> karate = datasets.load_graph("karate")
@@ -210,7 +223,11 @@ def nearest(
         place,
         n_classes,
         rules=cover.CoverRules(
-            project=False, remember_all=update == "always", binary=False, n_classes=int(n_classes)
+            project=False,
+            remember_all=update == "always",
+            binary=False,
+            n_classes=int(n_classes),
+            **spending(pace, budget, rounds, len(place.rows)),
         ),
         scheme=Scheme.MULTICLASS,
         seed=seed,

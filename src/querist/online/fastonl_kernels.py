@@ -22,6 +22,7 @@ import numpy as np
 from querist.compiled import compiled
 from querist.online.kernels import Verdict, best_of, find_mistakes, margin_of
 from querist.online.loop import RunRecord, note
+from querist.online.pace import asks_in_turn, remember
 from querist.operator.push import PushRoom, Walkable, clear, push, push_room
 from querist.triangle import dot
 from querist.types import Bools, Codes, Floats
@@ -34,6 +35,10 @@ class FastonlRules(NamedTuple):
     eps: float
     binary: bool
     n_classes: int
+    # How the budget is spent (pace.py).
+    pace: float
+    budget: int
+    rounds: int
 
 
 class FastonlNodes(NamedTuple):
@@ -53,7 +58,8 @@ class FastonlState(NamedTuple):
     """Everything that learning changes.
 
     gradients (n, K) summed by node, or (0, K); W (K, d) `sum g_u m_u'` of rows; sums (2,) A and T; touched
-    (components,) whether a label was learned there; counts (3,) rounds, questions, updates.
+    (components,) whether a label was learned there; counts (3,) rounds, questions, updates; recent, what a
+    pace compares with (pace.py).
     """
 
     gradients: Floats
@@ -61,6 +67,7 @@ class FastonlState(NamedTuple):
     sums: Floats
     touched: Bools
     counts: Codes
+    recent: Floats
 
 
 class FastonlScratch(NamedTuple):
@@ -145,20 +152,24 @@ def fill(psi: Floats, inside: Bools) -> int:
 def decide_step(
     rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, u: float, work: FastonlScratch
 ) -> Verdict:
-    """Score a node and judge it; pure but for the room, which is left as it was. Every round asks."""
+    """Score a node and judge it; pure but for the room, which is left as it was. All ask, but for a pace."""
     look(rules, state, place, node, work)
     # Nodes that come again may use up what T has; the scores then keep their last scale.
     scale = np.sqrt(max(state.sums[0] + work.f.size * state.sums[1], 1.0))
     for k in range(work.f.size):
         work.f[k] = -work.v[k] / scale
-    work.asks[0] = True
+    asks = state.recent.size == 0 or asks_in_turn(rules, state, 0.0, u)
+    work.asks[0] = asks
     best = best_of(work.f, place.tie_order, place.tie[node])
-    return Verdict(best, margin_of(work.f, best), work.r[0], 1.0, True, 0.0)
+    return Verdict(best, margin_of(work.f, best), work.r[0], 1.0 if asks else 0.0, asks, 0.0)
 
 
 @compiled
-def close_round(rules: FastonlRules, state: FastonlState, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(
+    rules: FastonlRules, state: FastonlState, asked: bool, asks: Bools, r: Floats, value: float
+) -> None:
     """The round is over: counters advance."""
+    remember(rules, state, value)
     state.counts[0] += 1
     state.counts[1] += asked
 
@@ -217,20 +228,20 @@ def learn_step(
 
 @compiled
 def run_rounds(
-    rules: FastonlRules, state: FastonlState, place: FastonlNodes, order: Codes, labels: Codes, budget: int,
-    work: FastonlScratch, record: RunRecord,
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, order: Codes, labels: Codes,
+    uniforms: Floats, budget: int, work: FastonlScratch, record: RunRecord,
 ) -> None:  # fmt: skip
     """Rounds over `order`, by the steps above. A negative budget means none."""
     for i in range(order.size):
         node = order[i]
         work.allowed[labels[node]] = True
-        verdict = decide_step(rules, state, place, node, 1.0, work)
+        verdict = decide_step(rules, state, place, node, uniforms[i], work)
         mistaken = find_mistakes(
             False, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
         )  # fmt: skip
-        asked = budget < 0 or state.counts[1] < budget
+        asked = work.asks[0] and (budget < 0 or state.counts[1] < budget)
         work.asks[0], work.learned[0] = asked, False
-        close_round(rules, state, asked, work.asks, work.r)
+        close_round(rules, state, asked, work.asks, work.r, verdict.value)
         updated = asked and learn(rules, state, place, node, work.allowed, work)
         note(
             record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,

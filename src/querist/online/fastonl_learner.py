@@ -17,6 +17,7 @@ from querist.errors import refuse
 from querist.graph import Graph
 from querist.online import checks, fastonl_kernels as maths, loop
 from querist.online.learner import Learner
+from querist.online.pace import ring, spending
 from querist.online.rules import Scheme
 from querist.operator.push import Walkable, walkable
 from querist.types import Codes, Floats
@@ -51,6 +52,7 @@ class FastonlLearner(Learner):
             sums=np.array([0.0, 2.0 * n * n]),
             touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
             counts=np.zeros(3, dtype=np.int64),
+            recent=ring(rules),
         )
         self._work: Any = maths.scratch(rules, self._state)
         self._safe = False
@@ -62,7 +64,7 @@ class FastonlLearner(Learner):
         return out
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
-        maths.run_rounds(self._rules, self._state, self._place, nodes, codes, budget, self._work, record)
+        maths.run_rounds(self._rules, self._state, self._place, nodes, codes, u, budget, self._work, record)
 
 
 def fastonl(
@@ -73,6 +75,8 @@ def fastonl(
     eps: float = 1e-5,
     seed: int = 0,
     budget: int | None = None,
+    pace: float | None = None,
+    rounds: int | None = None,
     tie_order: Iterable[int] | None = None,
 ) -> FastonlLearner:
     """FastONL (Zhou, Sun and Babanezhad 2023): ask always, relaxed online labelling by local PageRank.
@@ -82,7 +86,7 @@ def fastonl(
     embedding : a `Graph`; or an `Embedding` or (n, d) rows, whose products then are the kernel
     alpha : between 0 and 1, the chance that the walk goes back to its node
     eps : above 0; smaller pushes further
-    n_classes, seed, budget, tie_order : as for every algorithm; it draws nothing
+    n_classes, seed, budget, pace, rounds, tie_order : as for every algorithm; only a pace draws
 
     >>> from querist import datasets
     >>> karate = datasets.load_graph("karate")
@@ -96,9 +100,15 @@ def fastonl(
             f"eps = {eps!r}; it must be above 0 and finite": not 0 < eps < np.inf,
         }
     )
-    rules = maths.FastonlRules(float(alpha), float(eps), binary=False, n_classes=int(n_classes))
     order = checks.checked_tie_order(tie_order, n_classes)
     place = graph_place(embedding, order) if isinstance(embedding, Graph) else row_place(embedding, order)
+    rules = maths.FastonlRules(
+        alpha=float(alpha),
+        eps=float(eps),
+        binary=False,
+        n_classes=int(n_classes),
+        **spending(pace, budget, rounds, len(place.rows)),
+    )
     return FastonlLearner(
         place, n_classes, rules=rules, seed=seed, budget=budget, ids=checks.ids_of(embedding)
     )

@@ -30,13 +30,14 @@ import numpy as np
 from querist.compiled import compiled
 from querist.online import rules as parts
 from querist.online.algebra import add_outer, count, subtract_square
+from querist.online.pace import NOT_PACED, asks_in_turn, remember
 from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
 
 # Numba freezes plain integers into the code.
 RANDOM, VARIANCE, EPSILON = parts.Random.code, parts.Variance.code, parts.Epsilon.code
 CONFIDENCE, LOG_CONFIDENCE = parts.Confidence.code, parts.LogConfidence.code
-MARGIN_UNCERTAINTY = parts.MarginUncertainty.code
+MARGIN_THRESHOLD, MARGIN_UNCERTAINTY = parts.MarginThreshold.code, parts.MarginUncertainty.code
 LEARN_ALL, LEARN_CERTAIN = int(parts.Update.ALWAYS), int(parts.Update.CERTAIN)
 RIVAL = int(parts.Target.RIVAL)
 
@@ -53,6 +54,10 @@ class OnlineRules(NamedTuple):
     """Scores are f, under the A that contains the node; otherwise f0."""
     binary: bool
     n_classes: int
+    # How the budget is spent (pace.py); files of 0.1.0 have none of these.
+    pace: float = 0.0
+    budget: int = -1
+    rounds: int = 0
 
 
 class OnlineState(NamedTuple):
@@ -61,7 +66,7 @@ class OnlineState(NamedTuple):
     P (C, d, d), empty for a first-order learner; W (K, d), or (1, d) for two
     classes one-vs-rest; variances (C,) the sum of r over earlier asks, where the
     rule needs it (DGS); touched (components,) whether a label was learned there;
-    counts (3,) rounds, questions, updates.
+    counts (3,) rounds, questions, updates; recent, what a pace compares with (pace.py).
     """
 
     P: Floats
@@ -69,6 +74,7 @@ class OnlineState(NamedTuple):
     variances: Floats
     touched: Bools
     counts: Codes
+    recent: Floats = NOT_PACED
 
 
 class NodeRows(NamedTuple):
@@ -153,7 +159,37 @@ def ask_probability(
         ask = margin * margin <= r * (x[1] + x[2] * variances + x[3] * np.log(t / x[0]))
     elif rules.query == LOG_CONFIDENCE:
         ask = margin * margin <= x[0] * r * np.log(t + 1.0)
+    elif rules.query == MARGIN_THRESHOLD:
+        ask = margin <= x[0]
     return (1.0 if ask else 0.0), ask
+
+
+@compiled
+def need(rules: OnlineRules, t: int, margin: float, r: float, variances: float, u: float) -> float:
+    """How much the rule wishes to ask, larger for sooner: its inequality, solved for its own threshold.
+
+    `ask_probability` and the draw u ask where this exceeds (or reaches) a number that does not depend on the
+    node: -2h for MSG, which asks iff `Theta u/(1-u) < 2h`; eps; 1 for DGS and BBQ; -tau. Rules that look at
+    nothing wish the same everywhere.
+    """
+    x, spread, square = rules.numbers, r / (1.0 + r), margin * margin
+    value = 0.0
+    if rules.query == MARGIN_UNCERTAINTY:
+        value = -theta(margin, r, rules.n_classes)
+        if value < 0.0:
+            value *= u / (1.0 - u)
+    elif rules.query == VARIANCE:
+        value = spread * t ** x[0]
+    elif rules.query == EPSILON:
+        value = spread
+    elif rules.query == MARGIN_THRESHOLD:
+        value = -margin
+    elif rules.query == CONFIDENCE:
+        bound = r * (x[1] + x[2] * variances + x[3] * np.log(t / x[0]))
+        value = bound / square if square > 0.0 else np.inf
+    elif rules.query == LOG_CONFIDENCE:
+        value = x[0] * r * np.log(t + 1.0) / square if square > 0.0 else np.inf
+    return value
 
 
 @compiled
@@ -227,7 +263,7 @@ class Verdict(NamedTuple):
     probability: float
     certain: bool
     value: float
-    """What asking is worth, to a rule that compares rounds; 0 otherwise."""
+    """How much the rule wishes to ask; a pace compares it between rounds."""
 
 
 @compiled
@@ -279,15 +315,25 @@ def judge(
     f = work.f
     best = prediction_of(f, place.tie_order, place.tie[node])
     margin = abs(f[0]) if f.size == 1 else margin_of(f, best)
-    p_most, some_certain, r_most = 0.0, False, 0.0
+    p_most, some_certain, r_most, value = 0.0, False, 0.0, -np.inf
+    t = state.counts[0] + 1
     for c in range(work.r.size):
         own = abs(f[c]) if rules.binary else margin
-        p, certain = ask_probability(rules, state.counts[0] + 1, own, work.r[c], state.variances[c])
+        p, certain = ask_probability(rules, t, own, work.r[c], state.variances[c])
         work.asks[c] = certain or u < p
         p_most = max(p_most, p)
         r_most = max(r_most, work.r[c])
         some_certain = some_certain or certain
-    return Verdict(best, margin, r_most, p_most, some_certain, 0.0)
+        value = max(value, need(rules, t, own, work.r[c], state.variances[c], u))
+    if state.recent.size > 0:
+        asks = asks_in_turn(rules, state, value, u)
+        # The label is told to every problem, whichever wished for it.
+        for c in range(work.asks.size):
+            work.asks[c] = asks
+        p_most = 1.0 if asks else 0.0
+        draws = rules.query in (RANDOM, MARGIN_UNCERTAINTY)
+        some_certain = asks and (some_certain or not draws)
+    return Verdict(best, margin, r_most, p_most, some_certain, value)
 
 
 @compiled
@@ -346,8 +392,11 @@ def learn(
 
 
 @compiled
-def close_round(rules: OnlineRules, state: OnlineState, asked: bool, asks: Bools, r: Floats) -> None:
+def close_round(
+    rules: OnlineRules, state: OnlineState, asked: bool, asks: Bools, r: Floats, value: float
+) -> None:
     """The round is over: counters and the sums that rules keep advance."""
+    remember(rules, state, value)
     state.counts[0] += 1
     if asked:
         state.counts[1] += 1

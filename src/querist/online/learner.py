@@ -18,14 +18,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from querist.display import as_html
 from querist.errors import InputError
 from querist.labels import UNLABELLED
 from querist.online import algebra, checks, kernels, loop
 from querist.online.checks import Reply
+from querist.online.pace import ring, spending
 from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, Update
 from querist.online.trace import Decision, Problems, Trace
 from querist.parameters import checked_count
 from querist.types import Bools, Codes, Floats
+
+SHOWN = 10
+"""Open questions that are shown in a notebook; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,9 @@ class Learner:
     scheme : one problem over all classes, or one binary problem a class
     seed : of the draws, taken modulo 2^63; the draw of a round depends on (seed, round) alone
     budget : the most questions ever asked, or None
+    pace : None asks by the rule as it is until the budget is spent. A number lets the rule choose, but spends
+        the budget in turn (see `pace.py`): 1 evenly over the rounds still to come, more early
+    rounds : how many rounds a paced budget is for; the number of nodes unless given
     tie_order : classes by precedence among equal scores; by code unless given
 
     >>> from querist import ALGORITHMS, datasets, embed
@@ -79,12 +87,15 @@ class Learner:
         scheme: Scheme = Scheme.MULTICLASS,
         seed: int = 0,
         budget: int | None = None,
+        pace: float | None = None,
+        rounds: int | None = None,
         tie_order: Iterable[int] | None = None,
     ) -> None:
         self._begin(n_classes, scheme, seed, budget, ids=checks.ids_of(embedding))
         binary = scheme is Scheme.ONE_VS_REST
         if binary and isinstance(query, MarginUncertainty):
             raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
+        rows = checks.checked_rows(embedding)
         self._rules = kernels.OnlineRules(
             query=query.code,
             numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
@@ -94,8 +105,8 @@ class Learner:
             shrink=shrink,
             binary=binary,
             n_classes=self.n_classes,
+            **spending(pace, budget, rounds, len(rows)),
         )
-        rows = checks.checked_rows(embedding)
         prior = checks.prior_variances(rows, gamma if second_order else 1.0)
         self._place = kernels.NodeRows(
             rows=rows,
@@ -113,6 +124,7 @@ class Learner:
             variances=np.zeros(problems),
             touched=np.zeros(int(self._place.component.max()) + 1, dtype=np.bool_),
             counts=np.zeros(3, dtype=np.int64),
+            recent=ring(self._rules),
         )
         self._work = kernels.scratch(self._rules, self._state)
         self._safe = bool(prior.max() <= loop.SAFE)
@@ -134,6 +146,19 @@ class Learner:
         self.notes = notes
         self.ids = ids
         self._pending: dict[int, deque[OpenQuestion]] = {}
+
+    def __repr__(self) -> str:
+        budget = "" if self.budget is None else f" of at most {self.budget:,}"
+        return (
+            f"<{type(self).__name__} of {self.n_nodes:,} nodes and {self.n_classes} classes: round "
+            f"{self.round:,}, {self.questions:,} questions{budget}, {self.updates:,} answers learned>"
+        )
+
+    def _repr_html_(self) -> str:
+        opened = [f"open question about node {node}" for node in self.pending[:SHOWN]]
+        more = len(self.pending) - SHOWN
+        left_out = [f"and {more:,} more"] if more > 0 else []
+        return as_html(repr(self)[1:-1], [*self.notes, *opened, *left_out])
 
     def by_row(self) -> Self:
         """This learner, speaking row numbers from now on, whatever ids the graph has."""
@@ -237,25 +262,33 @@ class Learner:
             )
         if decision.asks.size != self._work.r.size or decision.row >= self.n_nodes:
             raise InputError("the decision was made by another learner; decide with this one")
-        self._close_round(decision)
+        self._maths.close_round(
+            self._rules, self._state, decision.ask, decision.asks, decision.variances, decision.value
+        )
         if decision.ask:
             question = OpenQuestion(decision.round, decision.certain, tuple(decision.asks.tolist()))
             self._pending.setdefault(decision.row, deque()).append(question)
-
-    def _close_round(self, decision: Decision) -> None:
-        """What the end of a round changes."""
-        self._maths.close_round(self._rules, self._state, decision.ask, decision.asks, decision.variances)
 
     def learn(self, node: Any, answer: Reply) -> bool:
         """Take the answer to the oldest open question about `node`; whether anything was learned.
 
         Uses the reason of that question and the state as it is now.
         """
+        row = self._asked_about(node)
+        allowed = self._allowed(answer)
+        return self._answered(row, self._close(row, newest=False), allowed)
+
+    def withdraw(self, node: Any) -> None:
+        """Take back the oldest open question about `node`: nothing is learned, the budget has it again."""
+        row = self._asked_about(node)
+        self._close(row, newest=False)
+        self._state.counts[1] -= 1
+
+    def _asked_about(self, node: Any) -> int:
         row = node if self.ids is None else self.ids.row(node)
         if row not in self._pending:
             raise InputError(f"no open question about node {node}; commit a decision that asks first")
-        allowed = self._allowed(answer)
-        return self._answered(row, self._close(row, newest=False), allowed)
+        return int(row)
 
     def _close(self, node: int, newest: bool) -> OpenQuestion:
         """Take a question about `node` off the list of open ones."""

@@ -205,7 +205,7 @@ def play(
     for c in range(work.r.size):
         work.asks[c] = work.asks[c] and asked
         work.learned[c] = False
-    close_round(rules, state, asked, work.asks, work.r)
+    close_round(rules, state, asked, work.asks, work.r, verdict.value)
     updated = asked and learn(rules, state, place, node, verdict.certain, allowed, work)
     note(record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance, work)
 
@@ -217,7 +217,7 @@ def skip(
 ) -> None:  # fmt: skip
     """Round i by its screened scores: predict, maybe ask, learn nothing."""
     asked = count(work.asks) > 0
-    close_round(rules, state, asked, work.asks, work.r)
+    close_round(rules, state, asked, work.asks, work.r, 0.0)
     variance = 0.0
     for c in range(work.r.size):
         variance = max(variance, work.r[c])
@@ -275,8 +275,9 @@ def run_rounds(
     """Rounds over `order`. A negative budget means none."""
     learned = BLOCK
     for start in range(0, order.size, BLOCK):
-        # A round that learns is scored twice when screened: not worth it where many do.
-        screening = screen.safe and rules.second_order and 5 * learned <= 2 * BLOCK
+        # A round that learns is scored twice when screened: not worth it where many do. A pace compares
+        # values, and must have those of the step kernel.
+        screening = screen.safe and rules.second_order and state.recent.size == 0 and 5 * learned <= 2 * BLOCK
         if screening:
             screen_block(state, place, order, start, screen)
         before = state.counts[2]

@@ -15,8 +15,8 @@ Asking is worth `a_i C_i^q`: `a = 1 - (p1 - p2)`, the closeness of the two best 
 `p = softmax(T f/(1 + (r + l)/gamma))`; and `C_i = sum_u K_iu^2`, how much of the graph the label bears on.
 
 With j questions and t rounds left, this one among them, it asks if no more than a share `h j/t` of the
-latest `WINDOW` values are larger; h = 1 spends the questions evenly, more spends them early, while they serve
-the most rounds. Until `warm_up` rounds are over, and where the share reaches 1, it asks in any case.
+latest values (pace.py) are larger; h = 1 spends the questions evenly, more spends them early, while they
+serve the most rounds. Until `warm_up` rounds are over, and where the share reaches 1, it asks in any case.
 """
 
 from typing import NamedTuple
@@ -27,12 +27,10 @@ from querist.compiled import compiled
 from querist.online.algebra import add_outer, subtract_square
 from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of, set_target
 from querist.online.loop import RunRecord, note
+from querist.online.pace import remember, standing
 from querist.online.rules import Target
 from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
-
-WINDOW = 300
-"""Values that a new one is compared with."""
 
 ONE_HOT = int(Target.ONE_HOT)
 
@@ -76,9 +74,9 @@ class PacedNodes(NamedTuple):
 class PacedState(NamedTuple):
     """Everything that learning changes.
 
-    P (d, d), its lower triangle; W (K, d); b (n, K); left (n,) `l` without its bound; recent (WINDOW,) the
-    latest values, as a ring; touched (components,) whether a label was learned there; counts (4,) rounds,
-    questions, updates, values.
+    P (d, d), its lower triangle; W (K, d); b (n, K); left (n,) `l` without its bound; recent, what the
+    pace compares with (pace.py); touched (components,) whether a label was learned there; counts (3,) rounds,
+    questions, updates.
     """
 
     P: Floats
@@ -145,9 +143,7 @@ def wanted(rules: PacedRules, state: PacedState, value: float) -> bool:
     share = rules.pace * (rules.budget - state.counts[1]) / rounds_left
     if rules.budget < 0 or share >= 1.0 or state.counts[0] < rules.warm_up:
         return True
-    size, larger = min(WINDOW, state.counts[3]), 0
-    for i in range(size):
-        larger += state.recent[i] > value
+    larger, _, size = standing(state.recent, value)
     return bool(larger <= share * size)
 
 
@@ -183,11 +179,11 @@ def decide_step(
 
 
 @compiled
-def close_round(rules: PacedRules, state: PacedState, asked: bool, value: float) -> None:
-    """The round is over: counters advance, and while questions are left to pace the value is remembered."""
-    if state.counts[1] < rules.budget:
-        state.recent[state.counts[3] % WINDOW] = value
-        state.counts[3] += 1
+def close_round(
+    rules: PacedRules, state: PacedState, asked: bool, asks: Bools, r: Floats, value: float
+) -> None:
+    """The round is over: counters advance."""
+    remember(rules, state, value)
     state.counts[0] += 1
     state.counts[1] += asked
 
@@ -241,7 +237,7 @@ def run_rounds(
         )  # fmt: skip
         asked = work.asks[0] and (rules.budget < 0 or state.counts[1] < rules.budget)
         work.asks[0], work.learned[0] = asked, False
-        close_round(rules, state, asked, verdict.value)
+        close_round(rules, state, asked, work.asks, work.r, verdict.value)
         updated = asked and learn(rules, state, place, node, work.allowed, work)
         note(
             record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,

@@ -16,9 +16,8 @@ from querist.errors import InputError, refuse
 from querist.graph import Graph
 from querist.online import checks, loop, paced_kernels as maths
 from querist.online.learner import Learner
+from querist.online.pace import checked_pace, ring, spending
 from querist.online.rules import Scheme
-from querist.online.trace import Decision
-from querist.parameters import checked_count
 from querist.types import Codes, Floats, Sparse
 
 WARM_UP = 60
@@ -57,9 +56,9 @@ class PacedLearner(Learner):
             W=np.zeros((self.n_classes, d)),
             b=np.zeros((n, self.n_classes)),
             left=place.own.copy(),
-            recent=np.zeros(maths.WINDOW),
+            recent=ring(rules),
             touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
-            counts=np.zeros(4, dtype=np.int64),
+            counts=np.zeros(3, dtype=np.int64),
         )
         self._work: Any = maths.scratch(rules, self._state)
         self._safe = False
@@ -69,9 +68,6 @@ class PacedLearner(Learner):
         n = self.n_nodes
         R = sp.csr_array((place.entries, place.indices, place.indptr), shape=(n, n))
         return np.asarray(place.rows[rows] @ state.W.T + self._rules.local * (R[rows] @ state.b))
-
-    def _close_round(self, decision: Decision) -> None:
-        maths.close_round(self._rules, self._state, decision.ask, decision.value)
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         maths.run_rounds(self._rules, self._state, self._place, nodes, codes, u, self._work, record)
@@ -118,7 +114,6 @@ def paced(
     """
     refuse(
         {
-            f"pace = {pace!r}; it must be above 0 and finite": not 0 < pace < np.inf,
             f"gamma = {gamma!r}; it must be above 0 and finite": not 0 < gamma < np.inf,
             f"local = {local!r}; it must be between 0 and 1": not 0 <= local <= 1,
             f"spread = {spread!r}; it must be 0 or more, and finite": not 0 <= spread < np.inf,
@@ -129,18 +124,17 @@ def paced(
     made = embed(embedding, kind="pagerank") if isinstance(embedding, Graph) else embedding
     rows, R = unit_kernel(checks.checked_rows(made), getattr(made, "local", None))
     n = len(rows)
-    most = -1 if budget is None else checked_count("budget", budget, 0)
+    spends = spending(None, budget, rounds, n)
+    spends["pace"] = checked_pace(pace)
     rules = maths.PacedRules(
         gamma=float(gamma),
         local=float(local),
         sharpness=float(sharpness),
-        pace=float(pace),
-        warm_up=min(WARM_UP, most // 2),
-        budget=most,
-        rounds=n if rounds is None else checked_count("rounds", rounds, 1),
+        warm_up=min(WARM_UP, spends["budget"] // 2),
         at_random=bool(at_random),
         binary=False,
         n_classes=int(n_classes),
+        **spends,
     )
     place = maths.PacedNodes(
         rows=rows,

@@ -130,6 +130,17 @@ class LogConfidence:
 
 
 @dataclass(frozen=True, slots=True)
+class MarginThreshold:
+    """Ask iff `Delta <= tau`: the other control. It needs no variance and no draw."""
+
+    tau: float = 0.1
+    code: ClassVar[int] = 7
+
+    def __post_init__(self) -> None:
+        _require(self.tau >= 0, "tau", self.tau, "0 or more")
+
+
+@dataclass(frozen=True, slots=True)
 class MarginUncertainty:
     """MSG: with `Theta = Delta^2/2 + 2 Delta - K r/(1+r)`, ask for certain iff
     `Theta < 0`, otherwise iff `u < 2h/(2h + Theta)` (msg16, Definition 2).

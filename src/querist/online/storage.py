@@ -73,7 +73,9 @@ def load(path: str | PathLike[str]) -> "protocol.Learner":
     }
     learner._rules = Rules(**rules)
     learner._place = Place(**{name: arrays[name] for name in Place._fields})
-    learner._state = State(**{name: arrays[name] for name in State._fields})
+    # Those of 0.1.0 know no pace either: what they lack has a default.
+    lacking = State._field_defaults.keys() - arrays.keys()
+    learner._state = State(**{name: arrays[name] for name in State._fields if name not in lacking})
     learner._pending = {
         int(node): deque(protocol.OpenQuestion(t, certain, tuple(asks)) for t, certain, asks in queue)
         for node, queue in about["pending"].items()

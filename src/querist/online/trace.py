@@ -33,7 +33,7 @@ class Decision:
     asks: Bools
     variances: Floats
     value: float = 0.0
-    """What asking is worth, to a rule that compares rounds; 0 where the rule does not."""
+    """How much the rule wishes to ask, larger for sooner; a pace compares it between rounds."""
 
     @property
     def reason(self) -> str:

@@ -21,7 +21,8 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
 from querist.compiled import compiled
-from querist.report.figures import CLASS_COLOURS
+from querist.report.charts import class_colour
+from querist.report.figures import CLASS_COLOURS, INK, LINE, MUTED, PAPER
 from querist.report.page import part
 from querist.types import Bools, Codes, Floats, Sparse
 
@@ -58,14 +59,9 @@ def draw(
     sure : (n,) its probability
     said : what a row is and what was found, in words
     """
-    n = S.shape[0]
-    rows = piece(S, labelled, codes, SHOWN)
-    whole = S[rows][:, rows]
-    bones = backbone(whole)
+    rows, places, ends, caption = arranged(S, codes, labelled, seed)
     half, margin = SIZE / 2, 18
-    P = half + (half - margin) * layout(bones, seed)
-    heads = np.repeat(np.arange(rows.size), np.diff(bones.indptr))
-    ends = np.column_stack([heads, bones.indices])[heads < bones.indices]
+    P = half + (half - margin) * places
     path = "".join(f"M{P[i, 0]:.0f} {P[i, 1]:.0f}L{P[j, 0]:.0f} {P[j, 1]:.0f}" for i, j in ends)
     size = float(np.clip(90 / np.sqrt(rows.size), 3.2, 9.0))
     dots = [
@@ -81,6 +77,51 @@ def draw(
         for k in np.argsort(labelled[rows], kind="stable")
         for row in [int(rows[k])]
     ]
+    return Drawing(part("drawing", SIZE, path, dots), f"{caption} Hover over a node for its name.")
+
+
+def draw_on(
+    axes: Any,
+    S: Sparse,
+    codes: Codes,
+    ranks: Codes,
+    *,
+    labelled: Bools,
+    reached: Bools,
+    sure: Floats,
+    seed: int = 0,
+) -> str:
+    """The same drawing on matplotlib axes; returns in words what it shows."""
+    from matplotlib.collections import LineCollection
+
+    rows, P, ends, caption = arranged(S, codes, labelled, seed)
+    axes.add_collection(LineCollection(list(P[ends]), colors=MUTED, linewidths=0.5, alpha=0.3, zorder=1))
+    given = labelled[rows]
+    colours = [class_colour(int(ranks[codes[row]])) if reached[row] else PAPER for row in rows]
+    axes.scatter(
+        *P.T,
+        s=np.clip(6000 / rows.size, 8, 70) * np.where(given, 1.8, 1.0),
+        c=colours,
+        alpha=np.where(reached[rows], 0.35 + 0.65 * sure[rows], 1.0),
+        edgecolors=[INK if labelled[row] else LINE if reached[row] else MUTED for row in rows],
+        linewidths=np.where(given, 1.2, 0.4),
+        zorder=2,
+    )
+    axes.set(aspect="equal", xticks=[], yticks=[], xlim=(-1.05, 1.05), ylim=(-1.05, 1.05))
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    return caption
+
+
+def arranged(S: Sparse, codes: Codes, labelled: Bools, seed: int = 0) -> tuple[Codes, Floats, Codes, str]:
+    """(m,) the rows that are drawn, (m, 2) their places from -1 to 1, the edges between them as pairs of
+    places, and in words what is shown."""
+    n = S.shape[0]
+    rows = piece(S, labelled, codes, SHOWN)
+    whole = S[rows][:, rows]
+    bones = backbone(whole)
+    heads = np.repeat(np.arange(rows.size), np.diff(bones.indptr))
+    ends = np.column_stack([heads, bones.indices])[heads < bones.indices]
     of = (
         "All nodes"
         if rows.size == n
@@ -88,11 +129,11 @@ def draw(
     )
     drawn, edges = bones.nnz // 2, whole.nnz // 2
     fewer = f"; of the {edges:,} edges between them the {drawn:,} between nodes most alike"
-    return Drawing(
-        part("drawing", SIZE, path, dots),
+    caption = (
         f"{of}{fewer if drawn < edges else ''}. A ring marks a label that was given, a fainter colour "
-        "a less certain one. Hover over a node for its name.",
+        "a less certain one."
     )
+    return rows, layout(bones, seed), ends, caption
 
 
 def class_look(rank: int) -> str:

@@ -15,6 +15,15 @@ from querist.types import Floats
 _LIBRARIES = {"pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", "dask", "narwhals", "pyspark"}
 
 
+def pandas() -> Any:
+    """The library, which only those need who want its data frames."""
+    try:
+        import pandas
+    except ImportError:
+        raise InputError("a data frame needs pandas, which is not installed; pip install pandas") from None
+    return pandas
+
+
 def is_tabular(source: Any) -> bool:
     """Whether an object is a data frame or a series of a library that narwhals may know."""
     return any(base.__module__.partition(".")[0] in _LIBRARIES for base in type(source).__mro__)

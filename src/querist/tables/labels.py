@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from querist.errors import InputError
-from querist.labels import class_order, implied_missing, is_missing
+from querist.labels import NODE, class_order, implied_missing, is_missing
 from querist.tables.arrow import pa, pc
 from querist.tables.formats import Columns, Origin, Wanted, some
-from querist.tables.names import NODE, node_and_label
+from querist.tables.names import node_and_label
 
 BETWEEN = ";"
 EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")

@@ -61,7 +61,7 @@ def test_choosing_beats_chance_and_costs_little(shown):
     found, _ = shown
     assert found["settings"] == SETTINGS
     assert found["msg"]["questions"] < found["nodes"] / 7
-    assert found["random"]["questions"] == found["msg"]["questions"]
+    assert found["random"]["questions"] == found["margin"]["questions"] == found["msg"]["questions"]
     assert found["msg"]["error_rate"] < 0.03
     assert found["random"]["error_rate"]["mean"] > 2 * found["msg"]["error_rate"]
     assert len(found["random"]["error_rate"]["runs"]) >= 10
@@ -99,7 +99,8 @@ def test_the_report_has_curves_and_gallery(shown):
     assert len(drawings) == 2
     assert all(drawing["role"] == "img" and drawing["aria-label"] for drawing in drawings)
     text = "".join(page.text)
-    for words in ("MSG chooses", "at random, as many", "about every digit", "questions asked", "digits seen"):
+    ways = ("MSG chooses", "by the margin, as many", "at random, as many", "about every digit")
+    for words in (*ways, "questions asked", "digits seen"):
         assert words in text
     assert "000101" not in report, "a stand-in colour was left"
     digits = [attributes for tag, attributes in page.tags if tag == "img"]

@@ -13,7 +13,7 @@ KEYS = {
     "algorithm", "dataset", "nodes", "classes", "rank", "embedding", "laplacian", "parameters", "scheme",
     "shuffles", "error_rate", "queries", "updates", "seconds",
 }  # fmt: skip
-BESIDES = {"constant", "component", "budget", "seed", "rounds", "control"}
+BESIDES = {"constant", "component", "budget", "pace", "seed", "rounds", "control", "margin"}
 
 
 @pytest.mark.parametrize("data", ["karate", "two_moons", "digits"])
@@ -21,7 +21,7 @@ def test_json_has_exactly_these_keys(querist, data):
     found = querist("online", data, "--rank", "20", "--shuffles", "2", "--json").json
     assert set(found) == KEYS | BESIDES
     for name in ("error_rate", "queries", "updates"):
-        for part in (found, found["control"]):
+        for part in (found, found["control"], found["margin"]):
             assert set(part[name]) == {"mean", "std", "runs"}
             runs = part[name]["runs"]
             assert len(runs) == 2
@@ -36,7 +36,7 @@ def test_json_has_exactly_these_keys(querist, data):
 
 def without_seconds(ran):
     found = ran.json
-    del found["seconds"], found["control"]["seconds"]
+    del found["seconds"], found["control"]["seconds"], found["margin"]["seconds"]
     return found
 
 
@@ -52,11 +52,31 @@ def test_same_seed_same_numbers(querist, process):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_runs_with_its_control(querist, name):
+def test_every_algorithm_runs_with_its_controls(querist, name):
     found = querist("online", "karate", "--algorithm", name, "--shuffles", "3", "--json").json
-    control = found["control"]
     assert found["scheme"] == ("one-vs-rest" if name in ("ollgc", "sslgc", "pounce") else "multiclass")
-    assert control["queries"]["runs"] == pytest.approx(found["queries"]["runs"], abs=0.5)
+    for control in (found["control"], found["margin"]):
+        assert control["queries"]["runs"] == pytest.approx(found["queries"]["runs"], abs=0.5)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_spends_a_budget_at_a_pace(querist, name):
+    command = ("online", "karate", "--algorithm", name, "--budget", "9", "--pace", "1", "--shuffles", "3")
+    found = querist(*command, "--json").json
+    assert (found["budget"], found["pace"]) == (9, 1.0)
+    for part in (found, found["control"], found["margin"]):
+        assert part["queries"]["runs"] == [9, 9, 9]
+    assert ", budget 9, pace 1" in querist(*command).out
+
+
+def test_paced_rules_that_look_at_nothing_are_the_random_control(querist):
+    """At a pace the rules differ only in what they look at."""
+    command = ("--rank", "9", "--budget", "20", "--pace", "2", "--shuffles", "2", "--json")
+    always = querist("online", "two_moons", "--algorithm", "cmog", *command, "--set", "update=always").json
+    margin = querist("online", "two_moons", "--algorithm", "margin_threshold", *command).json
+    assert always["error_rate"] == always["control"]["error_rate"] == margin["control"]["error_rate"]
+    assert margin["error_rate"] == margin["margin"]["error_rate"] == always["margin"]["error_rate"]
+    assert margin["error_rate"]["mean"] < always["error_rate"]["mean"]
 
 
 def test_the_control_of_an_algorithm_that_asks_everything_is_itself(querist):
@@ -64,8 +84,9 @@ def test_the_control_of_an_algorithm_that_asks_everything_is_itself(querist):
         found = querist(
             "online", "two_moons", "--algorithm", name, "--rank", "9", "--shuffles", "2", "--json"
         ).json
-        assert found["control"]["error_rate"] == found["error_rate"]
-        assert found["control"]["updates"] == found["updates"]
+        for control in ("control", "margin"):
+            assert found[control]["error_rate"] == found["error_rate"]
+            assert found[control]["updates"] == found["updates"]
 
 
 def test_the_control_of_paced_is_itself_at_random(querist):
@@ -74,6 +95,8 @@ def test_the_control_of_paced_is_itself_at_random(querist):
     at_random = querist(*command, "--set", "at_random=true").json
     assert found["control"]["error_rate"] == at_random["error_rate"] != found["error_rate"]
     assert found["queries"]["runs"] == found["control"]["queries"]["runs"] == [8, 8]
+    close_calls = querist(*command, "--set", "spread=0").json
+    assert found["margin"]["error_rate"] == close_calls["error_rate"]
 
 
 def test_one_vs_rest_counts_per_problem(querist):
@@ -102,7 +125,10 @@ def test_settings_reach_the_learner(querist):
     ("arguments", "need"),
     [
         (["--algorithm", "msgg"], "did you mean 'msg'?"),
-        (["--set", "gama=1"], "did you mean 'gamma'? known: budget, gamma, h, target, tie_order, update"),
+        (
+            ["--set", "gama=1"],
+            "did you mean 'gamma'? known: budget, gamma, h, pace, rounds, target, tie_order, update",
+        ),
         (["--set", "h=abc"], "h = 'abc'; it must be a number"),
         (["--set", "h"], "write name=value"),
         (["--set", "h=-1"], "above 0"),
@@ -111,6 +137,9 @@ def test_settings_reach_the_learner(querist):
         (["--set", "tie_order=0,0"], "tie_order"),
         (["--set", "seed=3"], "use --seed"),
         (["--budget", "3", "--set", "budget=4"], "set twice"),
+        (["--pace", "1"], "pace = 1.0 spends a budget, and there is none"),
+        (["--pace", "0", "--budget", "3"], "above 0"),
+        (["--pace", "1", "--budget", "3", "--set", "pace=2"], "set twice"),
         (["--algorithm", "random_sampling", "--set", "second_order=maybe"], "true or false"),
         (["--algorithm", "dgs", "--set", "alpha=x"], "a number or none"),
         (["--scheme", "one-vs-rest"], "no one-vs-rest form"),
@@ -182,7 +211,7 @@ def test_the_table(querist, monkeypatch):
     shown = querist("online", "two_moons", "--rank", "10", "--shuffles", "2").out
     assert shown.startswith("two_moons: 400 nodes")
     assert "msg, multiclass, gamma=1.0 h=0.01" in shown
-    assert "random, as many" in shown
+    assert "random, as many" in shown and "margin, as many" in shown
     assert "…" not in shown
     table = shown.partition("\n\n")[2]
     assert max(map(len, table.splitlines())) <= 80

@@ -33,12 +33,14 @@ def test_learners_stand_beside_their_controls(tmp_path):
     )
     (table,) = found.tables
     assert list(table.columns) == ["", "error rate", "queries", "updates", "seconds", "p"]
-    assert [row[0] for row in table.rows] == ["msg", "msg: random, as often", "gpa", "gpa: random, as often"]
-    assert [row[-1] is None for row in table.rows] == [True, False, True, False]
-    assert table.rows[2][1].value == table.rows[3][1].value, "who asks everything is its own control"
-    assert table.rows[3][-1] == 1.0
+    lines = ["", ": random, as often", ": margin, as often"]
+    assert [row[0] for row in table.rows] == [name + line for name in ("msg", "gpa") for line in lines]
+    assert [row[-1] is None for row in table.rows] == [True, False, False] * 2
+    errors = [row[1].value for row in table.rows]
+    assert errors[3] == errors[4] == errors[5], "who asks everything is its own control"
+    assert table.rows[4][-1] == table.rows[5][-1] == 1.0
     (figure,) = found.figures
-    assert b"random, as often" in figure.svg
+    assert b"random, as often" in figure.svg and b"margin, as often" in figure.svg
     assert not found.remarks
 
 

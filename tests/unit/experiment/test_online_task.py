@@ -10,7 +10,13 @@ from querist.errors import InputError
 from querist.experiment import Result, Specification
 from querist.experiment.results import Spread
 from querist.experiment.runner import run_here
-from querist.experiment.tasks.online import control_parameters, learner_seed, random_rounds, shuffled
+from querist.experiment.tasks.online import (
+    control_parameters,
+    learner_seed,
+    pace_of,
+    random_rounds,
+    shuffled,
+)
 
 
 def runs(graph, method, parameters=None, repeats=20, seed=0, rank=10, progress=None) -> Result:
@@ -55,6 +61,25 @@ def test_the_control_asks_as_often_in_the_same_shuffles(moons):
     found = runs(moons, "msg", {"update": "certain"}, repeats=4)
     assert (found.values("control_queries") == found.values("queries")).all()
     assert (found.values("control_updates") == found.values("queries")).all(), "it learns every answer"
+
+
+def test_the_margin_asks_as_often_and_as_early(moons):
+    rows, codes = embed(moons, 10, cache=False), moons.codes
+    for method, settings in (("msg", {}), ("sslgc", {"kappa": 0.2}), ("bbq", {"kappa": 0.3})):
+        found = runs(moons, method, settings, repeats=3)
+        assert found.values("margin_queries") == pytest.approx(found.values("queries"), abs=0.5)
+        learner = ALGORITHMS[method](rows, 2, seed=learner_seed(0, 1), **settings)
+        theirs = learner.run(shuffled(codes, 0, 1), codes)
+        spent = {"budget": round(theirs.queries), "pace": pace_of(theirs.asked), "rounds": codes.size}
+        ours = ALGORITHMS["margin_threshold"](rows, 2, **spent).run(shuffled(codes, 0, 1), codes)
+        early = [np.flatnonzero(trace.asked).mean() / codes.size for trace in (ours, theirs)]
+        assert early[0] == pytest.approx(early[1], abs=0.05), method
+
+
+def test_a_pace_is_over_the_labelled_nodes(moons):
+    some = np.where(np.arange(moons.codes.size) % 4 == 0, moons.codes, -1)
+    found = runs(replace(moons, codes=some), "bbq", {"budget": 10, "pace": 1.0}, repeats=2)
+    assert found.values("queries").tolist() == [10, 10]
 
 
 @pytest.mark.parametrize(

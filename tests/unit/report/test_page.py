@@ -66,8 +66,6 @@ def everything(text: str) -> str:
         part("gallery", [("data:image/png;base64,AA", text, text, True)]),
         part("figures", [curve, shares]),
         part("legend", [("c0", text, "1")]),
-        part("summary", text, [text], [text], [[text]], text),
-        part("question", text, text),
         drawing.svg,
     ]
     item = {

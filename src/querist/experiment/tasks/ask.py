@@ -102,7 +102,8 @@ class AskTask:
     ) -> Outcome:
         """One campaign, and its control from the same start."""
         how = complete(spec, "protocol", protocol)
-        own, choose = _Campaign(prepared, how, seed, repeat), way_to_choose(spec.method)
+        own = _Campaign(prepared, how, seed, repeat)
+        choose = way_to_choose(spec.method, graph=prepared.bare)
         first = _Campaign(prepared, {**how, "budget": 1, "marks": ()}, seed, repeat)
         warm_up(prepared.warm, spec.method, lambda: first.played(choose, 1))
         numbers, curves = own.played(choose, how["budget"])

@@ -1,9 +1,10 @@
 """Online learners on shuffles of a graph: predict, maybe ask, maybe learn.
 
-Numbers: error_rate, queries, updates, rounds, seconds; with the control also control_error_rate,
-control_queries and control_updates: random asking in the same shuffle, exactly as often, by the same kind of
-learner. Curves, where `protocol.curve` points are asked for: `round`, `error_rate` and `queries` up to it,
-and the control's.
+Numbers: error_rate, queries, updates, rounds, seconds; with the controls also control_error_rate,
+control_queries, control_updates and control_seconds: random asking in the same shuffle, exactly as often, by
+the same kind of learner; and margin_error_rate and so on: the same learner where its margin is smallest,
+exactly as often and on average as early (`margin_threshold`, paced). Curves, where `protocol.curve` points
+are asked for: `round`, `error_rate` and `queries` up to it, and the controls'.
 
 In the one-vs-rest scheme all are averages over the binary problems.
 
@@ -25,7 +26,7 @@ import scipy.sparse as sp
 from querist.embedding.kinds import with_options
 from querist.errors import InputError
 from querist.experiment import tuning
-from querist.experiment.results import CONTROL, Outcome
+from querist.experiment.results import CONTROL, MARGIN, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.common import (
@@ -43,8 +44,8 @@ from querist.graph import Graph
 from querist.labels import UNLABELLED
 from querist.online import ALGORITHMS, Factory, Trace
 from querist.online.cover_learner import check_distances
-from querist.parameters import effective, parameters_of
-from querist.types import Codes, Floats
+from querist.parameters import effective
+from querist.types import Bools, Codes, Floats
 
 APART = ("seed",)
 BY_DISTANCE = ("pounce", "nearest")
@@ -71,7 +72,7 @@ def representation(
 
 
 def protocol(*, control: bool = True, curve: int = 0) -> dict[str, Any]:
-    """How a run goes: the control beside it, points of its curves."""
+    """How a run goes: the controls beside it, points of its curves."""
     return dict(locals())
 
 
@@ -113,7 +114,7 @@ class Online:
     name = "online"
     measures = (
         *("error_rate", "queries", "updates", "rounds", "seconds"),
-        *(CONTROL + name for name in ("error_rate", "queries", "updates", "seconds")),
+        *(c + name for c in (CONTROL, MARGIN) for name in ("error_rate", "queries", "updates", "seconds")),
     )
     shown: tuple[str, ...] = ("error_rate", "queries", "updates", "seconds")
     tuned_by = "error_rate"
@@ -121,9 +122,11 @@ class Online:
     in_tuning: Mapping[str, Any] = {"control": False, "curve": 0}
 
     def measures_of(self, spec: Specification) -> tuple[str, ...]:
-        """All, or those without the control."""
+        """All, or those without the controls."""
         how = complete(spec, "protocol", protocol)
-        return tuple(name for name in self.measures if how["control"] or not name.startswith(CONTROL))
+        return tuple(
+            name for name in self.measures if how["control"] or not name.startswith((CONTROL, MARGIN))
+        )
 
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the data have labels to answer with."""
@@ -178,22 +181,20 @@ class Online:
         seed: int,
         repeat: int,
     ) -> Outcome:
-        """One shuffle, and its control in the same one."""
+        """One shuffle, and its controls in the same one."""
         graph, factory = prepared.graph, ALGORITHMS[spec.method]
         own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
-        task = (graph.codes, graph.n_classes)
-        numbers, curves = _play(prepared, spec.method, task, factory, own, seed, repeat, None, how["curve"])
+        full = effective(factory, own, APART)
+        if full.get("pace") is not None and full["rounds"] is None:
+            own["rounds"] = int(graph.labelled.size)
+        play = partial(_play, prepared, seed=seed, repeat=repeat, points=how["curve"])
+        numbers, curves, trace = play(spec.method, own)
         if how["control"]:
-            asked: int | None = round(numbers["queries"])
-            method, like = "random_sampling", control_parameters(effective(factory, own, APART))
-            if "at_random" in parameters_of(factory):  # it is its own control
-                method, like, asked = spec.method, {**own, "budget": asked, "at_random": True}, None
-            theirs, drawn = _play(
-                prepared, method, task, ALGORITHMS[method], like, seed, repeat, asked, how["curve"]
-            )
-            numbers |= {CONTROL + n: v for n, v in theirs.items() if n != "rounds"}
-            curves |= {CONTROL + n: v for n, v in drawn.items() if n != "round"}
+            for prefix, (method, like, questions) in controls(spec.method, own, full, trace).items():
+                theirs, drawn, _ = play(method, like, questions=questions)
+                numbers |= {prefix + n: v for n, v in theirs.items() if n != "rounds"}
+                curves |= {prefix + n: v for n, v in drawn.items() if n != "round"}
         return Outcome(numbers, curves)
 
 
@@ -239,6 +240,43 @@ def shuffled_run(
     return learner.run(order, codes, uniforms=draws)
 
 
+def controls(
+    method: str, own: Mapping[str, Any], full: Mapping[str, Any], trace: Trace
+) -> dict[str, tuple[str, dict[str, Any], int | None]]:
+    """What stands beside a run: by prefix the algorithm, its parameters, how often it asks if at random.
+
+    `own` are the parameters that were given, `full` those and the defaults.
+    """
+    asked = round(trace.queries)
+    if "at_random" in full:  # it is its own control
+        like = {**own, "budget": asked}
+        return {
+            CONTROL: (method, {**like, "at_random": True}, None),
+            MARGIN: (method, {**like, "spread": 0.0}, None),
+        }
+    like = control_parameters(full)
+    closest = {name: value for name, value in like.items() if name != "p"}
+    pace = full.get("pace")
+    where = trace.asked if trace.problems is None else trace.problems.asked.mean(axis=1)
+    spent = {"budget": asked, "pace": pace_of(where) if pace is None else pace, "rounds": len(trace)}
+    return {
+        CONTROL: (
+            "random_sampling",
+            like if pace is None else {**like, **spent},
+            asked if pace is None else None,
+        ),
+        MARGIN: ("margin_threshold", {**closest, **spent}, None),
+    }
+
+
+def pace_of(asked: Bools | Floats) -> float:
+    """The pace that asks as early as a run, given where it asked: the mean question of h is at 1/(h + 1)."""
+    if not asked.any():
+        return 1.0
+    at = (np.arange(asked.size) + 0.5) / asked.size
+    return float(1 / np.average(at, weights=asked) - 1)
+
+
 def control_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that make `random_sampling` the same kind of learner as an algorithm with these.
 
@@ -258,19 +296,18 @@ def control_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _play(
     place: EmbeddedGraph,
     method: str,
-    task: tuple[Codes, int],
-    factory: Factory,
-    parameters: dict[str, Any],
+    parameters: Mapping[str, Any],
+    *,
     seed: int,
     repeat: int,
-    questions: int | None,
     points: int,
-) -> tuple[dict[str, float], dict[str, list[float]]]:
-    where = place.of(method)
+    questions: int | None = None,
+) -> tuple[dict[str, float], dict[str, list[float]], Trace]:
+    task = (place.of(method), place.graph.codes, place.graph.n_classes, ALGORITHMS[method], parameters)
     draw: dict[str, Any] = {"seed": seed, "shuffle": repeat}
-    warm_up(place.warm, method, lambda: shuffled_run(where, *task, factory, parameters, rounds=1, **draw))
+    warm_up(place.warm, method, lambda: shuffled_run(*task, rounds=1, **draw))
     started = time.perf_counter()
-    trace = shuffled_run(where, *task, factory, parameters, questions=questions, **draw)
+    trace = shuffled_run(*task, questions=questions, **draw)
     seconds = time.perf_counter() - started
     numbers = {
         "error_rate": trace.error_rate,
@@ -279,7 +316,7 @@ def _play(
         "rounds": float(len(trace)),
         "seconds": seconds,
     }
-    return numbers, _curves(trace, points) if points else {}
+    return numbers, _curves(trace, points) if points else {}, trace
 
 
 def _curves(trace: Trace, points: int) -> dict[str, list[float]]:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from querist.display import as_html
 from querist.labelling import combine
 from querist.labelling.combine import Scale
 from querist.labelling.decisions.calibrate import calibration_error, cross_fitted, fitted
@@ -119,6 +120,9 @@ class Estimate:
         if not np.isfinite(self.accuracy):
             return "unknown"
         return f"{self.accuracy:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+    def _repr_html_(self) -> str:
+        return as_html(f"Expected accuracy {self}", [self.how])
 
     @property
     def balanced_accuracy(self) -> float:
