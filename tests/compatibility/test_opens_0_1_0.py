@@ -205,9 +205,26 @@ def use_journal(path: Path, call: dict[str, Any]) -> Any:
         asking.close()
 
 
+def without_doubts(wanted: dict[str, Any]) -> dict[str, Any]:
+    """0.1.0 counted an "unsure" in the budget: the same campaign has now a budget smaller by that many."""
+    values, doubts = wanted["values"], wanted["values"]["loaded"]["summary"]["unsure"]
+    before = wanted["call"]["budget"]
+    wanted["call"]["budget"] = before - doubts
+    for when in ("loaded", "after"):
+        then = values[when]
+        for count in ("asked", "budget"):
+            then["summary"][count] -= doubts
+        if then["question"] is not None:
+            then["question"]["number"] -= doubts
+        for part in (then, then["summary"]):
+            if part["stopped"] is not None:
+                part["stopped"] = part["stopped"].replace(f"of {before} ", f"of {before - doubts} ")
+    return wanted
+
+
 @pytest.mark.parametrize("name", named("journals", "journal"))
 def test_a_journal_goes_on_with_its_open_question(name: str, tmp_path: Path) -> None:
-    wanted = expected("journals", name)
+    wanted = without_doubts(expected("journals", name))
     path = shutil.copy(FIXTURES / "journals" / f"{name}.journal", tmp_path)
     found = use_journal(Path(path), wanted["call"])
     for when in ("loaded", "after"):

@@ -35,6 +35,13 @@ def ask(
             help="What an answer may be; a journal, --oracle, --labels and a data set know it.",
         ),
     ] = None,
+    name_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of NODES by which nodes are shown; name or title, where there is one.",
+        ),
+    ] = None,
     oracle: Annotated[
         str | None,
         typer.Option(
@@ -48,6 +55,15 @@ def ask(
         typer.Option(metavar="CMD", help="Program that answers: it gets the node id and prints a class."),
     ] = None,
     budget: Annotated[int, typer.Option(min=0, help="The most answers.")] = 100,
+    unanswered: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="The most questions that may be skipped or unsure; they spend nothing of --budget. As "
+            "many as that by default, and ten at least.",
+        ),
+    ] = None,
     stop: Annotated[
         float | None,
         typer.Option(
@@ -59,6 +75,25 @@ def ask(
         typer.Option(
             min=0, help="So many of the questions are random: they measure the accuracy without bias."
         ),
+    ] = None,
+    find: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Find as many nodes of this class as the budget allows; then --stop is the chance that a "
+            "question finds one, and --choose is ahead (the default), greedy or random.",
+        ),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Share of answers that may be wrong; 0: each is the truth."),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=0, help="So many questions are put again, where an answer is least sure."),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who answers; kept with every answer.")
     ] = None,
     choose: Annotated[
         str | None,
@@ -91,8 +126,9 @@ def ask(
 ) -> None:
     """Label your graph by answering questions about it.
 
-    Shown are the node, its neighbours, the guess and why it asks. One key answers; s skips, ? says that you
-    are unsure, u takes the last answer back, q leaves. Every answer is kept in the journal before it is
+    Shown are the node, its neighbours, the guess, why it asks, and what the answers brought so far. One key
+    answers; s skips, ? says that you are unsure, u takes the last answer back, space shows all there is to
+    read, q leaves. Every answer is kept in the journal before it is
     learned: after a break, or a crash, the same command goes on with the very next question.
 
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
@@ -104,12 +140,14 @@ def ask(
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
-    person = oracle is None and oracle_command is None
+    by_hand = oracle is None and oracle_command is None
     files = GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns)
-    kept = journal if journal is not None or not person else _beside(files, ".journal")
+    kept = journal if journal is not None or not by_hand else _beside(files, ".journal")
     place = check_place(
         out if out is not None else _beside(files, ".labelled.csv"), (*files.paths, labels, oracle, kept)
     )
+    if name_column is not None:
+        _check_name_column(name_column, files)
     program = None if oracle_command is None else command_oracle(oracle_command)
     with Journal(kept) as book:
         with progress() as show:
@@ -123,7 +161,12 @@ def ask(
                 budget=budget,
                 choose=choose,
                 audit=audit,
+                noise=noise,
+                repeats=repeats,
+                find=find,
+                person=person,
                 seed=seed,
+                unanswered=unanswered,
                 stop=stop,
                 method=method,
                 progress=lambda done, text: show("embedding", done, text),
@@ -132,12 +175,28 @@ def ask(
         asking.progress = silent  # every answer is said
         try:
             if answers is None:
-                _converse(asking, campaign.source.table, data)
+                _converse(asking, campaign.source.table, columns.get("id"), name_column, data)
             else:
                 asking.run(answers, None if as_json else _show_answer)
         finally:
             asking.forget()
         _finish(asking, place, as_json)
+
+
+def _check_name_column(name: str, files: "GraphFiles") -> None:
+    """Refuse a column that the table of nodes has not, before a campaign is begun."""
+    from querist.cli.conversation import NodeTexts
+    from querist.datasets import table_of
+    from querist.tables.arrow import pa
+    from querist.tables.files import is_file_name, node_file
+
+    own = files.edges if is_file_name(str(files.edges), "nodes") else None  # GraphML has its nodes in it
+    place, table = files.nodes or own, None
+    if place is not None:
+        table = node_file(Path(place).expanduser(), files.id if files.nodes else None, None).table
+    elif files.is_named and (columns := table_of(str(files.edges))) is not None:
+        table = pa.table(columns)
+    NodeTexts.of(table, files.id, name)
 
 
 def _names(classes: str) -> list[str]:
@@ -152,13 +211,13 @@ def _beside(files: "GraphFiles", ending: str) -> Path:
     return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0] or path.name}{ending}")
 
 
-def _converse(asking: "Asking", table: Any, data: str) -> None:
-    from querist.cli.conversation import converse
+def _converse(asking: "Asking", table: Any, id: str | None, name: str | None, data: str) -> None:
+    from querist.cli.conversation import NodeTexts, converse
     from querist.cli.keyboard import Keyboard
 
     keyboard = Keyboard([str(name) for name in asking.classes], taken=data == "-")
     try:
-        converse(asking, table, keyboard)
+        converse(asking, NodeTexts.of(table, id, name), keyboard)
     except KeyboardInterrupt:
         print_line(f"\nEvery answer is kept in {asking.journal.path}; the same command goes on from there.")
         raise
@@ -187,6 +246,15 @@ def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
         print_json(found)
         return
     print_line(f"{some(found['answers'], 'answer')}; {asking.stopped}.")
+    if asking.finding is not None:
+        print_line(f"{asking.finding}.")
+    for person in asking.people:
+        low, high = person.interval
+        who = "The answers are" if person.name is None else f"{person.name} is"
+        print_line(
+            f"{who} right in {person.accuracy:.0%} of {some(person.votes, 'answer')}, it is believed "
+            f"({low:.0%} to {high:.0%})."
+        )
     if asking.audit is not None:
         print_line(f"Accuracy of the labels, by the audit: {asking.audit}.")
     right, of = found["guessed_right"]["right"], found["guessed_right"]["of"]

@@ -1,7 +1,13 @@
-"""One key from a terminal, or a line where there is none."""
+"""One key from a terminal, or a line where there is none; which key stands for which class.
+
+A class whose name is one character has that key. Others have a letter of their name, their initial where that
+is free; a digit stands for a class only if it is its number. What is no class (skip, unsure, ...) gives way
+to a class of that name, and then has another key.
+"""
 
 import codecs
 import os
+import re
 import string
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,11 +16,14 @@ from typing import IO
 
 from querist.errors import InputError
 
-RESERVED = {"s": "skip", "?": "unsure", "u": "undo", "q": "leave"}
-"""Keys that mean the same in every question."""
-
-KEYS = [key for key in string.digits[1:] + string.ascii_lowercase if key not in RESERVED]
-"""Keys of the classes, in order."""
+COMMANDS = {
+    "skip": ("s", "skip", "-,;"),
+    "unsure": ("?", "unsure", "/!~"),
+    "undo": ("u", "undo", "<_^"),
+    "more": (" ", "read on", ">+="),
+    "leave": ("q", "leave", ".:@"),
+}
+"""The key of what is no class, what it is called, and keys for when a class has taken it."""
 
 TERMINAL = "/dev/tty"
 ESCAPE, CTRL_D = "\x1b", "\x04"
@@ -22,20 +31,59 @@ PATIENCE = 0.05
 """Seconds in which the rest of an arrow key follows its first byte."""
 
 
-def keys_for(count: int) -> list[str]:
-    """What is typed for each class: one key, or beyond the keys that there are a number and Enter.
+def keys_for(names: Sequence[str]) -> list[str] | None:
+    """The key of each class; None where the classes outnumber the keys, and have to be written out.
 
-    >>> keys_for(3), keys_for(40)[38:]
-    (['1', '2', '3'], ['39', '40'])
+    >>> keys_for(["roads", "waste", "water"]), keys_for(["0", "1", "2"]), keys_for(["s", "sport"])
+    (['r', 'w', 'a'], ['0', '1', '2'], ['s', 'p'])
     """
-    return KEYS[:count] if count <= len(KEYS) else [str(k + 1) for k in range(count)]
+    taken = {name: name for name in names if len(name) == 1}
+    reserved = set(command_keys(names).values())
+    letters = [key for key in string.ascii_lowercase if key not in reserved]
+    wishes = {name: _wishes(name) for name in names if name not in taken}
+    for name in wishes:
+        wishes[name] += letters
+    used = {key.lower() for key in taken} | reserved
+    # First choices come before second ones, so that as many classes as possible have their initial.
+    for place in range(max(map(len, wishes.values()), default=0)):
+        for name, wanted in wishes.items():
+            if name not in taken and place < len(wanted) and wanted[place] not in used:
+                taken[name] = wanted[place]
+                used.add(wanted[place])
+    return [taken[name] for name in names] if len(taken) == len(names) else None
+
+
+def _wishes(name: str) -> list[str]:
+    """The keys that a class would like: its number where that is a digit, its initials, its other letters."""
+    words = re.findall(r"[^\W\d_]+", name.lower())
+    numbers = re.findall(r"\d+", name)
+    number = numbers if len(numbers) == 1 and len(numbers[0]) == 1 else []
+    initials = [word[0] for word in words]
+    return list(dict.fromkeys([*number, *initials, *"".join(words)]))
+
+
+def command_keys(names: Sequence[str]) -> dict[str, str]:
+    """The key of each of `COMMANDS`, none of which is a class.
+
+    >>> command_keys(["s", "q"])["skip"], command_keys(["cat", "dog"])["skip"]
+    ('-', 's')
+    """
+    classes = {name.lower() for name in names}
+    return {
+        what: next(key for key in (own, *others) if key not in classes)
+        for what, (own, _, others) in COMMANDS.items()
+    }
 
 
 def legend(names: Sequence[str], width: int = 1000) -> str:
     """All keys and what they mean, in lines of at most this width where the names allow it."""
-    own = [f"[{key}] {name}" for key, name in zip(keys_for(len(names)), names, strict=True)]
+    keys = keys_for(names)
+    own = [f"[{key}] {name}" for key, name in zip(keys, names, strict=True)] if keys else list(names)
+    others = [
+        f"[{'space' if key == ' ' else key}] {COMMANDS[what][1]}" for what, key in command_keys(names).items()
+    ]
     lines = [""]
-    for item in [*own, *(f"[{key}] {what}" for key, what in RESERVED.items())]:
+    for item in [*own, *others]:
         longer = f"{lines[-1]}   {item}" if lines[-1] else item
         if len(longer) <= width or not lines[-1]:
             lines[-1] = longer
@@ -48,45 +96,58 @@ class Keyboard:
     """What the person types.
 
     On a terminal a key is enough. Where the input is a file or a pipe, and where the classes outnumber the
-    keys, it is a line; there a class may be called by its name too. When the edges came by way of the
-    standard input (`taken`), the person types at the terminal itself.
+    keys, it is a line: a key, the name of a class or its beginning, or the name of a command. When the edges
+    came by way of the standard input (`taken`), the person types at the terminal itself.
     """
 
     def __init__(self, names: Sequence[str], taken: bool = False) -> None:
         self.names = list(names)
-        self.keys = keys_for(len(self.names))
+        keys = keys_for(self.names)
+        self.keys = keys or []
+        self.commands = {key: what for what, key in command_keys(self.names).items()}
         self._file: IO[str] = _terminal() if taken else sys.stdin
-        self.by_line = not self._file.isatty() or len(self.names) > len(KEYS)
+        self.by_line = not self._file.isatty() or keys is None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def read(self) -> tuple[str, int]:
-        """("answer", which class) or (one of `RESERVED`'s meanings, -1); "leave" when the input has ended."""
+        """("answer", which class) or (one of `COMMANDS`, -1); "leave" when the input has ended."""
         while True:
             typed = self._line() if self.by_line else self._key()
             if typed is None:
                 return "leave", -1
-            if typed in RESERVED:
-                return RESERVED[typed], -1
-            if typed in self.keys:
-                return "answer", self.keys.index(typed)
-            if self.by_line and typed in self.names:
-                return "answer", self.names.index(typed)
-            if typed:
+            meant = (self._meant(form) for form in (typed, typed.lower(), typed.upper()))
+            found = next((each for each in meant if each is not None), None)
+            if found is not None:
+                return found
+            if typed.strip():
                 print(f"  {typed!r} is none of the keys", flush=True)
+
+    def _meant(self, typed: str) -> tuple[str, int] | None:
+        """What was typed means; a class goes before a command, a whole name before the beginning of one."""
+        if typed in self.keys:
+            return "answer", self.keys.index(typed)
+        if self.by_line and typed in self.names:
+            return "answer", self.names.index(typed)
+        if typed in self.commands:
+            return self.commands[typed], -1
+        if self.by_line and typed in COMMANDS:
+            return typed, -1
+        begun = [k for k, name in enumerate(self.names) if name.lower().startswith(typed.lower())]
+        return ("answer", begun[0]) if self.by_line and typed and len(begun) == 1 else None
 
     def _line(self) -> str | None:
         line = self._file.readline()
-        return line.strip() if line else None
+        return (line.strip() or line.rstrip("\r\n")) if line else None
 
     def _key(self) -> str | None:
-        """The next key, lower case; nothing for one that is no character; None at the end."""
+        """The next key; nothing for one that is no character; None at the end."""
         with _single_keys(self._file.fileno()):
             key = self._next()
             if key == ESCAPE:
                 self._pass_over()
                 return ""
         # Ctrl-D ends the input, as it would a line.
-        return None if key in ("", CTRL_D) else key.strip().lower()
+        return None if key in ("", CTRL_D) else key
 
     def _next(self) -> str:
         """One character; nothing at the end of the input."""

@@ -5,7 +5,15 @@ checksummed downloads, in this order; `catalogue()` says what there is and where
 would come from.
 """
 
-from querist.datasets.bundled import digits, karate, stochastic_block_model, three_clusters, two_moons
+from querist.datasets.bundled import (
+    digits,
+    karate,
+    messages,
+    stochastic_block_model,
+    table_of,
+    three_clusters,
+    two_moons,
+)
 from querist.datasets.fetch import fetch
 from querist.datasets.local import Row, Vectors, cache_dir, data_dir
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry, File, register
@@ -30,9 +38,11 @@ __all__ = [
     "load",
     "load_graph",
     "load_vectors",
+    "messages",
     "register",
     "sbm",
     "stochastic_block_model",
+    "table_of",
     "three_clusters",
     "two_moons",
 ]

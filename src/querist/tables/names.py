@@ -2,7 +2,8 @@
 
 An edge table has `source, target` (or `src, dst`, or `from, to`, else its first two columns) and perhaps
 `weight` (or `value`). A node table has `node` (or `id`, else its first column) and perhaps `label` (or
-`class`). A table of vectors has its labels in `label`, `class`, `target` or `y`, else in its last column.
+`class`); people know its nodes by `name`, `title` or `subject`. A table of vectors has its labels in `label`,
+`class`, `target` or `y`, else in its last column.
 Whoever names a column is taken at their word.
 """
 
@@ -15,6 +16,7 @@ from querist.labels import NODE
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"))
 WEIGHT = ("weight", "value")
 LABEL = ("label", "class")
+NAME = ("name", "title", "subject")
 VECTOR_LABEL = (*LABEL, "target", "y")
 
 Ends: TypeAlias = tuple[str | None, str | None]

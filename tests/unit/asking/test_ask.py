@@ -454,7 +454,7 @@ def test_it_stops_when_an_answer_is_expected_to_gain_little():
 
 @pytest.mark.parametrize("rule", ["contrast", "coverage", "ambiguity", "variance", "sigma", "margin"])
 def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
-    from querist.asking.choosers import PoolChooser
+    from querist.asking.choosers import Outlook, PoolChooser
     from querist.asking.model import RANKS, QuickModel
     from querist.asking.rules import RULES
 
@@ -465,7 +465,7 @@ def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
     model, free, took = QuickModel.start(rows, 3, 1.0, 2.0), np.ones(20_000, dtype=bool), []
     for code in range(5):
         started = time.thread_time()  # of this thread alone: what else the machine does is not counted
-        row = PoolChooser(RULES[rule]).pick(model, free).row
+        row = PoolChooser(RULES[rule]).pick(model, Outlook(free)).row
         model = model.learn(row, code % 3)
         took.append(time.thread_time() - started)
     assert min(took) < 0.1
@@ -652,27 +652,71 @@ def test_negative_weights_are_refused_before_anybody_answers():
 # -- who answers ----------------------------------------------------------------------------
 
 
-def test_unsure_counts_and_skip_does_not():
+def test_neither_unsure_nor_skip_spends_the_budget_of_answers():
     graph, labels = planted()
     asking = ask(graph, None, 4, classes=sorted(set(labels.values())))
     first = asking.question.node
     asking.skip()
     second = asking.question.node
     asking.unsure()
-    assert asking.question.number == 2
+    assert asking.question.number == 1
     asking.answer(None)
     while (question := asking.question) is not None:
         assert question.node not in (first, second)
         asking.answer(labels[question.node])
     found = asking.summary()
-    assert (found["asked"], found["answers"], found["unsure"], found["skipped"]) == (4, 2, 2, 1)
+    assert (found["asked"], found["answers"], found["unsure"], found["skipped"]) == (4, 4, 2, 1)
+
+
+@pytest.mark.parametrize(("unanswered", "put"), [(None, 10), (3, 3), (0, 0)])
+def test_what_is_left_unanswered_has_a_limit_of_its_own(unanswered, put):
+    graph, labels = planted()
+    asking = ask(graph, None, 4, classes=sorted(set(labels.values())), unanswered=unanswered)
+    while asking.question is not None:
+        (asking.skip if asking.unanswered % 2 else asking.unsure)()
+    assert (asking.asked, asking.unanswered) == (0, put)
+    assert asking.stopped == f"{put} questions left unanswered, as many as may be"
+    assert ask(graph, lambda node: None, 40, classes=["a", "b"]).unanswered == 40, "as many as the budget"
+    with pytest.raises(InputError, match="unanswered -1; it must be 0 or more"):
+        ask(graph, None, 4, classes=["a", "b"], unanswered=-1)
+
+
+def test_what_pulls_a_node_makes_its_score():
+    """All pulls together are the score itself: `f_i = sum_s m_i'P m_s y_s`."""
+    graph, labels = planted()
+    result = ask(graph, labels, 12)
+    model, answers = result.state.model, result.state.answers()
+    for row in (0, 7, 30):
+        Y = np.eye(len(result.classes))[list(answers.values())]
+        np.testing.assert_allclose(model.weights(row, list(answers)) @ Y, model.scores[row], atol=1e-9)
+    node = next(v for v in graph.nodes if v not in result.answers)
+    found = result.pulls(node, most=2)
+    p = model.beliefs[graph.row_of[node]]
+    likeliest = [result.classes[k] for k in np.argsort(-p, kind="stable")[:2]]
+    assert {pull.label for pull in found} <= set(likeliest) and 0 < len(found) <= 4
+    for pull in found:
+        assert result.answers[pull.node] == pull.label and pull.weight > 0
+        joined = graph.adjacency[graph.row_of[node], graph.row_of[pull.node]] != 0
+        assert pull.adjacent == joined
+
+
+def test_the_expected_accuracy_follows_the_answers():
+    graph, labels = planted()
+    asking = ask(graph, None, 40, classes=sorted(set(labels.values())))
+    assert asking.expected_accuracy is None and asking.pulls(graph.nodes[0]) == []
+    expected = []
+    while (question := asking.question) is not None:
+        asking.answer(labels[question.node])
+        expected.append(asking.expected_accuracy)
+    assert 0 < expected[0] < 0.6 < expected[-1] <= 1
+    everybody = ask(graph, labels, graph.n_nodes)
+    assert everybody.expected_accuracy == 1.0
 
 
 def test_a_node_that_the_known_labels_lack_is_unsure():
     graph, labels = planted(12)
     result = ask(graph, {node: labels[node] for node in list(labels)[:9]}, 12)
-    assert result.asked == 12
-    assert len(result.answers) == 9
+    assert (result.asked, result.unanswered) == (9, 3)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from querist.asking.journal import Journal
 from querist.cli import main
-from querist.cli.keyboard import KEYS, RESERVED, keys_for, legend
+from querist.cli.keyboard import COMMANDS, command_keys, keys_for, legend
 
 pytestmark = pytest.mark.slow
 
@@ -195,8 +195,8 @@ def test_a_data_set_by_its_name_is_asked_about(querist, files):
     assert (found["nodes"], found["answers"], found["classes"]) == (34, 4, ["Mr. Hi", "Officer"])
     assert found["out"] == "karate.labelled.csv" and (files / "karate.labelled.csv").is_file()
     assert "unknown data set 'karat'; did you mean 'karate'?" in querist("ask", "karat", code=2)
-    shown = typed("ask", "karate", "--budget", "3", keys=["1", "q"])
-    assert "[1] Mr. Hi   [2] Officer" in shown and "1 answer; left by the person" in shown
+    shown = typed("ask", "karate", "--budget", "3", keys=["m", "q"])
+    assert "[m] Mr. Hi   [o] Officer" in shown and "1 answer; left by the person" in shown
     assert (files / "karate.journal").is_file()
 
 
@@ -273,14 +273,14 @@ def test_a_resumed_campaign_knows_the_nodes_that_came_before(querist, files):
 
 def test_lines_answer_where_there_is_no_terminal(files):
     common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--budget", "4")
-    shown = typed(*common, "--classes", "music,sport", keys=["1", "zebra", "sport", "u", "2", "?", "s"])
+    shown = typed(*common, "--classes", "music,sport", keys=["m", "zebra", "sport", "u", "p", "?", "s"])
     assert "hobbies: " in shown and "neighbours: " in shown and "why: " in shown
     assert "'zebra' is none of the keys" in shown
     assert "taken back" in shown and "unsure: kept" in shown and "skip: kept" in shown
     assert "left" in shown, "the input has ended"
     assert (files / "edges.journal").is_file(), "a person's answers are kept without being asked to"
-    rest = typed(*common, "-o", "out.csv", keys=["1", "1", "1", "1"])
-    assert "Going on after 3 questions" in rest
+    rest = typed(*common, "-o", "out.csv", keys=["m", "m", "m", "m"])
+    assert "Going on after 2 answers" in rest
     assert "the budget of 4 answers is spent" in rest
     assert (files / "out.csv").is_file()
 
@@ -299,17 +299,17 @@ def test_one_key_answers_at_a_terminal(files):
         node = child.match[1]
         child.expect(r"hobbies: (\w+)")
         assert TEXT[node].startswith(child.match[1])
-        for part in ("neighbours: ", "guess: ", "why: ", r"\[1\] music   \[2\] sport   \[s\] skip", "> "):
+        for part in ("neighbours: ", "guess: ", "why: ", r"\[m\] music   \[p\] sport   \[s\] skip", "> "):
             child.expect(part)
         return node
 
     def key_of(node):
-        return "1" if LABELS[node] == "music" else "2"
+        return "m" if LABELS[node] == "music" else "p"
 
     first = shown(1)
     child.send("x")
     child.expect("'x' is none of the keys")
-    child.send("2" if key_of(first) == "1" else "1")
+    child.send("p" if key_of(first) == "m" else "m")
     child.expect(": kept")
     shown(2)
     child.send("u")
@@ -346,13 +346,13 @@ def at_terminal(pexpect, *arguments, **options):
 
 def test_arrow_keys_are_no_answers(files):
     pexpect = pytest.importorskip("pexpect")
-    many = ",".join(f"class{k}" for k in range(1, 15))  # the keys 1 to 9, then a to e
+    many = ",".join(["apes", "bears", "cats", "owls", "newts"])  # the arrows' letters are keys
     child = at_terminal(pexpect, "edges.csv", "--classes", many, "--budget", "3")
     child.expect("Question 1 of 3")
     child.expect("> ")
     child.send("\x1b[A\x1bOB\x1b[1;5C")  # up, down, Ctrl-right: their letters are keys
     child.send("b")
-    child.expect("class11: kept")
+    child.expect("bears: kept")
     child.expect("Question 2 of 3")
     child.expect("> ")
     child.sendintr()
@@ -372,7 +372,7 @@ def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
         timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"},
     )  # fmt: skip
     child.expect("> ")
-    child.send("1")
+    child.send("m")
     child.expect("music: kept")
     child.expect("querist.labelled.csv: a label for each of 6 nodes")
     child.expect(pexpect.EOF)
@@ -382,20 +382,179 @@ def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
 def test_a_wide_row_is_cut_and_what_is_empty_left_out():
     import pyarrow as pa
 
-    from querist.cli.conversation import COLUMNS, _row
+    from querist.cli.conversation import NodeTexts
 
-    wide = {"age": [None], "id": ["ann"], **{f"w{k}": [float(k % 2)] for k in range(60)}, "note": ["a  b"]}
-    lines = list(_row(pa.table(wide), 0))
-    assert lines[0] == "  w1: 1.0" and len(lines) == COLUMNS + 1
-    assert lines[-1] == "  and 19 more columns"
-    assert list(_row(pa.table({"x": [0], "id": ["ann"], "y": [None]}), 0)) == ["  x: 0"]
+    wide = {"age": [None], "id": ["ann"], **{f"w{k}x": [float(k % 2)] for k in range(60)}, "note": ["a  b"]}
+    values = NodeTexts.of(pa.table(wide)).values(0)
+    assert values[0] == ("w1x", "1.0") and values[-1] == ("note", "a b") and len(values) == 31
+    assert NodeTexts.of(pa.table({"x": [0], "id": ["ann"], "y": [None]})).values(0) == [("x", "0")]
 
 
-def test_keys_are_distinct_and_leave_the_reserved_ones_alone():
-    for count in (2, 9, 20, len(KEYS), len(KEYS) + 5):
-        keys = keys_for(count)
-        assert len(set(keys)) == count
-        assert not set(keys) & set(RESERVED)
-    assert legend(["cat", "dog"]) == "[1] cat   [2] dog   [s] skip   [?] unsure   [u] undo   [q] leave"
-    narrow = legend(["a long name", "another"], 30).split("\n")
-    assert narrow == ["[1] a long name   [2] another", "[s] skip   [?] unsure", "[u] undo   [q] leave"]
+# -- keys ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        ("0 1 2", "0 1 2"),
+        ("1 0 10", "1 0 a"),
+        ("roads waste parks water noise", "r w p a n"),
+        ("s q sport", "s q p"),
+        ("class1 class2 class10", "1 2 c"),
+        ("A b", "A b"),
+        ("Yes No", "y n"),
+    ],
+)
+def test_keys_are_those_of_the_names(names, keys):
+    assert keys_for(names.split()) == keys.split()
+
+
+def test_no_digit_stands_for_another_class():
+    """Whatever the classes are called, `1` is the class 1, or one that has a 1 in its name, or none."""
+    for names in (["0", "1"], ["zero", "one"], ["x1", "x0"], [str(k) for k in range(30)], ["b2", "a1", "c"]):
+        keys = keys_for(names)
+        if keys is None:
+            continue
+        for name, key in zip(names, keys, strict=True):
+            assert not key.isdigit() or key in name
+
+
+def test_keys_are_distinct_and_leave_the_commands_theirs():
+    kinds = [f"kind {chr(97 + k)}{chr(97 + k)}" for k in range(26)]
+    for names in (kinds[:2], kinds[:9], kinds[:22], ["s", "u", "q", "?", "cat"]):
+        keys, commands = keys_for(names), command_keys(names)
+        assert len(set(keys)) == len(names) and commands.keys() == COMMANDS.keys()
+        assert not set(keys) & set(commands.values())
+    assert keys_for([f"kind {k}{k}" for k in range(40)]) is None
+    said = "[c] cat   [d] dog   [s] skip   [?] unsure   [u] undo   [space] read on   [q] leave"
+    assert legend(["cat", "dog"]) == said
+    narrow = legend(["a long name", "bees"], 30).split("\n")
+    assert narrow[:2] == ["[a] a long name   [b] bees", "[s] skip   [?] unsure"]
+    assert "[-] skip" in legend(["s", "t"])
+
+
+def test_classes_that_outnumber_the_keys_are_written_out(files):
+    many = ",".join(["music", "sport", *(f"kind {k}" for k in range(40))])
+    shown = typed("ask", "edges.csv", "--classes", many, "--budget", "4", keys=["1", "kind 1", "mus", "skip"])
+    assert "'1' is none of the keys" in shown, "a number is no class"
+    assert "kind 1: kept" in shown and "music: kept" in shown and "skip: kept" in shown
+
+
+# -- what is shown --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def titled(files):
+    """The nodes have titles, and ann has much to say."""
+    long = " ".join(f"word{k}" for k in range(700))
+    rows = [(node, f"{node.title()} the {LABELS[node]}al", long if node == "ann" else text)
+            for node, text in TEXT.items()]  # fmt: skip
+    with (files / "titled.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("node", "title", "hobbies"), *rows])
+    return files
+
+
+def test_long_text_is_read_page_by_page(titled):
+    pexpect = pytest.importorskip("pexpect")
+    (titled / "known.csv").write_text("node,label\nbob,music\ncy,music\ndan,sport\neve,sport\nfay,sport\n")
+    child = at_terminal(
+        pexpect, "edges.csv", "--nodes", "titled.csv", "--labels", "known.csv", "--budget", "1"
+    )
+    child.expect(r"Question 1 of 1: node ann, Ann the musical")
+    child.expect(r"hobbies: word0 .* \.\.\.")
+    child.expect(r"neighbours: Bob the musical \(music\), Cy the musical \(music\)\s")
+    child.expect(r"why: .*towards music: (Bob|Cy) the musical \(neighbour\) 0\.\d\d")
+    child.expect(r"\[space\] read on")
+    child.expect(r"\[\.{20}\] 0 of 1 answers \| expected accuracy \d+%")
+    child.send(" ")
+    child.expect(r"word500\b")
+    child.expect(r"\(page 1 of 2\)")
+    child.send(" ")
+    child.expect("word699")
+    child.expect("2 neighbours:")
+    child.expect(r"\(page 2 of 2\)")
+    child.send(" ")
+    child.expect(r"hobbies: word0 .* \.\.\.")
+    child.send("m")
+    child.expect("music: kept")
+    child.expect("1 answer; the budget of 1 answer is spent")
+    child.expect(pexpect.EOF)
+
+
+def test_the_name_column_can_be_chosen(titled):
+    common = ("ask", "edges.csv", "--nodes", "titled.csv", "--classes", "music,sport")
+    assert ", Ann the musical" in (shown := typed(*common, keys=["s"] * 6)) and "hobbies: guitar" in shown
+    other = typed(*common, "--name-column", "hobbies", "--journal", "j", keys=["s"] * 6)
+    assert "node cy, guitar drums" in other and "title: Cy the musical" in other
+
+
+def test_a_name_column_that_is_not_there_is_refused(querist, titled):
+    common = ("ask", "edges.csv", "--classes", "music,sport", "--name-column", "nickname")
+    assert "there is no table of nodes; give one as --nodes" in querist(*common, code=2)
+    said = querist(*common, "--nodes", "titled.csv", code=2)
+    assert "--name-column nickname: no such column; there are node, title, hobbies" in said
+    assert not (titled / "edges.journal").exists(), "it is refused before a campaign begins"
+
+
+def test_skips_and_doubts_spend_nothing_and_have_a_limit(files):
+    common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--classes", "music,sport")
+    shown = typed(*common, "--budget", "2", "--unanswered", "3", keys=["?", "m", "s", "p"])
+    assert "1 of 3 left unanswered" in shown and "2 of 3 left unanswered" in shown
+    assert "2 answers; the budget of 2 answers is spent" in shown
+    shown = typed(*common, "--budget", "2", "--unanswered", "1", "--journal", "j", keys=["?", "m"])
+    assert "0 answers; 1 question left unanswered, as many as may be" in shown
+
+
+def test_the_last_line_says_what_the_answers_brought(files, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = typed("ask", "edges.csv", "--nodes", "nodes.csv", "--classes", "music,sport", "--budget", "4",
+                  keys=["m", "p", "u", "s", "p", "q"])  # fmt: skip
+    lines = [line for line in shown.splitlines() if line.startswith("[") and "] " in line and "of 4" in line]
+    assert lines[0] == "[....................] 0 of 4 answers"
+    assert lines[1].startswith("[#####...............] 1 of 4 answers | expected accuracy ")
+    assert "the last answer: " in lines[1] and "guesses changed" in lines[1]
+    assert "2 of 4 answers" in lines[2] and "the last 2 answers: " in lines[2]
+    assert lines[3] == lines[1], "an answer that is taken back brought nothing"
+    assert "1 of 10 left unanswered" in lines[4]
+
+
+def test_the_example_can_be_answered_from_the_screen(files):
+    pexpect = pytest.importorskip("pexpect")
+    from querist.datasets import load_graph, table_of
+
+    topics = dict(zip(load_graph("messages").nodes, load_graph("messages").labels, strict=True))
+    texts = table_of("messages")
+    child = at_terminal(pexpect, "messages", "--budget", "3")
+    for number in range(1, 4):
+        child.expect(rf"Question {number} of 3: node (m\d+), ([^\r]*)")
+        node, title = child.match[1], child.match[2].strip()
+        assert texts["title"][texts["node"].index(node)] == title
+        child.expect("text: ")
+        child.expect("> ")
+        key = {"roads": "r", "waste": "w", "parks": "p", "water": "a", "noise": "n"}[topics[node]]
+        child.send(key)
+        child.expect(f"{topics[node]}: kept")
+    child.expect("3 answers; the budget of 3 answers is spent")
+    child.expect(pexpect.EOF)
+
+
+def test_digits_are_drawn_in_half_blocks(files):
+    shown = typed("ask", "digits", "--budget", "2", keys=["7", "q"])
+    assert "█" in shown and "▄" in shown and "pixel" not in shown
+    assert "7: kept" in shown, "the key of a digit is the digit"
+
+
+def test_a_picture_is_half_a_character_a_pixel():
+    import numpy as np
+    import pyarrow as pa
+
+    from querist.cli.conversation import NodeTexts, half_blocks
+
+    ring = np.array([[9, 9, 9, 9], [9, 0, 0, 9], [9, 0, 0, 9], [9, 9, 9, 9]], dtype=float)
+    assert half_blocks(ring, scale=1) == ["█▀▀█", "█▄▄█"]
+    assert half_blocks(np.eye(3), scale=1) == ["▀▄ ", "  ▀"]
+    columns = {"id": ["a"], **{f"p{k}": [value] for k, value in enumerate(ring.ravel().tolist())}}
+    texts = NodeTexts.of(pa.table(columns))
+    assert len(texts.picture(0)) == 4 and texts.values(0) == [] and texts.picture(1) == []
+    del columns["p7"]
+    assert NodeTexts.of(pa.table(columns)).picture(0) == [], "fifteen fields are no square"
