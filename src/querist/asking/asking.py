@@ -77,7 +77,7 @@ def ask(
         make likely (people.py). 0 takes each for the truth, unless a node is asked about again
     repeats : questions about answered nodes that are least sure, spread over the budget
     find : a class, to find as many nodes of it as the budget allows (finding.py) instead of labelling all.
-        Then `choose` is "pool" (by "ahead"), "ahead", "greedy" or "random"
+        Then `choose` is "pool" (by "greedy"), "greedy", "ahead" or "random"
     person : who answers, kept with every answer
     unanswered : the most questions that may be skipped or answered with "unsure", which spend nothing of the
         budget; as many as the budget by default, and ten at least

@@ -52,6 +52,8 @@ class FindRule:
 
 
 FINDERS: Registry[FindRule] = Registry("rule of finding")
+DEFAULT = "greedy"
+"""Looking ahead found no more on the problems of benchmarks/finding.py (docs/ask.md)."""
 
 
 def find_rule(name: str, reason: str) -> Callable[..., Callable[[QuickModel, int, Bools, int], int | None]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.asking.finding import FINDERS
+from querist.asking.finding import DEFAULT as FIND, FINDERS
 from querist.asking.rules import RULES
 from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
@@ -107,18 +107,18 @@ def way_to_choose(
     """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`,
     or the default for the graph.
 
-    To `find` a class there are other rules, and "pool" is the first of them.
+    To `find` a class there are other rules, and "pool" is `finding.DEFAULT`.
 
     >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
     ('contrast', 'sigma', 'msg', 'random')
     >>> way_to_choose("pool", "ambiguity"), way_to_choose("stream", "ambiguity")
     ('ambiguity', 'msg')
     >>> way_to_choose("pool", find=True)
-    'ahead'
+    'greedy'
     """
     if find:
         check_name("way to find a class", name, ("pool", *FINDERS, RANDOM))
-        return (kept or next(iter(FINDERS))) if name == "pool" else name
+        return (kept or FIND) if name == "pool" else name
     if name in FINDERS:
         raise InputError(f'choose "{name}" finds a class; say which one, with find')
     ours = (*DEFAULTS, RANDOM, *RULES)

@@ -81,7 +81,7 @@ def ask(
         typer.Option(
             metavar="CLASS",
             help="Find as many nodes of this class as the budget allows; then --stop is the chance that a "
-            "question finds one, and --choose is ahead (the default), greedy or random.",
+            "question finds one, and --choose is greedy (the default), ahead or random.",
         ),
     ] = None,
     noise: Annotated[
