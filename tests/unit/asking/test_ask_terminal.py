@@ -72,7 +72,7 @@ def typed(*arguments, keys):
 
 
 KINDS = {"nodes", "classes", "choose", "asked", "answers", "unsure", "skipped", "budget", "stopped", "known",
-         "guessed_right", "audit", "seconds_per_question", "journal", "out"}  # fmt: skip
+         "guessed_right", "audit", "finding", "people", "seconds_per_question", "journal", "out"}  # fmt: skip
 
 
 def test_json_tells_programs_everything(querist, files):
