@@ -24,7 +24,7 @@ from querist.asking.specification import CampaignSpec, checked_classes, digest, 
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.reading import check_weights, own_labels
-from querist.labels import tabulate
+from querist.labels import plain, tabulate
 from querist.progress import Progress
 
 __all__ = ["Asking", "Question", "ask"]
@@ -41,6 +41,10 @@ def ask(
     missing: Hashable = None,
     choose: str = "pool",
     audit: int = 0,
+    noise: float = 0.0,
+    repeats: int = 0,
+    find: Hashable = None,
+    person: str | None = None,
     unanswered: int | None = None,
     stop: float | None = None,
     method: str = "auto",
@@ -69,10 +73,16 @@ def ask(
         another name in `querist.ALGORITHMS`; "random" (the control). A journal that was begun by another rule
         of the pool goes on by that one, where none is named
     audit : questions that are a random sample, spread over the budget; they measure and teach nothing
+    noise : share of answers that are presumed wrong: answers become votes, and the model learns what they
+        make likely (people.py). 0 takes each for the truth, unless a node is asked about again
+    repeats : questions about answered nodes that are least sure, spread over the budget
+    find : a class, to find as many nodes of it as the budget allows (finding.py) instead of labelling all.
+        Then `choose` is "pool" (by "greedy"), "greedy", "ahead" or "random"
+    person : who answers, kept with every answer
     unanswered : the most questions that may be skipped or answered with "unsure", which spend nothing of the
         budget; as many as the budget by default, and ten at least
     stop : end when the expected gain in accuracy an answer (0.001 is 0.1 points), averaged over the last 10
-        questions, falls below it
+        questions, falls below it; with `find`, when the chance that a question finds one does
     method : of `querist.label`, which makes the labels at the end
     seed : of everything random
     journal : a path; an interrupted campaign goes on from it. In memory by default
@@ -97,12 +107,28 @@ def ask(
     kept = book.events()
     if names is None:
         names = kept[0].body["classes"] if kept else _classes_of(labels, own, missing)
-    way = way_to_choose(choose, CampaignSpec.of(kept[0].body).choose if kept else None, own)
+    way = way_to_choose(
+        choose, CampaignSpec.of(kept[0].body).choose if kept else None, own, find=find is not None
+    )
     specification = CampaignSpec(
-        digest(own), own.n_nodes, own.n_edges, checked_classes(names), way, seed, audit
+        digest(own),
+        own.n_nodes,
+        own.n_edges,
+        checked_classes(names),
+        way,
+        seed,
+        audit,
+        noise,
+        repeats,
+        plain(find),
     )
     if not kept:
         _check_audit(audit, budget, labels is not None)
+        if audit + 2 * repeats > budget:
+            raise InputError(
+                f"repeats {repeats} of a budget of {budget}: a question is put once before it is put again; "
+                "repeat fewer, or allow more answers"
+            )
     asking = Asking(
         own,
         specification,
@@ -112,6 +138,7 @@ def ask(
         stop=stop,
         method=method,
         prefetch=answer is None if prefetch is None else prefetch,
+        person=person,
         progress=progress,
     )
     if labels is not None:

@@ -18,10 +18,11 @@ from querist.asking.choosers import Pick
 from querist.asking.journal import Event, Journal
 from querist.asking.model import RANKS, QuickModel
 from querist.asking.oracles import checked_answer, fresh_labels
+from querist.asking.people import DOUBT, Person
 from querist.asking.prefetch import Prefetcher
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState, upcoming
-from querist.asking.turns import Turn
+from querist.asking.turns import Turn, last_closed
 from querist.display import as_html
 from querist.errors import InputError
 from querist.graph import Graph
@@ -30,6 +31,7 @@ from querist.labelling.rows import quick_rows
 from querist.progress import Progress, count, shown, silent
 
 BUDGET = 100
+ASKED_FOR = "asked again: a second answer was wanted"
 LEAST_UNANSWERED = 10
 """Questions that may be left unanswered however small the budget is, where nobody says how many."""
 FORESEEN = 8
@@ -40,7 +42,8 @@ FORESEEN = 8
 class Question:
     """The `number`-th question, about `node`; the model's `guess`, None where it has none, and why it asks.
 
-    `second` is the likeliest class but one. An `audit` question is part of the random sample.
+    `second` is the likeliest class but one. An `audit` question is part of the random sample; one put `again`
+    was answered before. `chance` is that of the class that is looked for, where one is.
     """
 
     number: int
@@ -52,6 +55,8 @@ class Question:
     probability: float | None = None
     second: Hashable | None = None
     second_probability: float | None = None
+    again: bool = False
+    chance: float | None = None
 
     def _repr_html_(self) -> str:
         guesses = [(self.guess, self.probability), (self.second, self.second_probability)]
@@ -74,10 +79,11 @@ class Asking:
         stop: float | None = None,
         method: str = "auto",
         prefetch: bool = False,
+        person: str | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
-        self.method = method
+        self.method, self.person = method, person
         self.most_unanswered = max(budget, LEAST_UNANSWERED) if unanswered is None else unanswered
         """Questions that may be skipped or answered with "unsure"; they are not counted in the budget."""
         self.stopped: str | None = None
@@ -106,35 +112,72 @@ class Asking:
 
     @property
     def question(self) -> Question | None:
-        """The open question, or the next one; None when no more is to be asked (`stopped` says why)."""
+        """The oldest open question, or the next one; None when no more is asked (`stopped` says why)."""
         if self.state.open is None and not self._open_next():
             return None
         turn = self.state.open
         assert turn is not None
-        if self._prefetch and self._ahead is None and self.state.chooser.foresees:
-            self._ahead = Prefetcher(self.state.foreseen, self._likely(turn))
+        if self._prefetch and self._ahead is None and self.state.foresees:
+            left = self.budget - self.asked - 1
+            self._ahead = Prefetcher(lambda code: self.state.foreseen(code, left), self._likely(turn))
         return self.shown(turn)
 
-    def answer(self, given: Hashable) -> None:
-        """The class of the open question's node; None is "unsure"."""
-        code = checked_answer(given, self.classes, self._node(self._pending().row))
-        self._close("unsure" if code < 0 else "answer", code)
+    def questions(self, count: int) -> list[Question]:
+        """Up to `count` open questions, about different nodes, to be answered in any order; fewer where no
+        more are to be asked.
 
-    def unsure(self) -> None:
+        Each is chosen as if those before it were answered, whatever the answers are: the variance has them,
+        the scores stay as they are. So they differ from each other instead of being one doubt `count` times.
+        """
+        if count > 1 and not self.state.chooser.foresees:
+            raise InputError(
+                f"{self.specification.choose} decides at one node after another and allows one open question "
+                'at a time; choose "pool" to have several'
+            )
+        self.forget()
+        while len(self.state.opens) < count and self._open_next():
+            pass
+        return [self.shown(turn) for turn in self.state.opens[:count]]
+
+    def again(self, node: Hashable) -> Question:
+        """Put the question about an answered node once more, to the same or another person."""
+        row = self.graph.row_of.get(node)
+        if row not in self.state.answers(audit=False):
+            raise InputError(
+                f"node {node!r} was not answered yet, or is part of the audit; ask about it first"
+            )
+        if any(turn.row == row for turn in self.state.opens):
+            raise InputError(f"a question about node {node!r} is open; answer it first")
+        self.forget()
+        self._put(Pick(row, ASKED_FOR, again=True))
+        return self.shown(self.state.opens[-1])
+
+    def answer(self, given: Hashable, node: Hashable = None, person: str | None = None) -> None:
+        """The class of the node whose question is open, of the oldest one unless named; None is "unsure".
+
+        `person` says who answers; unless given, the one that the campaign was opened with.
+        """
+        turn = self._pending(node)
+        code = checked_answer(given, self.classes, self._node(turn.row))
+        self._close("unsure" if code < 0 else "answer", turn, code, person)
+
+    def unsure(self, node: Hashable = None, person: str | None = None) -> None:
         """Nobody can tell: the node is not asked about again. It is not counted in the budget."""
-        self._close("unsure")
+        self._close("unsure", self._pending(node), person=person)
 
-    def skip(self) -> None:
+    def skip(self, node: Hashable = None, person: str | None = None) -> None:
         """Put the node aside: it is not asked about again, and not counted."""
-        self._close("skip")
+        self._close("skip", self._pending(node), person=person)
 
-    def undo(self) -> bool:
-        """Take the last answer back and put its question again; False when there is none."""
-        closed = [turn for turn in self.state.turns if turn.outcome is not None]
-        if not closed:
+    def undo(self, person: str | None = None) -> bool:
+        """Take the last answer back, that of a person if one is named, and put its question again; False
+        when there is none."""
+        back = last_closed(self.state.turns, person)
+        if back is None:
             return False
         self.forget()
-        self.state.apply(self._write("undo", row=closed[-1].row))
+        who = {} if person is None else {"person": person}
+        self.state.apply(self._write("undo", row=back.row, **who))
         return True
 
     def extend(self, edges: Any = None, nodes: Any = None) -> "Asking":
@@ -222,7 +265,20 @@ class Asking:
         """The label of every node, None where no answer reaches."""
         return self.labelling.labels
 
+    @property
+    def people(self) -> list[Person]:
+        """What is believed of everybody who answered; nothing where every answer is the truth."""
+        return [] if self.state.opinions is None else self.state.opinions.persons(self.state.model)
+
+    @property
+    def doubts(self) -> dict[Hashable, float]:
+        """Answered nodes whose class is believed less than `people.DOUBT`, with the belief, by doubt."""
+        sure = [] if self.state.opinions is None else self.state.opinions.sureness()
+        rows = sorted((belief, row) for row, belief, _ in sure if belief < DOUBT)
+        return {self._node(row): belief for belief, row in rows}
+
     audit = property(results.audited)
+    finding = property(results.found)
     neighbours = results.neighbours
     pulls = results.pulls
     expected_accuracy = property(results.expected_accuracy)
@@ -243,15 +299,20 @@ class Asking:
         self._last = kind
         return event
 
-    def _pending(self) -> Turn:
-        if self.state.open is None:
-            raise InputError("no question is open; look at `question` first")
-        return self.state.open
+    def _pending(self, node: Hashable = None) -> Turn:
+        """The oldest open turn, or that about the node."""
+        opens = [turn for turn in self.state.opens if node is None or self._node(turn.row) == node]
+        if not opens:
+            about = "" if node is None else f" about node {node!r}"
+            raise InputError(f"no question{about} is open; look at `question` first")
+        return opens[0]
 
-    def _close(self, kind: str, code: int = -1) -> None:
+    def _close(self, kind: str, turn: Turn, code: int = -1, person: str | None = None) -> None:
         """Keep an outcome, then learn it; what was worked out ahead for it is taken."""
-        turn = self._pending()
-        event = self._write(kind, row=turn.row, **({"code": code} if code >= 0 else {}))
+        who = self.person if person is None else person
+        body = {"code": code if code >= 0 else None, "person": who}
+        given = {name: value for name, value in body.items() if value is not None}
+        event = self._write(kind, row=turn.row, **given)
         ahead, self._ahead = self._ahead, None
         found = None if ahead is None else ahead.take(-1 if turn.audit else code)
         self.state.apply(event, None if found is None else found[0])
@@ -260,12 +321,22 @@ class Asking:
     def _open_next(self) -> bool:
         """Choose the next question and keep it; False when no more is to be asked."""
         started = time.perf_counter()
-        pick = upcoming(self.state, self.budget, self.stop, self._next, self.most_unanswered)
+        pick = upcoming(self.state, self.budget, self.stop, self._next, self.most_unanswered, self.person)
         self._next = self.stopped = None
         if isinstance(pick, str):
-            self.leave(pick)
+            if not self.state.opens:
+                self.leave(pick)
             return False
-        unused = self.stop is None or pick.audit
+        self._put(pick)
+        self.seconds.append(time.perf_counter() - started)
+        return True
+
+    def _put(self, pick: Pick) -> None:
+        """Write a question down, then open it."""
+        gain = pick.chance
+        if gain is None and self.stop is not None and not pick.audit and self.specification.find is None:
+            gain = self.state.model.expected_gain(pick.row)
+        more = {"again": pick.again or None, "chance": pick.chance}
         event = self._write(
             "question",
             row=pick.row,
@@ -273,12 +344,11 @@ class Asking:
             reason=pick.reason,
             round=pick.round,
             value=pick.value,
-            gain=None if unused else self.state.model.expected_gain(pick.row),
+            gain=gain,
             **self.state.about(pick.row),
+            **{name: value for name, value in more.items() if value is not None},
         )
         self.state.apply(event)
-        self.seconds.append(time.perf_counter() - started)
-        return True
 
     def _likely(self, turn: Turn) -> list[int]:
         """Codes by falling probability, then -1 for none; of an audit only that, as nothing is learned."""
@@ -301,7 +371,7 @@ class Asking:
             return None if code is None else self.classes[code]
 
         return Question(
-            number=self.asked + 1,
+            number=self.asked + 1 + sum(other.opened < turn.opened for other in self.state.opens),
             node=self._node(turn.row),
             row=turn.row,
             audit=turn.audit,
@@ -310,6 +380,8 @@ class Asking:
             probability=about["probability"],
             second=name(about["second"]),
             second_probability=about["second_probability"],
+            again=turn.again,
+            chance=about.get("chance"),
         )
 
     def label_from(self, answers: Mapping[int, int]) -> Labelling:

@@ -1,21 +1,23 @@
-"""Three ways to choose the next question: the pool, the stream of the papers, and chance.
+"""Ways to choose the next question: the pool, finding a class, the stream of the papers, and chance.
 
 - `PoolChooser`: the node anywhere whose answer is worth most by a rule of rules.py.
+- `FindChooser`: the node by which most nodes of one class are found, by a rule of finding.py.
 - `StreamChooser`: nodes come in a random order, once; a learner of `querist.ALGORITHMS` (selective sampling)
   decides at each whether to ask. Rounds that were not asked are played again, not kept: a decision is a
   function of the seed, the round, the answers and, where the learner paces them, the budget.
 - `RandomChooser`: the next free node of a random order; the control.
 
-`pick` is given the state of the model and the free nodes. `asked` and `closed` tell a chooser of every turn,
+`pick` is given the state of the model and the `Outlook`. `asked` and `closed` tell a chooser of every turn,
 in order; only the stream remembers them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from querist.asking.finding import FINDERS, Chance, FindRule, target_scores
 from querist.asking.model import QuickModel
 from querist.asking.rules import RULES, PoolRule
 from querist.asking.specification import RANDOM, CampaignSpec
@@ -26,13 +28,27 @@ from querist.types import Bools
 
 @dataclass(frozen=True)
 class Pick:
-    """The next question: which node, why in words, of the stream in which round, and whether of the audit."""
+    """The next question: which node, why in words, of the stream in which round, whether of the audit.
+
+    `again`: it was answered before. `chance`: of the class that is looked for.
+    """
 
     row: int
     reason: str
     value: float = 0.0
     round: int = 0
     audit: bool = False
+    again: bool = False
+    chance: float | None = None
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The nodes that may be asked about (n,), what was asked so far, and how many answers are left."""
+
+    free: Bools
+    turns: Sequence[Turn] = ()
+    left: int = 1
 
 
 class Chooser(Protocol):
@@ -41,7 +57,7 @@ class Chooser(Protocol):
     foresees: bool = True
     """Whether `pick` changes nothing, so that it can be tried on answers that are not given yet."""
 
-    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, outlook: Outlook) -> Pick | None:
         """The next question, or None when there is none to ask."""
 
     def asked(self, turn: Turn) -> None:
@@ -64,6 +80,9 @@ def chooser_of(
 
     `budget` is the most answers, those of the audit among them.
     """
+    if specification.choose in FINDERS:
+        code = specification.classes.index(specification.find)
+        return FindChooser(FINDERS[specification.choose], code, specification.find)
     if specification.choose in RULES:
         return PoolChooser(RULES[specification.choose])
     if specification.choose == RANDOM:
@@ -77,11 +96,33 @@ class PoolChooser(Chooser):
     def __init__(self, rule: PoolRule) -> None:
         self.rule = rule
 
-    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, outlook: Outlook) -> Pick | None:
         """The free node of the largest value."""
         values = self.rule(model)
-        row = best(values, free)
+        row = best(values, outlook.free)
         return None if row is None else Pick(row, self.rule.reason, float(values[row]))
+
+
+class FindChooser(Chooser):
+    """The node by which most nodes of a class are found."""
+
+    def __init__(self, rule: FindRule, code: int, name: Hashable) -> None:
+        self.rule, self.code, self.reason = rule, code, rule.reason.format(name)
+
+    def pick(self, model: QuickModel, outlook: Outlook) -> Pick | None:
+        """By the rule; its chance is what the answers so far make of its score."""
+        row = self.rule(model, self.code, outlook.free, outlook.left)
+        if row is None:
+            return None
+        z = float(target_scores(model, self.code)[row])
+        chance = Chance.learned(*tried(outlook.turns, self.code))
+        return Pick(row, self.reason, z, chance=float(chance.of(z)))
+
+
+def tried(turns: Sequence[Turn], code: int) -> tuple[list[float], list[bool]]:
+    """Scores of a class that questions had when they were chosen, and whether the answer was that class."""
+    done = [turn for turn in turns if turn.outcome == "answer" and turn.about.get("chance") is not None]
+    return [turn.about["value"] for turn in done], [turn.code == code for turn in done]
 
 
 class RandomChooser(Chooser):
@@ -90,9 +131,9 @@ class RandomChooser(Chooser):
     def __init__(self, order: Sequence[int]) -> None:
         self.order = order
 
-    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, outlook: Outlook) -> Pick | None:
         """The first free node of the order."""
-        row = next((row for row in self.order if free[row]), None)
+        row = next((row for row in self.order if outlook.free[row]), None)
         return None if row is None else Pick(row, "drawn at random")
 
 
@@ -130,19 +171,19 @@ class StreamChooser(Chooser):
             self._close(row, ask=True)
             self.learner.learn(row, code)
 
-    def pick(self, model: QuickModel, free: Bools) -> Pick | None:
+    def pick(self, model: QuickModel, outlook: Outlook) -> Pick | None:
         """Play rounds until one asks."""
         while self.played < len(self.order):
             row = self.order[self.played]
             decision = self.learner.decide(row)
-            if decision.ask and free[row]:
+            if decision.ask and outlook.free[row]:
                 return Pick(row, decision.reason, decision.variance, self.played + 1)
             self._play(ask=False)
         return None
 
     def asked(self, turn: Turn) -> None:
         """Play the rounds before the question as they went, and its own."""
-        if turn.audit:
+        if turn.audit or turn.again:
             return
         while self.played < turn.about["round"] - 1:
             self._play(ask=False)
@@ -150,7 +191,7 @@ class StreamChooser(Chooser):
 
     def closed(self, turn: Turn) -> None:
         """Learn the answer; a question that nobody answered is not spent, and teaches nothing."""
-        if turn.audit:
+        if turn.audit or turn.again:
             return
         if turn.counted:
             self.learner.learn(turn.row, turn.code)

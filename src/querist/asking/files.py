@@ -48,6 +48,10 @@ def from_files(
     budget: int = BUDGET,
     choose: str | None = None,
     audit: int | None = None,
+    noise: float | None = None,
+    repeats: int | None = None,
+    find: Hashable = None,
+    person: str | None = None,
     seed: int | None = None,
     unanswered: int | None = None,
     stop: float | None = None,
@@ -67,8 +71,8 @@ def from_files(
         so. By default those of the journal, else those of the tables, else those of the labels that the graph
         came with; these are not looked at otherwise
     journal : a path, or an open journal; in memory by default
-    choose, audit, seed : as in `ask`; by default as in the journal, else as there
-    budget, unanswered, stop, method, prefetch, progress : as in `ask`
+    choose, audit, noise, repeats, find, seed : as in `ask`; by default as in the journal, else as there
+    budget, person, unanswered, stop, method, prefetch, progress : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
     """
@@ -88,7 +92,15 @@ def from_files(
             classes_in(source.labels)
         ]
         names = _classes(classes, found, () if before is None else before.classes)
-        chosen: dict[str, Any] = {"choose": choose, "audit": audit, "seed": seed}
+        wanted = None if find is None else _classes([find], [names], ())[0]
+        chosen: dict[str, Any] = {
+            "choose": choose,
+            "audit": audit,
+            "noise": noise,
+            "repeats": repeats,
+            "find": wanted,
+            "seed": seed,
+        }
         given = {
             name: getattr(before, name, None) if value is None else value for name, value in chosen.items()
         }
@@ -97,6 +109,7 @@ def from_files(
             None,
             budget,
             classes=names,
+            person=person,
             unanswered=unanswered,
             stop=stop,
             method=method,

@@ -44,6 +44,8 @@ GAMMAS = {True: 1.0, False: 0.1}
 CHOOSING_GAMMAS = {True: 2.0, False: 0.1}
 """The ridge with which questions are chosen."""
 TEMPERATURE = 0.1
+SURELY = 1e-9
+"""Least share of a score that an answer at the node itself leaves to the others."""
 FAR = 2.0
 """The squared distance of rows of length one that have nothing in common."""
 
@@ -116,12 +118,29 @@ class Regression:
         """No answer yet."""
         return Regression(rows, RidgeState.start(rows, gamma), np.zeros((rows.shape[0], n_classes)))
 
-    def learn(self, row: int, code: int) -> "Regression":
-        """With one answer more."""
+    def learn(self, row: int, target: int | Floats) -> "Regression":
+        """With one answer more: its code, or (K,) how likely it is each class."""
         missed = -self.scores[row]
-        missed[code] += 1
+        if isinstance(target, int):
+            missed[target] += 1
+        else:
+            missed += target
         share, ridge = self.ridge.learn(self.rows, row)
         return Regression(self.rows, ridge, self.scores + np.outer(share, missed))
+
+    def retarget(self, rows: Sequence[int], change: Floats) -> "Regression":
+        """With the targets of answers at `rows` changed by (m, K): `f' = f + M P X' change`."""
+        step = self.ridge.P @ (self.rows[rows].T @ change)
+        return Regression(self.rows, self.ridge, self.scores + self.rows @ step)
+
+    def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
+        """(m, K) scores at `rows`, each without its own answer: `(f_i - r_i t_i) / (1 - r_i)`."""
+        r = self.ridge.r[rows][:, None]
+        return np.asarray((self.scores[rows] - r * targets) / np.maximum(1 - r, SURELY))
+
+    def opened(self, rows: Sequence[int]) -> "Regression":
+        """With answers at `rows` to come: the variance has them, the scores have not."""
+        return Regression(self.rows, self.ridge.learn_all(self.rows, self.rows[rows]), self.scores)
 
     def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Regression":
         """With many answers more, at the price of a few: with X their rows and Y their targets,
@@ -146,6 +165,7 @@ class QuickModel:
     nearest : (n,) squared distance of each row to the nearest one with an answer, at most `FAR`
     components : (n,) nodes with the same number can learn from each other
     answers : (c,) how many answers were learned in each component
+    pending : (c,) how many questions are open in each
     """
 
     regressions: tuple[Regression, ...]
@@ -155,6 +175,7 @@ class QuickModel:
     nearest: Floats
     components: Any
     answers: Codes
+    pending: Codes
 
     @staticmethod
     def start(
@@ -185,6 +206,7 @@ class QuickModel:
         if centred:
             embedding = centred_rows(embedding)
         rows = leading(embedding, CHOOSING_RANK)
+        none = np.zeros(int(embedding.components.max()) + 1, dtype=np.int64)
         return QuickModel(
             regressions=tuple(Regression.start(leading(embedding, rank), n_classes, own) for rank in widths),
             rows=rows,
@@ -192,13 +214,30 @@ class QuickModel:
             gamma=ridge,
             nearest=np.full(n, FAR),
             components=embedding.components,
-            answers=np.zeros(int(embedding.components.max()) + 1, dtype=np.int64),
+            answers=none,
+            pending=none,
         )
 
-    def learn(self, row: int, code: int) -> "QuickModel":
-        """The state with one answer more."""
+    def learn(self, row: int, target: int | Floats) -> "QuickModel":
+        """The state with one answer more: its code, or (K,) how likely it is each class."""
         return self._with(
-            [row], (m.learn(row, code) for m in self.regressions), self.choosing.learn(self.rows, row)[1]
+            [row], (m.learn(row, target) for m in self.regressions), self.choosing.learn(self.rows, row)[1]
+        )
+
+    def retarget(self, rows: Sequence[int], change: Floats) -> "QuickModel":
+        """The state with the targets of answers at `rows` changed by (m, K)."""
+        return replace(self, regressions=tuple(m.retarget(rows, change) for m in self.regressions))
+
+    def opened(self, rows: Sequence[int]) -> "QuickModel":
+        """The state with questions at `rows` open: whatever comes, the variance falls; the scores stay."""
+        if not len(rows):
+            return self
+        return replace(
+            self,
+            regressions=tuple(m.opened(rows) for m in self.regressions),
+            choosing=self.choosing.learn_all(self.rows, self.rows[rows]),
+            nearest=self._nearest(rows),
+            pending=self.pending + np.bincount(self.components[rows], minlength=self.pending.size),
         )
 
     def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "QuickModel":
@@ -213,16 +252,19 @@ class QuickModel:
         self, rows: Sequence[int], regressions: Iterable[Regression], choosing: RidgeState
     ) -> "QuickModel":
         came = np.bincount(self.components[rows], minlength=self.answers.size)
-        nearest = self.nearest
-        for row in rows:
-            nearest = np.minimum(nearest, squared_distances(self.rows, self.rows[[row]])[:, 0])
         return replace(
             self,
             regressions=tuple(regressions),
             choosing=choosing,
-            nearest=nearest,
+            nearest=self._nearest(rows),
             answers=self.answers + came,
         )
+
+    def _nearest(self, rows: Sequence[int]) -> Floats:
+        nearest = self.nearest
+        for row in rows:
+            nearest = np.minimum(nearest, squared_distances(self.rows, self.rows[[row]])[:, 0])
+        return nearest
 
     @cached_property
     def scores(self) -> Floats:
@@ -247,9 +289,17 @@ class QuickModel:
     @property
     def beliefs(self) -> Floats:
         """(n, K) `(1 - l) p + l/K`, `l = K / (K + answers in the component)`: after few nothing is sure."""
-        K = self.scores.shape[1]
-        share = (K / (K + self.answers))[self.components, None]
-        return np.asarray((1 - share) * self.probabilities + share / K)
+        return self._believed(self.probabilities, self.components)
+
+    def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
+        """(m, K) beliefs about answered nodes, each without its own answer `targets` (m, K)."""
+        scores = sum(m.left_out(rows, targets) for m in self.regressions) / len(self.regressions)
+        return self._believed(softmax(np.asarray(scores) / TEMPERATURE), self.components[rows])
+
+    def _believed(self, p: Floats, components: Any) -> Floats:
+        K = p.shape[1]
+        share = (K / (K + self.answers))[components, None]
+        return np.asarray((1 - share) * p + share / K)
 
     def weights(self, row: int, others: Sequence[int]) -> Floats:
         """(others,) how much an answer at each of them weighs in the scores of `row`: `m_i'P m_s`.

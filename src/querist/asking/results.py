@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist import display
+from querist.asking.choosers import tried
+from querist.asking.finding import Chance, target_scores
 from querist.asking.specification import RANDOM
 from querist.stats import wilson
 from querist.tables.formats import some
+from querist.types import Floats
 
 if TYPE_CHECKING:
     from querist.asking.campaign import Asking
 
+AHEAD = (10, 50, 100)
+"""Answers to come for which the finds to expect are told."""
 LEAST_PULL = 0.005
 """Weight of an answer in a score, whose largest is 1, below which it pulls nowhere."""
 
@@ -82,6 +87,41 @@ def guessed_right(asking: "Asking") -> tuple[int, int]:
     guessed = (t for t in asking.state.turns if t.about.get("guess") is not None)
     turns = [t for t in guessed if t.outcome == "answer" and not t.audit]
     return sum(turn.about["guess"] == turn.code for turn in turns), len(turns)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How the search for `target` goes: `found` in so many answers, and the `chances` of the likeliest nodes
+    that nobody was asked about, falling."""
+
+    target: Hashable
+    found: int
+    answered: int
+    chances: Floats
+
+    def expected(self, count: int) -> float:
+        """Finds to expect in the next `count` answers."""
+        return float(self.chances[:count].sum())
+
+    def __str__(self) -> str:
+        text = f"{self.found} {self.target} found in {some(self.answered, 'answer')}"
+        ahead = ", ".join(f"{self.expected(count):.0f} of the next {count}" for count in AHEAD)
+        return f"{text}; to expect: {ahead}" if self.chances.size else text
+
+
+def found(asking: "Asking") -> Finding | None:
+    """How the search goes; None where no class is looked for.
+
+    Chances are what the answers so far make of the scores, each predicted before its answer came.
+    """
+    state, target = asking.state, asking.specification.find
+    if target is None:
+        return None
+    code = asking.classes.index(target)
+    answers = state.answers()
+    z = target_scores(state.model, code)[state.free]
+    chances = Chance.learned(*tried(state.turns, code)).of(-np.sort(-z)[: max(AHEAD)])
+    return Finding(target, sum(given == code for given in answers.values()), len(answers), chances)
 
 
 def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Hashable | None, bool]]:
@@ -149,6 +189,7 @@ def expected_accuracy(asking: "Asking") -> float | None:
 def summary(asking: "Asking") -> dict[str, Any]:
     """What happened, in numbers."""
     right, of = guessed_right(asking)
+    search = found(asking)
     audit, turns, seconds = audited(asking), asking.state.turns, asking.seconds
     return {
         "nodes": asking.graph.n_nodes,
@@ -161,6 +202,17 @@ def summary(asking: "Asking") -> dict[str, Any]:
         "skipped": sum(turn.outcome == "skip" for turn in turns),
         "budget": asking.budget,
         "stopped": asking.stopped,
+        "finding": None
+        if search is None
+        else {
+            "class": search.target,
+            "found": search.found,
+            "expected": {str(count): search.expected(count) for count in AHEAD},
+        },
+        "people": [
+            {"person": p.name, "answers": p.votes, "accuracy": p.accuracy, "interval": list(p.interval)}
+            for p in asking.people
+        ],
         "guessed_right": {"right": right, "of": of, "biased": True},
         "audit": None
         if audit is None
@@ -187,6 +239,7 @@ def in_words(asking: "Asking") -> str:
         f"{len(asking.classes)} classes, chosen by {asking.specification.choose}",
         *([] if asking.stopped is None else [asking.stopped]),
         *([] if audit is None else [f"accuracy {audit}"]),
+        *([] if asking.finding is None else [str(asking.finding)]),
     ]
     return f"<Asking {'; '.join(parts)}>"
 

@@ -80,7 +80,7 @@ def by_ambiguity(model: QuickModel) -> Floats:
     P, r = model.choosing.P, model.choosing.r
     values = ambiguous_correlation(model.rows, P, r, ambiguity(model.beliefs))
     sizes, first = np.bincount(model.components), 1 / (1 + model.gamma)
-    alone = np.where(model.answers == 0, sizes * first**2, 0.0)[model.components]
+    alone = np.where(model.answers + model.pending == 0, sizes * first**2, 0.0)[model.components]
     return np.where(model.rows.any(axis=1), values, alone)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from querist.asking.finding import DEFAULT as FIND, FINDERS
 from querist.asking.rules import RULES
 from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
@@ -33,8 +34,11 @@ class CampaignSpec:
     ----------
     graph : digest of nodes, edges and attributes; nodes, edges : how many, for messages
     classes : what an answer may be, in the order of their codes
-    choose : a rule of the pool (`rules.RULES`), an algorithm of the stream (`querist.ALGORITHMS`) or "random"
+    choose : a rule of the pool (`rules.RULES`), an algorithm of the stream (`querist.ALGORITHMS`) or
+        "random"; with `find` a rule that finds (`finding.FINDERS`) or "random"
     seed : of everything random; audit : how many questions are a random sample
+    noise : share of answers that are presumed wrong; repeats : how many questions are put a second time
+    find : the class to find as many nodes of as can be; None labels them all
     """
 
     graph: str
@@ -44,10 +48,26 @@ class CampaignSpec:
     choose: str = DEFAULTS["pool"]
     seed: int = 0
     audit: int = 0
+    noise: float = 0.0
+    repeats: int = 0
+    find: Any = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.audit <= self.nodes:
-            raise InputError(f"audit {self.audit}; it must lie between 0 and the {self.nodes:,} nodes")
+        most = 1 - 1 / len(self.classes)
+        classes = ", ".join(map(str, self.classes))
+        refuse(
+            {
+                f"audit {self.audit}; it must lie between 0 and the {self.nodes:,} nodes": not (
+                    0 <= self.audit <= self.nodes
+                ),
+                f"noise {self.noise}; it is the share of wrong answers, from 0 to below {most:.2g}, which is "
+                "guessing": not 0 <= self.noise < most,
+                f"repeats {self.repeats}; it must be 0 or more": self.repeats < 0,
+                f"find {self.find!r} is none of the classes {classes}; name one of them": (
+                    self.find is not None and self.find not in self.classes
+                ),
+            }
+        )
 
     def body(self) -> dict[str, Any]:
         """As the journal keeps it."""
@@ -81,15 +101,26 @@ class CampaignSpec:
                 )
 
 
-def way_to_choose(name: str, kept: str | None = None, graph: Graph | None = None) -> str:
+def way_to_choose(
+    name: str, kept: str | None = None, graph: Graph | None = None, *, find: bool = False
+) -> str:
     """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`,
     or the default for the graph.
+
+    To `find` a class there are other rules, and "pool" is `finding.DEFAULT`.
 
     >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
     ('contrast', 'sigma', 'msg', 'random')
     >>> way_to_choose("pool", "ambiguity"), way_to_choose("stream", "ambiguity")
     ('ambiguity', 'msg')
+    >>> way_to_choose("pool", find=True)
+    'greedy'
     """
+    if find:
+        check_name("way to find a class", name, ("pool", *FINDERS, RANDOM))
+        return (kept or FIND) if name == "pool" else name
+    if name in FINDERS:
+        raise InputError(f'choose "{name}" finds a class; say which one, with find')
     ours = (*DEFAULTS, RANDOM, *RULES)
     if name not in ours:
         from querist.online.catalogue import ALGORITHMS

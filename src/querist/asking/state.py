@@ -4,18 +4,20 @@ Nothing here is kept anywhere else, and nothing here is random but by the seed: 
 state. An undo gives the state as if the answer had never been there.
 """
 
+import math
 from collections import deque
 from typing import Any
 
 import numpy as np
 
 from querist.asking.arrivals import KIND, Arrival, joined
-from querist.asking.choosers import Chooser, Pick, chooser_of
+from querist.asking.choosers import Chooser, Outlook, Pick, chooser_of
 from querist.asking.journal import Event
 from querist.asking.model import QuickModel
+from querist.asking.people import VOTES, Opinions, Vote
 from querist.asking.rules import RULES
 from querist.asking.specification import CampaignSpec
-from querist.asking.turns import CLOSING, Turn, apply
+from querist.asking.turns import Turn, apply, last_closed
 from querist.embedding import Embedding
 from querist.graph import Graph
 from querist.labelling.growth import keep_up
@@ -28,6 +30,7 @@ REMEMBERED = 32
 WINDOW = 10
 """Questions over which the expected gain is averaged before it can end a campaign."""
 
+AGAIN = "asked again: one answer may be wrong, and this is the least sure"
 AUDITED = "drawn at random to measure the accuracy; nothing is learned from it"
 
 
@@ -49,6 +52,8 @@ class CampaignState:
         self.order: list[int]
         self._deal()
         self.model: QuickModel
+        self.opinions: Opinions | None
+        """Where answers may be wrong; None where each is the truth."""
         self.chooser: Chooser
         self._past: deque[QuickModel] = deque(maxlen=REMEMBERED)
         self._learn_anew()
@@ -63,35 +68,46 @@ class CampaignState:
         if event.kind == "known":
             self._know(dict(zip(event.body["rows"], event.body["codes"], strict=True)))
             return
-        apply(self.turns, event)
+        # The models kept are those before the last answers of all.
+        latest = last_closed(self.turns) if event.kind == "undo" else None
+        turn = apply(self.turns, event)
+        if turn is None:
+            return
         if event.kind == "question":
-            self.chooser.asked(self.turns[-1])
+            self.chooser.asked(turn)
         elif event.kind == "undo":
-            if self._past and self.chooser.foresees:
+            if self._past and self.foresees and latest not in self.turns:
                 self.model = self._past.pop()
             else:
                 self._learn_anew()
-        elif event.kind in CLOSING:
+        elif self.opinions is None and turn.again and turn.outcome == "answer":
+            self._learn_anew()
+        else:
             self._past.append(self.model)
-            self._learn(self.turns[-1], after)
+            self._learn(turn, after)
 
     def _learn(self, turn: Turn, after: QuickModel | None = None) -> None:
         self.chooser.closed(turn)
         if after is not None:
             self.model = after
         elif turn.outcome == "answer" and not turn.audit:
-            self.model = self.model.learn(turn.row, turn.code)
+            if self.opinions is None:
+                self.model = self.model.learn(turn.row, turn.code)
+            else:
+                self.model = self.opinions.vote(self.model, Vote(turn.row, turn.code, turn.person))
 
     def _learn_anew(self) -> None:
         self._past.clear()
-        rule = RULES.get(self.specification.choose)
-        self.model = QuickModel.start(
-            self.rows, len(self.specification.classes), centred=rule is not None and rule.centred
-        )
+        own, K = self.specification, len(self.specification.classes)
+        rule = RULES.get(own.choose)
+        centred = own.find is not None or (rule is not None and rule.centred)
+        self.model = QuickModel.start(self.rows, K, centred=centred)
+        self.opinions = Opinions(K, own.noise) if self._doubted else None
         if self.known:
             self.model = self.model.learn_all(list(self.known), list(self.known.values()))
-        self.chooser = chooser_of(self.specification, self.model, self.order, self.known, self.budget)
-        for turn in self.turns:
+        self.chooser = chooser_of(own, self.model, self.order, self.known, self.budget)
+        # Answers in the order they came, not that of their questions.
+        for turn in sorted(self.turns, key=lambda turn: turn.closed or math.inf):
             self.chooser.asked(turn)
             if turn.outcome is not None:
                 self._learn(turn)
@@ -108,8 +124,7 @@ class CampaignState:
     def _know(self, labels: dict[int, int]) -> None:
         """Labels that are known without asking; an open question about one of them is withdrawn."""
         self.known |= labels
-        if self.open is not None and self.open.row in self.known:
-            self.turns.pop()
+        self.turns = [turn for turn in self.turns if turn.outcome is not None or turn.row not in self.known]
         if self.turns:
             put = {turn.row for turn in self.turns}
             self.audit_rows = [row for row in self.audit_rows if row in put or row not in self.known]
@@ -125,9 +140,25 @@ class CampaignState:
     # -- what is known -------------------------------------------------------------
 
     @property
+    def opens(self) -> list[Turn]:
+        """The turns whose questions wait for an answer, the oldest first."""
+        return [turn for turn in self.turns if turn.outcome is None]
+
+    @property
     def open(self) -> Turn | None:
-        """The turn whose question waits for an answer."""
-        return self.turns[-1] if self.turns and self.turns[-1].outcome is None else None
+        """The oldest of them."""
+        return next((turn for turn in self.turns if turn.outcome is None), None)
+
+    @property
+    def foresees(self) -> bool:
+        """Whether the next question can be worked out for answers that are not given yet."""
+        return self.chooser.foresees and self.opinions is None and len(self.opens) <= 1
+
+    @property
+    def _doubted(self) -> bool:
+        """Whether answers may be wrong: it was said so, or somebody was asked again."""
+        own = self.specification
+        return own.noise > 0 or own.repeats > 0 or any(t.again and t.outcome == "answer" for t in self.turns)
 
     @property
     def asked(self) -> int:
@@ -155,25 +186,45 @@ class CampaignState:
         return free
 
     def answers(self, audit: bool | None = None) -> dict[int, int]:
-        """Class code by row, of all answers or of those in the audit, or not in it."""
+        """Class code by row, of all answers or of those in the audit, or not in it.
+
+        Where answers may be wrong, the likeliest class by them; those in the audit stand as they are.
+        """
+        believed = {} if self.opinions is None else self.opinions.believed()
         return {
-            turn.row: turn.code
+            turn.row: believed.get(turn.row, turn.code)
             for turn in self.turns
             if turn.outcome == "answer" and (audit is None or turn.audit == audit)
         }
 
     # -- what comes next -------------------------------------------------------------
 
-    def pick(self) -> Pick | None:
-        """The next question of the chooser."""
-        return self.chooser.pick(self.model, self.free)
+    def pick(self, left: int = 1) -> Pick | None:
+        """The next question of the chooser, with `left` answers to come; open ones count as asked."""
+        opened = self.model.opened([turn.row for turn in self.opens if not turn.audit and not turn.again])
+        return self.chooser.pick(opened, Outlook(self.free, self.turns, left))
 
-    def foreseen(self, code: int) -> tuple[QuickModel, Pick | None]:
+    def pick_again(self, person: str | None = None) -> Pick | None:
+        """The answered node that is least sure, of another person's if there is one; None where none is."""
+        if self.opinions is None:
+            return None
+        asked: dict[int, list[str | None]] = {}
+        for turn in self.turns:
+            asked.setdefault(turn.row, []).append(turn.person)
+        waiting = {turn.row for turn in self.opens}
+        rows = [
+            (person in asked[row], sure, row)
+            for row, sure, votes in self.opinions.sureness()
+            if row not in waiting and votes < VOTES
+        ]
+        return Pick(min(rows)[2], AGAIN, again=True) if rows else None
+
+    def foreseen(self, code: int, left: int = 1) -> tuple[QuickModel, Pick | None]:
         """The model and the next question if the open one were answered with this class; -1: with none."""
         turn = self.open
         assert turn is not None
         model = self.model if code < 0 or turn.audit else self.model.learn(turn.row, code)
-        return model, self.chooser.pick(model, self.free)
+        return model, self.chooser.pick(model, Outlook(self.free, self.turns, left))
 
     def about(self, row: int) -> dict[str, Any]:
         """What the model thinks of a node: the two likeliest classes with their probabilities."""
@@ -192,7 +243,12 @@ class CampaignState:
 
 
 def upcoming(
-    state: CampaignState, budget: int, stop: float | None, found: tuple[Pick | None] | None, unanswered: int
+    state: CampaignState,
+    budget: int,
+    stop: float | None,
+    found: tuple[Pick | None] | None,
+    unanswered: int,
+    person: str | None = None,
 ) -> Pick | str:
     """The next question, or why no more is asked; `found` is the chooser's pick where it was made before.
 
@@ -200,15 +256,19 @@ def upcoming(
 
     What is left of the audit is asked before a campaign ends, unless the budget is spent.
     """
-    if state.asked >= budget:
+    asked = state.asked + len(state.opens)
+    if asked >= budget:
         return f"the budget of {some(budget, 'answer')} is spent"
     if state.unanswered >= unanswered:
-        return f"{some(state.unanswered, 'question')} were left unanswered, as many as may be"
-    left, size = state.unaudited, state.specification.audit
+        return f"{some(state.unanswered, 'question')} left unanswered, as many as may be"
+    left, own = state.unaudited, state.specification
     enough = gained_little(state, stop)
     pick = None
-    if not enough and not due(state.asked, size - len(left), size, budget):
-        pick = state.pick() if found is None else found[0]
+    if not enough and not due(asked, own.audit - len(left), own.audit, budget):
+        if due(asked, sum(turn.again for turn in state.turns), own.repeats, budget):
+            pick = state.pick_again(person)
+        if pick is None:
+            pick = state.pick(budget - asked) if found is None else found[0]
     if pick is None and left:
         return Pick(left[0], AUDITED, audit=True)
     return pick or enough or "no node is left to ask about"
@@ -222,6 +282,8 @@ def gained_little(state: CampaignState, stop: float | None) -> str | None:
     last = [gain for gain in gains if gain is not None][-WINDOW:]
     if len(last) < WINDOW or np.mean(last) >= stop:
         return None
+    if state.specification.find is not None:
+        return f"a question finds one with a chance of {np.mean(last):.1%}, less than {stop:.1%}"
     return f"an answer is expected to gain {np.mean(last):.3%} accuracy, less than {stop:.3%}"
 
 

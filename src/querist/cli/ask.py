@@ -76,6 +76,25 @@ def ask(
             min=0, help="So many of the questions are random: they measure the accuracy without bias."
         ),
     ] = None,
+    find: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Find as many nodes of this class as the budget allows; then --stop is the chance that a "
+            "question finds one, and --choose is greedy (the default), ahead or random.",
+        ),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Share of answers that may be wrong; 0: each is the truth."),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=0, help="So many questions are put again, where an answer is least sure."),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who answers; kept with every answer.")
+    ] = None,
     choose: Annotated[
         str | None,
         typer.Option(
@@ -121,9 +140,9 @@ def ask(
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
-    person = oracle is None and oracle_command is None
+    by_hand = oracle is None and oracle_command is None
     files = GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns)
-    kept = journal if journal is not None or not person else _beside(files, ".journal")
+    kept = journal if journal is not None or not by_hand else _beside(files, ".journal")
     place = check_place(
         out if out is not None else _beside(files, ".labelled.csv"), (*files.paths, labels, oracle, kept)
     )
@@ -142,6 +161,10 @@ def ask(
                 budget=budget,
                 choose=choose,
                 audit=audit,
+                noise=noise,
+                repeats=repeats,
+                find=find,
+                person=person,
                 seed=seed,
                 unanswered=unanswered,
                 stop=stop,
@@ -223,6 +246,15 @@ def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
         print_json(found)
         return
     print_line(f"{some(found['answers'], 'answer')}; {asking.stopped}.")
+    if asking.finding is not None:
+        print_line(f"{asking.finding}.")
+    for person in asking.people:
+        low, high = person.interval
+        who = "The answers are" if person.name is None else f"{person.name} is"
+        print_line(
+            f"{who} right in {person.accuracy:.0%} of {some(person.votes, 'answer')}, it is believed "
+            f"({low:.0%} to {high:.0%})."
+        )
     if asking.audit is not None:
         print_line(f"Accuracy of the labels, by the audit: {asking.audit}.")
     right, of = found["guessed_right"]["right"], found["guessed_right"]["of"]
