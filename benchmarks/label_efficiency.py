@@ -154,7 +154,7 @@ def tested(graph: Any, seeds: Any, scores: Any) -> float:
 
 
 def calibration(graph: Any, seeds: Any, P: Any) -> float:
-    from querist.labelling.calibrate import calibration_error
+    from querist.labelling.decisions.calibrate import calibration_error
 
     test = graph.codes >= 0
     test[seeds] = False

@@ -28,7 +28,7 @@ import scipy.optimize  # noqa: F401 - what `label` has loaded already is no part
 import scipy.sparse as sp
 
 import querist
-from querist.labelling.calibrate import calibration_error
+from querist.labelling.decisions.calibrate import calibration_error
 from querist.labelling.new_nodes import Basis, NewNodeModel
 
 SETS = ("cora", "citeseer", "pubmed", "blogcatalog_attr", "chameleon_filtered")

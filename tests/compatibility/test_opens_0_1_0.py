@@ -181,12 +181,20 @@ def club(node: Any) -> str:
     return str(labels[node]) if node < len(labels) else "Officer"
 
 
+NEW_IN_SUMMARY, NEW_IN_QUESTION = ("finding", "people"), ("again", "chance")
+"""What 0.1.0 did not tell."""
+
+
 def state_of_asking(asking: querist.Asking) -> dict[str, Any]:
     summary = asking.summary()
-    del summary["seconds_per_question"]
+    for new in ("seconds_per_question", *NEW_IN_SUMMARY):
+        del summary[new]
+    question = asdict(asking.question) if asking.question else None
+    for new in NEW_IN_QUESTION if question else ():
+        del question[new]
     return {
         "resumed": asking.resumed,
-        "question": asdict(asking.question) if asking.question else None,
+        "question": question,
         "stopped": asking.stopped,
         "answers": [list(pair) for pair in asking.answers.items()],
         "known": [list(pair) for pair in asking.known.items()],
@@ -240,7 +248,8 @@ def use_journal_of_files(folder: Path) -> Any:
     for budget in ("6", "10"):
         files = ("edges.csv", "--nodes", "nodes.csv", "--oracle", "labels.csv", "--journal", "files.journal")
         summary = command(folder, "ask", *files, "--budget", budget, "--out", "out.csv")
-        del summary["seconds_per_question"]
+        for new in ("seconds_per_question", *NEW_IN_SUMMARY):
+            del summary[new]
         lines = (folder / "out.csv").read_text(encoding="utf-8").splitlines()
         found.append({"summary": summary, "labels": [line.split(",")[:2] for line in lines]})
     return found

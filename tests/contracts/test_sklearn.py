@@ -41,6 +41,20 @@ def test_on_a_graph_it_is_label(karate):
         model.predict(["zed"])
 
 
+def test_the_goal_decides_what_is_said(karate):
+    rare = ["rare" if node in (4, 5, 6, 10, 16) else "common" for node in range(34)]
+    known = [rare[node] if node % 2 == 0 or node == 5 else None for node in range(34)]
+    costs = {("rare", "common"): 20.0, ("common", "rare"): 1.0}
+    usual, dear = (
+        GraphLabelClassifier(karate, method="walks", costs=given).fit(karate.nodes, known)
+        for given in (None, costs)
+    )
+    np.testing.assert_array_equal(usual.predict_proba(karate.nodes), dear.predict_proba(karate.nodes))
+    found = dear.predict(karate.nodes)
+    assert found.tolist() == dear.labelling_.labels == dear.transduction_.tolist()
+    assert (found == "rare").sum() > (usual.predict(karate.nodes) == "rare").sum()
+
+
 @pytest.mark.parametrize("missing", [None, -1, float("nan")])
 def test_unlabelled_nodes_may_be_in_y(karate, missing):
     y = [karate.codes[node] if node in (0, 1, 32, 33) else missing for node in range(34)]

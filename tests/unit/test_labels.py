@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from querist import CLASSIFIERS, BudgetedLeastSquares, as_graph, ask, label, load
+from querist.errors import InputError
 from querist.labels import implied_missing, tabulate
 from querist.tables import read_seeds
 
@@ -135,3 +136,49 @@ def test_a_batch_is_judged_by_the_classes_and_never_by_itself(go_on):
         model = BudgetedLeastSquares().partial_fit(X[:3], [-1, 1, 0])
     assert model.classes_.tolist() == [-1, 0, 1], "a batch without classes= names them"
     assert three is not None
+
+
+# -- a table of nodes and labels ----------------------------------------------------------------------
+
+
+def tables_of(columns):
+    import polars as pl
+    import pyarrow as pa
+
+    return [make(columns) for make in (pd.DataFrame, pl.DataFrame, pa.table)]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"node": ["cy", "ann"], "label": ["dog", "cat"]},
+        {"animal": ["dog", "cat"], "ID": ["cy", "ann"]},
+        {"who": ["cy", "ann", "bob"], "what": ["dog", "cat", None]},
+        {"what": ["dog", "cat"], "who": ["cy", "ann"]},
+    ],
+)
+def test_a_table_of_two_columns_is_a_dict(columns):
+    for table in tables_of(columns):
+        found = tabulate(table, ["ann", "bob", "cy"])
+        assert found.classes == ("cat", "dog") and found.indicator.tolist() == [[1, 0], [0, 0], [0, 1]]
+
+
+def test_a_table_of_zeros_and_ones_stays_a_matrix_unless_a_column_says_node():
+    matrix = {"cat": [1, 0, 0], "dog": [0, 1, 0]}
+    for table in tables_of(matrix)[:1]:
+        found = tabulate(table, [5, 6, 7])
+        assert found.form == "matrix" and found.classes == ("cat", "dog")
+    for table in tables_of({"node": [0, 1], "label": [1, 0]}):
+        found = tabulate(table, range(4))
+        assert found.form == "value" and found.indicator.tolist() == [[0, 1], [1, 0], [0, 0], [0, 0]]
+
+
+def test_a_table_that_contradicts_itself_or_the_graph_is_refused():
+    for table in tables_of({"node": ["ann", "ann"], "label": ["cat", "dog"]}):
+        with pytest.raises(InputError, match="node 'ann' is 'cat' and 'dog'; give it one label"):
+            tabulate(table, ["ann", "bob"])
+    for table in tables_of({"node": ["zed"], "label": ["cat"]}):
+        with pytest.raises(InputError, match="labels for 1 unknown nodes"):
+            tabulate(table, ["ann", "bob"])
+    with pytest.raises(InputError, match="labels are the text 'club'"):
+        tabulate("club", ["ann", "bob"])

@@ -345,7 +345,7 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     Parameters
     ----------
     graph : whatever `as_graph` takes; None for rows of numbers. Labels it holds are not looked at
-    method, picked : as in `querist.label`
+    method, goal, costs, picked : as in `querist.label`; the goal decides what `predict` says
     k : nearest neighbours of a row of numbers; no more than there are
     missing_label : the value in y that means "unlabelled", beside None. By default also -1 beside class
         numbers of 0 or more, with a warning
@@ -367,6 +367,8 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         graph: Any = None,
         *,
         method: str = "auto",
+        goal: str = "accuracy",
+        costs: Any = None,
         k: int = 10,
         picked: bool = False,
         missing_label: Hashable = None,
@@ -374,6 +376,8 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> None:
         self.graph = graph
         self.method = method
+        self.goal = goal
+        self.costs = costs
         self.k = k
         self.picked = picked
         self.missing_label = missing_label
@@ -405,6 +409,8 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             graph,
             _by_node([ids[i] for i in np.flatnonzero(known)], y[known].tolist()),
             method=self.method,
+            goal=self.goal,
+            costs=self.costs,
             picked=self.picked,
             classes=classes.tolist(),
             seed=self.random_state,
@@ -415,13 +421,12 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._P = np.where(reached[:, None], P, P[reached].mean(axis=0))
         if self.graph is None:
             self._rows = rows
-        self.transduction_ = classes[self._P[_rows_of(graph.row_of, ids)].argmax(axis=1)]
+        self.transduction_ = self._said(self._P[_rows_of(graph.row_of, ids)])
         return self
 
     def predict(self, X: Any) -> Any:
         """The label of each of these nodes or rows; the likeliest class of all where no label reaches."""
-        P = self.predict_proba(X)
-        return self.classes_[P.argmax(axis=1)]
+        return self._said(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """(m, K) calibrated; of a node whose label was given, 1."""
@@ -434,6 +439,10 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         # A row that was fitted has no distance from itself, and counts alone.
         weight = np.where(distance[:, :1] > 0, 1 / np.maximum(distance, TINY), distance == 0)
         return np.asarray(np.einsum("ij,ijk->ik", weight, self._P[who]) / weight.sum(axis=1)[:, None])
+
+    def _said(self, P: Floats) -> Any:
+        """What rows of probabilities are called, by the goal."""
+        return self.classes_[self.labelling_.decision.scores(P).argmax(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of right labels; samples that are unlabelled in y are not judged."""

@@ -260,7 +260,7 @@ def upcoming(
     if asked >= budget:
         return f"the budget of {some(budget, 'answer')} is spent"
     if state.unanswered >= unanswered:
-        return f"{some(state.unanswered, 'question')} were left unanswered, as many as may be"
+        return f"{some(state.unanswered, 'question')} left unanswered, as many as may be"
     left, own = state.unaudited, state.specification
     enough = gained_little(state, stop)
     pick = None

@@ -41,10 +41,9 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
         print_line(f"Going on after {some(asking.asked, 'answer')}, from {where}.")
     elif where is not None:
         print_line(f"Answers are kept in {where}; the same command goes on from there.")
-    sitting, page = Sitting(asking), 0
+    sitting, page, pages = Sitting(asking), 0, list[list[str]]()
     while (question := asking.question) is not None:
         room = width()
-        pages = _pages(wrapped(in_full(asking, question, texts), room))
         if page:
             lines = [*pages[page - 1], f"(page {page} of {len(pages)})"]
         else:
@@ -58,10 +57,11 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
             asking.leave("left by the person")
             return
         if what == "more":
+            pages = pages or _pages(wrapped(in_full(asking, question, texts), room))
             page = (page + 1) % (len(pages) + 1)  # after the last page the question is shown again
             print_line("")
             continue
-        page = 0
+        page, pages = 0, []
         print_line(_taken(asking, what, code))
         sitting.note()
 
@@ -110,9 +110,9 @@ def described(asking: "Asking", question: "Question", texts: "NodeTexts") -> Ite
         yield f"  {name}: {text[:LONGEST]}{' ...' if len(text) > LONGEST else ''}"
     if len(values) > COLUMNS:
         yield f"  and {len(values) - COLUMNS} more columns"
-    near = _neighbours(asking, question, texts)
-    more = f" and {len(near) - NEIGHBOURS} more" if len(near) > NEIGHBOURS else ""
-    yield f"  neighbours: {', '.join(near[:NEIGHBOURS]) or 'none'}{more}"
+    near, count = _neighbours(asking, question, texts, NEIGHBOURS)
+    more = f" and {count - len(near)} more" if count > len(near) else ""
+    yield f"  neighbours: {', '.join(near) or 'none'}{more}"
     yield f"  guess: {_guess(question)}"
     yield f"  why: {question.reason}"
     yield from (f"    {line}" for line in reasons(asking, question, texts, most=2))
@@ -123,21 +123,24 @@ def in_full(asking: "Asking", question: "Question", texts: "NodeTexts") -> Itera
     yield f"Question {question.number} of {asking.budget}: {texts.heading(question)}"
     for name, text in texts.values(question.row):
         yield f"  {name}: {text}"
-    near = _neighbours(asking, question, texts)
-    yield f"  {some(len(near), 'neighbour')}{':' if near else ''}"
+    near, count = _neighbours(asking, question, texts)
+    yield f"  {some(count, 'neighbour')}{':' if near else ''}"
     yield from (f"    {line}" for line in near)
     yield f"  guess: {_guess(question)}"
     yield f"  why: {question.reason}"
     yield from (f"    {line}" for line in reasons(asking, question, texts, most=5))
 
 
-def _neighbours(asking: "Asking", question: "Question", texts: "NodeTexts") -> list[str]:
-    """Each neighbour with its label, a guess with a question mark; those that were answered first."""
+def _neighbours(
+    asking: "Asking", question: "Question", texts: "NodeTexts", most: int | None = None
+) -> tuple[list[str], int]:
+    """Neighbours with their labels, those answered first, a guess with a `?`; and how many there are."""
     near = sorted(asking.neighbours(question.node), key=lambda each: not each[2])
-    return [
+    shown = [
         f"{texts.name_of(asking, node)} ({'no guess' if name is None else name if known else f'{name}?'})"
-        for node, name, known in near
+        for node, name, known in near[:most]
     ]
+    return shown, len(near)
 
 
 def _guess(question: "Question") -> str:

@@ -42,6 +42,28 @@ def label(
             help="The labelled nodes were picked, not drawn: their shares say nothing about classes.",
         ),
     ] = False,
+    goal: Annotated[
+        str,
+        typer.Option(
+            metavar="GOAL",
+            help="What the labels shall have much of: accuracy, balanced (mean recall of the classes) or f1.",
+        ),
+    ] = "accuracy",
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Instead of a goal, a table of what confusions cost: true, said, cost."
+        ),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write a column for each class.")
+    ] = False,
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS", help="Write the likeliest nodes of a class first, with their probability."
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write an HTML page on what was found.")
     ] = None,
@@ -62,7 +84,8 @@ def label(
 
     Writes one row a node: node, label, probability, runner_up, reached, influences (the three labelled nodes
     that weighed most). Probabilities are calibrated on labels that were held out, and the accuracy to expect
-    is estimated from them. A node that no label reaches is left without a label.
+    is estimated from them, as are precision and recall of every class. A node that no label reaches is left
+    without a label.
 
     Where DATA is a labelling that --save kept, the nodes that --extend and --extend-nodes bring are labelled,
     in no time, and written alone.
@@ -77,9 +100,13 @@ def label(
             out=out,
             report=report,
             save=save,
+            probabilities=probabilities,
+            rank=rank,
             method=method,
             multilabel=multilabel,
             picked=picked,
+            goal=goal,
+            costs=costs,
             seed=seed,
             command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
             progress=lambda fraction, text: meter("label", fraction, text),
@@ -96,7 +123,8 @@ def label(
 
 
 def _print(done: "FilesLabelled") -> None:
-    from querist.labelling.page import class_sizes
+    from querist.labelling.decisions.summary import sentences
+    from querist.labelling.page import class_sizes, class_words
     from querist.tables.formats import some
 
     found = done.labelling
@@ -107,12 +135,16 @@ def _print(done: "FilesLabelled") -> None:
     for sentence in found.choice.why:
         print_line(sentence)
     print_line(f"Expected accuracy {found.estimate}: {found.estimate.how}")
+    for sentence in sentences(found, done.rank):
+        print_line(sentence)
     print_line(f"Influences: {done.influences.how}\n")
     sizes, seeds = class_sizes(found), found.given_codes
     given = seeds.sum(axis=0) if found.multilabel else [int((seeds == k).sum()) for k in range(sizes.size)]
     order = sorted(range(sizes.size), key=lambda k: -sizes[k])
-    rows = [(str(found.classes[k]), f"{given[k]:,}", f"{sizes[k]:,}") for k in order[:20]]
-    print_table(("class", "given", "nodes"), rows)
+    rows = [
+        (str(found.classes[k]), f"{given[k]:,}", f"{sizes[k]:,}", *class_words(found, k)) for k in order[:20]
+    ]
+    print_table(("class", "given", "nodes", "precision", "recall", "average precision"), rows)
     if sizes.size > 20:
         print_line(f"and {sizes.size - 20} smaller classes")
     lost = int((~found.reached).sum())

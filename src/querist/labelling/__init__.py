@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "Choice": ".choose",
-        "Estimate": ".calibrate",
+        "Estimate": ".decisions.estimate",
         "FilesLabelled": ".files",
         "GraphFiles": ".files",
         "Labelling": ".labelling",
@@ -27,8 +27,8 @@ __getattr__, __dir__, __all__ = names_of(
 )
 
 if TYPE_CHECKING:
-    from querist.labelling.calibrate import Estimate as Estimate
     from querist.labelling.choose import Choice as Choice, Score as Score
+    from querist.labelling.decisions.estimate import Estimate as Estimate
     from querist.labelling.example import write_example as write_example
     from querist.labelling.files import (
         FilesLabelled as FilesLabelled,

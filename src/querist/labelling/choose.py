@@ -14,8 +14,10 @@
    the shares alone.
 5. *Refine.* One step of self-training (`refine.py`): generative models of the main rows, and of the counts,
    learned from all nodes as step 4 divides them among the classes, are multiplied in.
-6. *Calibrate.* Steps 3 to 5 are repeated with each fold held out (weights as chosen from all folds), and a
-   temperature is fitted to the held-out answers, which also give the accuracy to expect.
+6. *Calibrate and decide* (`decisions/`). Steps 3 to 5 are repeated with each fold held out (weights as chosen
+   from all folds). A temperature is fitted to the held-out answers, then a slope and a shift a class, unless
+   the labels were picked or are equally many of every class. The goal says what a node is called; the
+   held-out answers say what to expect of that.
 
 The constants were fixed on other data than the reported ones (docs/assist.md).
 """
@@ -30,8 +32,9 @@ import numpy as np
 from querist.collective.problem import Problem
 from querist.display import as_html
 from querist.labelling import combine
-from querist.labelling.calibrate import Estimate, estimated, presumed
 from querist.labelling.combine import Link, Scale
+from querist.labelling.decisions.estimate import Estimate, judge
+from querist.labelling.decisions.goals import Costs, Decision, check_goal, cost_table
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import accuracy
 from querist.labelling.kernel_ridge import KernelRidge
@@ -86,6 +89,7 @@ class Prediction:
     probabilities: Floats
     reached: Bools
     choice: Choice
+    decision: Decision
     estimate: Estimate
     model: "FittedMembers"
     logits_by_member: Mapping[str, Floats]
@@ -116,6 +120,8 @@ def choose(
     *,
     method: str = "auto",
     picked: bool = False,
+    goal: str = "accuracy",
+    costs: Costs | None = None,
     seed: int = 0,
     progress: Progress = silent,
     workspace: Workspace | None = None,
@@ -125,8 +131,10 @@ def choose(
     `picked` says that the labelled nodes were not drawn at random; `workspace` carries what earlier calls
     computed of the same graph.
     """
+    check_goal(goal, costs)
     workspace = Workspace(problem.graph) if workspace is None else workspace
     link: Link = "sigmoid" if problem.multilabel else "softmax"
+    table = None if costs is None else cost_table(costs, problem.known.classes, link)
     labelled = np.flatnonzero(problem.seeds)
     Y = problem.known.indicator[labelled]
     members, n_folds, skipped = plan(workspace, method, Y, link)
@@ -148,9 +156,9 @@ def choose(
     L = pool.of(logits_by_member, Y)
     models = refiners(workspace, members) if auto and link == "softmax" else {}
     L, held_out, self_training = refined(folds, models, L, pool.held_out(folds, held, honest=True))
-    free = np.setdiff1d(folds.sample, labelled)
-    scale, estimate = _calibrated(folds, held_out, L[free if free.size else folds.sample])
-    P = combine.probabilities(scale.of(L), link)
+    P, decision, estimate = judge(
+        folds, held_out, L, goal=goal, costs=table, by_class=informative and not picked
+    )
     choice = explained(
         members,
         scores,
@@ -164,7 +172,7 @@ def choose(
     )
     progress(1.0, "labelled")
     model = FittedMembers(labelled, fitted, pool.weights)
-    return Prediction(P, reached(problem), choice, estimate, model, logits_by_member)
+    return Prediction(P, reached(problem), choice, decision, estimate, model, logits_by_member)
 
 
 # -- 2. and 3. fit and weigh -------------------------------------------------------------------
@@ -254,7 +262,7 @@ def _scored(
     return sorted(scores, key=lambda score: -score.weight)
 
 
-# -- 3. to 6. combine and calibrate ------------------------------------------------------------------
+# -- 3. and 4. combine and match ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -324,24 +332,6 @@ def _how_far(
         return combine.loss(scaled[folds.judged], own, folds.link)
 
     return min(MATCHING, key=cost)
-
-
-def _calibrated(folds: LabelFolds, tables: Sequence[Floats], final: Floats) -> tuple[Scale, Estimate]:
-    """The temperature and the estimate from the tables of each fold held out.
-
-    `final` are the logits of some unlabelled nodes, which shall not be surer than the estimate allows.
-    """
-    held, judged = folds.held_out(tables), folds.judged
-    best = held[judged].argmax(axis=1)
-    rows = np.arange(len(best))
-    correct = folds.Y[judged][rows, best] > 0
-    scale = combine.scaled(held, folds.Y, folds.link, judged)
-    if folds.link == "softmax":
-        most = combine.steepness_of(final, presumed(correct, final.shape[1]))
-        scale = Scale(min(scale.steepness, most) if folds.n_folds else most)
-    P = combine.probabilities(scale.of(held), folds.link)[judged]
-    alone = int((~judged).sum())
-    return scale, estimated(P[rows, best], correct, folds.n_folds, 1 / scale.steepness, alone)
 
 
 def _class_shares(Y: Floats, link: Link) -> Floats:

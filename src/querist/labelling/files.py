@@ -16,12 +16,14 @@ from querist.datasets import is_path, load_graph, table_of
 from querist.errors import InputError, refuse
 from querist.graph import Graph
 from querist.graph.entries import Parallel
+from querist.labelling.decisions.goals import Costs, check_goal
+from querist.labelling.decisions.summary import class_numbers, rank_numbers
 from querist.labelling.growth import join, label_joined
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.page import check_report, class_sizes, write_report
 from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
-from querist.labelling.storage import WHAT, columns_of
+from querist.labelling.storage import WHAT, Rows, columns_of
 from querist.labels import class_order
 from querist.operator.threads import one_blas_thread
 from querist.progress import Progress, Stages, silent
@@ -29,7 +31,7 @@ from querist.saved import holds
 from querist.tables.arrow import pa
 from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
-from querist.tables.labels import Seeds, read_seeds
+from querist.tables.labels import Seeds, read_costs, read_seeds
 from querist.tables.nodes import NodeTable
 from querist.tables.output import check_folder, check_place, save as write_table
 
@@ -164,7 +166,7 @@ class GraphFiles:
 class FilesLabelled:
     """What was read, what came of it, and where it was written; None where nothing was to be.
 
-    `first` is the row of the first node that is written.
+    `first` is the row of the first node that is written, `rank` the class by which rows are ordered.
     """
 
     source: Source
@@ -175,6 +177,7 @@ class FilesLabelled:
     report: Path | None
     saved: Path | None
     first: int = 0
+    rank: Hashable = None
 
     @property
     def rows(self) -> int:
@@ -212,6 +215,9 @@ class FilesLabelled:
                 "high": float(estimate.high),
                 "how": estimate.how,
             },
+            "goal": found.decision.goal,
+            **class_numbers(found),
+            "rank": None if self.rank is None else rank_numbers(found, self.rank),
             "influences": self.influences.how,
             "out": self.out and str(self.out),
             "report": self.report and str(self.report),
@@ -226,9 +232,13 @@ def from_files(
     out: FileName | None = None,
     report: FileName | None = None,
     save: FileName | None = None,
+    probabilities: bool = False,
+    rank: Hashable = None,
     method: str = "auto",
     multilabel: bool = False,
     picked: bool = False,
+    goal: str = "accuracy",
+    costs: FileName | Costs | None = None,
     seed: int = 0,
     command: str = "",
     progress: Progress | None = None,
@@ -244,7 +254,10 @@ def from_files(
     out : where the labels go, as CSV, TSV or parquet by the name
     report : where a page on what was found goes
     save : where the labelling is kept (`Labelling.save`), for nodes that come later
-    method, multilabel, picked, seed : as in `label`
+    probabilities : whether a column for each class is written
+    rank : a class whose likeliest nodes are written first; those whose label was given come last
+    method, multilabel, picked, goal, seed : as in `label`
+    costs : as in `label`; or a table with the columns true, said and cost
     command : how to do it again, for the page
     progress : called with (fraction done, what is being done); also while a step cannot tell how far it is
 
@@ -260,12 +273,16 @@ def from_files(
     place = None if out is None else check_place(out, (*files.paths, labels))
     page = None if report is None else check_report(Path(report))
     kept = None if save is None else check_folder(Path(save).expanduser())
+    if isinstance(costs, str | PathLike):
+        costs = read_costs(Path(costs).expanduser())
+    check_goal(goal, costs)
     unwanted = {"writing": place is None, "report": page is None, "saving": kept is None}
     worth = {stage: share for stage, share in WORTH.items() if not unwanted.get(stage)}
     # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
     with Stages(progress or silent, worth).ticking() as show, one_blas_thread():
         show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
         options: dict[str, Any] = {"method": method, "multilabel": multilabel, "picked": picked, "seed": seed}
+        options |= {"goal": goal, "costs": costs}
         first = 0
         if files.is_saved:
             source, seeds, found = _labelled_later(files, labels, options, part_of(show, "labelling"))
@@ -284,12 +301,14 @@ def from_files(
                 progress=part_of(show, "labelling"),
                 **options,
             )
+        if rank is not None:
+            found.code_of(rank)  # a class that there is not is refused before what takes long
         who = influences(found, part_of(show, "influences"))
-        done = FilesLabelled(source, seeds, found, who, place, page, kept, first)
+        done = FilesLabelled(source, seeds, found, who, place, page, kept, first, rank)
         if place is not None:
             show.lasting("writing", f"writing {place.name}", found.graph.n_nodes / ROWS_A_SECOND)
-            rows = columns_of(found, who, text=place.suffix.lower() != ".parquet").slice(first)
-            write_table(rows, place)
+            rows = Rows(first, probabilities, rank)
+            write_table(columns_of(found, who, rows, text=place.suffix.lower() != ".parquet"), place)
         if kept is not None:
             show.lasting("saving", f"saving {kept.name}", found.graph.n_nodes / ROWS_A_SECOND)
             found.save(kept)
@@ -298,6 +317,7 @@ def from_files(
                 found,
                 who,
                 page,
+                rank=rank,
                 notes=(source.graph.describe(notes=False), *done.notes),
                 command=command,
                 progress=part_of(show, "report"),
@@ -315,6 +335,7 @@ def _labelled_later(
 ) -> tuple[Source, Seeds, Labelling]:
     """A saved labelling with the nodes, edges and labels that came since."""
     usual = {"method": "auto", "multilabel": False, "picked": False, "seed": 0}
+    usual |= {"goal": "accuracy", "costs": None}
     name, changed = files.edges, [option for option, value in options.items() if value != usual[option]]
     new = (*files.extend, *files.extend_nodes)
     refuse(

@@ -3,7 +3,8 @@
 result = querist.label(graph, {"ann": "cat", "bob": "dog"})
 result.labels, result.probability, result.runner_up, result.reached
 result.choice.why          # what was taken, and why, in sentences
-result.estimate            # the accuracy to expect, with an interval
+result.estimate            # the accuracy to expect, precision and recall of each class, with intervals
+result.ranked("cat")       # rows of the nodes, the likeliest cats first
 result["ann"], result.to_frame(), result.plot("reliability")
 result.write("labels.csv"), result.report("labels.html")
 result.save("labels.npz")  # and Labelling.load("labels.npz")
@@ -22,9 +23,10 @@ import numpy as np
 from querist.display import as_html
 from querist.errors import InputError, UnknownNameError
 from querist.graph import Graph
-from querist.labelling.calibrate import Estimate
 from querist.labelling.choose import Choice, choose
 from querist.labelling.combine import Link
+from querist.labelling.decisions.estimate import Estimate, Share
+from querist.labelling.decisions.goals import Costs, Decision
 from querist.labelling.new_nodes import Basis, NewNodeModel
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
@@ -74,9 +76,10 @@ class Labelling:
     given_codes : (n,) class codes of the labelled nodes, -1 elsewhere; (n, K) 0/1 with several labels a node
     reached : (n,) whether a label could reach the node
     choice : the method, and what else was tried
-    estimate : the accuracy to expect
+    decision : what a node is called, given its probabilities: what the goal makes of them
+    estimate : the accuracy to expect, and precision and recall of each class
     model : what was fitted; `model.weights(nodes)` says how much each labelled node weighed, or None
-    options : the method, seed and so on that `label` was called with
+    options : the method, goal, seed and so on that `label` was called with
     new_nodes : labels the nodes that come later
     n_old : how many nodes there were before the last `label_new`; all of them after `label`
     """
@@ -87,6 +90,7 @@ class Labelling:
     given_codes: Codes
     reached: Bools
     choice: Choice
+    decision: Decision
     estimate: Estimate
     model: Any
     options: Mapping[str, Any]
@@ -112,28 +116,66 @@ class Labelling:
     def labels(self) -> list[Label]:
         """The label of every node; those that were given stay as they are."""
         if self.multilabel:
-            rows = [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in self._sets]
+            rows = [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in self.said]
             return [names if there else None for names, there in zip(rows, self.reached, strict=True)]
-        return self._named(self._order[:, -1])
+        return self._named(self.said.argmax(axis=1))
+
+    @cached_property
+    def said(self) -> Bools:
+        """(n, K) the class, or the classes, of every node: those given, or what the decision says."""
+        found = self.decision.said(self.probabilities)
+        given = self.is_labelled
+        own = self.given_codes[given]
+        found[given] = own > 0 if self.multilabel else own[:, None] == np.arange(len(self.classes))
+        return np.asarray(found & self.reached[:, None])
 
     @cached_property
     def probability(self) -> Floats:
         """(n,) of the label; with several, of its least likely class. 0 where not reached."""
-        if self.multilabel:
-            least = np.where(self._sets, self.probabilities, np.inf).min(axis=1, initial=1.0)
-            return np.asarray(least * self.reached)
-        return np.asarray(self.probabilities.max(axis=1))
+        least = np.where(self.said, self.probabilities, np.inf).min(axis=1, initial=1.0)
+        return np.asarray(least * self.reached)
 
     @cached_property
     def runner_up(self) -> list[Label]:
         """The likeliest class that the node does not get; None where there is none or it has no chance."""
-        if self.multilabel:
-            rest = np.where(self._sets, -1.0, self.probabilities)
-            codes = np.where(rest.max(axis=1) > 0, rest.argmax(axis=1), -1)
-        else:
-            second = self._order[:, -2] if len(self.classes) > 1 else np.full(self.graph.n_nodes, -1)
-            codes = np.where(np.take_along_axis(self.probabilities, second[:, None], 1)[:, 0] > 0, second, -1)
-        return self._named(codes)
+        rest = np.where(self.said, -1.0, self.probabilities)
+        return self._named(np.where(rest.max(axis=1) > 0, rest.argmax(axis=1), -1))
+
+    def code_of(self, name: Hashable) -> int:
+        """The column of a class; text from a command line may name a number."""
+        codes: dict[Hashable, int] = {str(own): k for k, own in enumerate(self.classes)}
+        codes |= {own: k for k, own in enumerate(self.classes)}
+        if name not in codes:
+            raise InputError(f"no class {name!r}; the labels have {', '.join(map(str, self.classes))}")
+        return codes[name]
+
+    def ranked(self, name: Hashable, *, new_only: bool = False) -> Codes:
+        """Rows of all nodes, or the new, from the likeliest of a class to the least likely.
+
+        Nodes whose label was given come last, for there is nothing to find out; nodes that are not reached
+        before them.
+        """
+        P = self.probabilities[:, self.code_of(name)]
+        rows = np.lexsort((-P, ~self.reached, self.is_labelled))
+        return np.asarray(rows[rows >= self.n_old] if new_only else rows)
+
+    def among_likeliest(self, name: Hashable, count: int) -> Share:
+        """The share of a class to expect among its `count` likeliest unlabelled nodes, with an interval.
+
+        >>> from querist.datasets import load
+        >>> karate = load("karate")
+        >>> found = label(karate, {node: karate.labels[node] for node in range(0, 34, 2)})
+        >>> found.among_likeliest("Officer", 5).value > 0.8
+        True
+        """
+        if count < 1:
+            raise InputError(f"the {count} likeliest; ask for 1 or more")
+        k = self.code_of(name)
+        free = self.reached & ~self.is_labelled
+        first = np.sort(self.probabilities[free, k])[::-1][:count]
+        if not first.size:
+            raise InputError("no unlabelled node is reached, so there is nothing to rank")
+        return self.estimate.precision_from(k, float(first[-1]), float(first.mean()))
 
     def table(self, *, new_only: bool = False) -> dict[str, Any]:
         """Columns of equal length: node, label, probability, runner_up, reached; of all nodes or the new."""
@@ -195,21 +237,37 @@ class Labelling:
 
         return plot(self, kind, ax)
 
-    def report(self, path: str | PathLike[str], *, progress: Progress | None = None) -> Path:
-        """Write a page on what was found: how far to trust it, where it is in doubt, what to label next."""
+    def report(
+        self, path: str | PathLike[str], *, rank: Hashable = None, progress: Progress | None = None
+    ) -> Path:
+        """Write a page on what was found: how far to trust it, where it is in doubt, what to label next.
+
+        `rank` names a class that is looked for; the rarest, where there is one, by default.
+        """
         from querist.labelling.influence import influences
         from querist.labelling.page import check_report, write_report
 
         place = check_report(Path(path))
         with shown(progress) as show:
             found = influences(self, part(show, 0.0, 0.6))
-            return write_report(self, found, place, notes=self.graph.notes, progress=part(show, 0.6, 0.4))
+            rest = part(show, 0.6, 0.4)
+            return write_report(self, found, place, rank=rank, notes=self.graph.notes, progress=rest)
 
-    def write(self, path: str | PathLike[str], *, new_only: bool = False) -> None:
-        """One row a node, or one a new node, as CSV or parquet by the path's extension."""
-        from querist.labelling.storage import write
+    def write(
+        self,
+        path: str | PathLike[str],
+        *,
+        new_only: bool = False,
+        probabilities: bool = False,
+        rank: Hashable = None,
+    ) -> None:
+        """One row a node, or one a new node, as CSV or parquet by the path's extension.
 
-        write(self, path, first=self.n_old if new_only else 0)
+        `probabilities` adds a column a class; `rank` names a class whose likeliest nodes come first.
+        """
+        from querist.labelling.storage import Rows, write
+
+        write(self, path, rows=Rows(self.n_old if new_only else 0, probabilities, rank))
 
     def label_new(
         self,
@@ -280,20 +338,6 @@ class Labelling:
 
     # -- inside ----------------------------------------------------------------------------
 
-    @cached_property
-    def _order(self) -> Codes:
-        """(n, K) classes from the least likely to the likeliest; of equals the lower code is the likelier."""
-        return np.argsort(self.probabilities[:, ::-1], axis=1, kind="stable") * -1 + len(self.classes) - 1
-
-    @cached_property
-    def _sets(self) -> Bools:
-        """(n, K) the classes of every node: those given, or those likelier than not, at least one."""
-        chosen = self.probabilities >= 0.5
-        chosen[np.arange(self.graph.n_nodes), self.probabilities.argmax(axis=1)] = True
-        given = self.is_labelled
-        chosen[given] = self.given_codes[given] > 0
-        return np.asarray(chosen & self.reached[:, None])
-
     def _named(self, codes: Codes) -> list[Label]:
         where = np.where(self.reached, codes, -1).tolist()
         return [None if code < 0 else self.classes[code] for code in where]
@@ -308,6 +352,8 @@ def label(
     attributes: Any = None,
     multilabel: bool = False,
     picked: bool = False,
+    goal: str = "accuracy",
+    costs: Costs | None = None,
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
     seed: int = 0,
@@ -328,6 +374,12 @@ def label(
     multilabel : whether a node may have several labels; sets and matrices need it
     picked : whether the labelled nodes were picked, by a person or a learner, and not drawn at random: then
         how many of them are of a class says nothing about how large it is
+    goal : what the labels shall have much of: "accuracy", "balanced" (the mean over the classes of the share
+        that is found) or "f1" (the mean of their F1; of two classes that of the rarer). Probabilities are the
+        same for all
+    costs : instead of a goal, what it costs to say a class where another is true, by (true, said); what is
+        not named costs 1. With several labels a node by (class, None) for a missed one, (None, class) for
+        a false one
     classes : in the order of the columns; those that occur by default
     missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
@@ -352,7 +404,15 @@ def label(
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
-        prediction = choose(problem, method=method, picked=picked, seed=seed, progress=show)
+        prediction = choose(
+            problem,
+            method=method,
+            picked=picked,
+            goal=goal,
+            costs=costs,
+            seed=seed,
+            progress=show,
+        )
     P = np.where(prediction.reached[:, None], prediction.probabilities, 0.0)
     own = problem.seeds
     P[own] = problem.known.indicator[own]
@@ -367,9 +427,10 @@ def label(
         given_codes=problem.known.indicator.astype(np.int64) if multilabel else np.where(own, codes, -1),
         reached=reached,
         choice=prediction.choice,
+        decision=prediction.decision,
         estimate=prediction.estimate,
         model=prediction.model,
-        options={"method": method, "picked": picked, "seed": seed},
+        options={"method": method, "picked": picked, "goal": goal, "costs": costs, "seed": seed},
         new_nodes=NewNodeModel(Basis(problem.graph, P, reached, own, link, weight)),
         n_old=problem.graph.n_nodes,
     )

@@ -1,6 +1,6 @@
 """What a labelling found, as one HTML file: how far to trust it, where it is in doubt, what to label next."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.labelling.decisions.summary import falling, rarest, sentences, to_check
 from querist.labelling.influence import Influences
 from querist.labelling.suggest import worth_labelling
 from querist.progress import Progress, silent
@@ -36,12 +37,16 @@ def write_report(
     found: Influences | None,
     path: Path,
     *,
+    rank: Hashable = None,
     notes: Sequence[str] = (),
     command: str = "",
     progress: Progress = silent,
 ) -> Path:
-    """Write the page, all or nothing; `notes` say what was read, `command` how to do it again."""
-    return write(path, report(labelling, found, notes, command, progress))
+    """Write the page, all or nothing; `notes` say what was read, `command` how to do it again.
+
+    `rank` is the class that is looked for; the rarest where there is one, by default.
+    """
+    return write(path, report(labelling, found, notes, command, progress, rank))
 
 
 def report(
@@ -50,6 +55,7 @@ def report(
     notes: Sequence[str] = (),
     command: str = "",
     progress: Progress = silent,
+    rank: Hashable = None,
 ) -> str:
     """The page: all that `templates/labelling.html` shows."""
     graph, choice, estimate = labelling.graph, labelling.choice, labelling.estimate
@@ -66,6 +72,7 @@ def report(
         f"{some(int(labelling.is_labelled.sum()), 'label')} were given; the others were found with {method}.",
         numbers=_numbers(labelling),
         how=estimate.how.rstrip("."),
+        beside=sentences(labelling, rank),
         drawing=drawing,
         legend=_legend(labelling, ranks, sizes),
         trust=_trust(labelling),
@@ -73,6 +80,7 @@ def report(
         checked=estimate.confidence.size >= ENOUGH,
         n_classes=sizes.size,
         **_classes(labelling, ranks, sizes),
+        **_finding(labelling, rarest(labelling) if rank is None else rank),
         worth=_worth(labelling, found),
         weighed=None if found is None else found.how,
         why=[f"{s[:1].upper()}{s[1:].rstrip('.')}." for s in choice.why],
@@ -87,12 +95,7 @@ def report(
 
 def class_sizes(labelling: Any) -> Codes:
     """(K,) how many nodes have each class as a label."""
-    if labelling.multilabel:
-        codes = {c: k for k, c in enumerate(labelling.classes)}
-        held = [codes[c] for names in labelling.labels if names for c in names]
-        return np.bincount(np.array(held, dtype=np.int64), minlength=len(codes))
-    top = labelling.probabilities.argmax(axis=1)[labelling.reached]
-    return np.bincount(top, minlength=len(labelling.classes))
+    return np.asarray(labelling.said.sum(axis=0))
 
 
 def drawing_of(labelling: Any, ranks: Codes) -> Drawing:
@@ -107,7 +110,7 @@ def drawing_of(labelling: Any, ranks: Codes) -> Drawing:
 
     return draw(
         labelling.graph.adjacency,
-        labelling.probabilities.argmax(axis=1),
+        labelling.said.argmax(axis=1),
         ranks,
         labelled=labelling.is_labelled,
         reached=labelling.reached,
@@ -136,7 +139,7 @@ def _plot_graph(axes: Any, labelling: Any) -> None:
     draw_on(
         axes,
         labelling.graph.adjacency,
-        labelling.probabilities.argmax(axis=1),
+        labelling.said.argmax(axis=1),
         ranks,
         labelled=labelling.is_labelled,
         reached=labelling.reached,
@@ -187,7 +190,14 @@ def _numbers(labelling: Any) -> list[tuple[str, str, str]]:
         (
             _known(estimate.accuracy, ".1%") or "unknown",
             "expected accuracy",
-            interval if np.isfinite(estimate.accuracy) else "too few labels",
+            f"{interval}; majority {estimate.majority:.1%}"
+            if np.isfinite(estimate.accuracy)
+            else "too few labels",
+        ),
+        (
+            _known(estimate.balanced_accuracy, ".1%") or "unknown",
+            "balanced accuracy",
+            f"macro-F1 {_known(estimate.macro_f1, '.3f') or 'unknown'}",
         ),
         (f"{given:,}", "labels given", f"{given / n:.1%} of {n:,} nodes"),
         (f"{int(found.sum()):,}", "labels found", f"{sure:.1%} sure on average"),
@@ -234,7 +244,70 @@ def _trust(labelling: Any) -> list[Figure]:
             "Share of held-out labels that were right against the probability said.",
         ),
     ]
-    return shown if held.size >= ENOUGH else shown[:1]
+    return [*shown, *_by_class(labelling)] if held.size >= ENOUGH else shown[:1]
+
+
+def _by_class(labelling: Any) -> list[Figure]:
+    """Reliability of the probability of each class: of the rarest, and the largest, that can be judged."""
+    estimate = labelling.estimate
+    judged = [k for k, own in enumerate(estimate.classes) if own.recall.is_known]
+    judged.sort(key=lambda k: estimate.classes[k].labels)
+    judged = judged[:2] + judged[2:][-4:]
+    if not judged:
+        return []
+    shown = {str(labelling.classes[k]): (estimate.probabilities[:, k], estimate.truth[:, k]) for k in judged}
+    return [
+        Figure(
+            "reliability-by-class",
+            lambda canvas: charts.class_reliability(canvas, shown),
+            "The same for the probability of each class, from the class with fewest labels on: probability "
+            "said across, share that is of the class up.",
+            (PAGE_SIZE[0] * 1.25, 0.4 + 1.5 * -(-len(shown) // 3)),
+            "And for every class",
+            "Share of held-out labels of each class against the probability said.",
+        )
+    ]
+
+
+def _finding(labelling: Any, name: Hashable) -> dict[str, Any]:
+    """What to expect of looking for a class: its curves, and how many of the likeliest are of it."""
+    p = np.empty(0) if name is None else falling(labelling, name)
+    k = 0 if name is None else labelling.code_of(name)
+    if not p.size or k >= len(labelling.estimate.classes):
+        return {"finding": None, "curves": [], "sought": ""}
+    own, estimate = labelling.estimate.classes[k], labelling.estimate
+    known = own.recall.is_known
+    held = {"held-out labels": (estimate.probabilities[:, k], estimate.truth[:, k])} if known else {}
+    shown = p[: int(min(p.size, max(20, 4 * p.sum())))]
+    counts = np.unique(np.linspace(1, shown.size, 25).astype(np.int64))
+    shares = [labelling.among_likeliest(name, int(count)) for count in counts] if known else []
+    # Who checks more nodes finds no fewer.
+    least = np.maximum.accumulate([s.low * c for s, c in zip(shares, counts, strict=False)])
+    most = np.minimum.accumulate([s.high * c for s, c in zip(shares, counts, strict=False)][::-1])[::-1]
+    bounds = list(zip(counts.tolist(), least, most, strict=False))
+    curves = [
+        Figure(
+            "gain",
+            _alone(charts.gains, shown, bounds, float(p.mean())),
+            "How many are found when nodes are checked in the order of their probability, with 95 % bounds.",
+            PAGE_SIZE,
+            "Checking the likeliest",
+            "How many of the class are found against how many nodes are checked.",
+        ),
+        Figure(
+            "precision-recall",
+            _alone(
+                charts.precision_recall,
+                {"expected of the others": (p, p), **held},
+                (own.recall, own.precision) if known else None,
+            ),
+            "Wherever the line is drawn between the class and the others, one is traded for the other.",
+            PAGE_SIZE,
+            "Precision and recall",
+            "Precision against recall, on held-out labels and as expected of the others.",
+        ),
+    ]
+    return {"finding": to_check(labelling, name), "curves": curves, "sought": str(name)}
 
 
 def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> dict[str, Any]:
@@ -259,10 +332,21 @@ def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> dict[str, Any]:
         description="Share of each class among all labels and among those given.",
     )
     lines = [
-        (name, f"{given[k]:,}", f"{sizes[k]:,}", f"{shares[k]:.1%}")
+        (name, f"{given[k]:,}", f"{sizes[k]:,}", f"{shares[k]:.1%}", *class_words(labelling, k))
         for name, k in zip(names, largest, strict=True)
     ]
     return {"balance": balance, "classes": lines}
+
+
+def class_words(labelling: Any, k: int) -> tuple[str, str, str]:
+    """Precision, recall and average precision of a class; what is not known is empty."""
+    if k >= len(labelling.estimate.classes):
+        return "", "", ""
+    own = labelling.estimate.classes[k]
+    found = [
+        str(part) if part.is_known else "" for part in (own.precision, own.recall, own.average_precision)
+    ]
+    return found[0], found[1], found[2]
 
 
 def _worth(labelling: Any, found: Influences | None) -> list[tuple[str, str, str, str, str]]:

@@ -33,7 +33,7 @@ Apply: TypeAlias = Callable[[Any], Any]
 CHOOSING_RANK = 64
 """Columns of the quick learner's rows by which questions are chosen."""
 
-SWEEPS, FEW_SWEEPS, LARGE = 4, 2, 20_000
+SWEEPS, FEW_SWEEPS, LARGE = 4, 3, 20_000
 """Of subspace iteration: the rows are features, not eigenvectors to publish. Above `LARGE` nodes fewer do."""
 
 

@@ -1,6 +1,7 @@
 """A labelling on disk: a table of one row a node (`write`), and all of it (`save`), rebuilt by `load`.
 
-The table has `node, label, probability, runner_up, reached, influences`, as CSV or parquet. Several labels,
+The table has `node, label, probability, runner_up, reached, influences`, as CSV or parquet; where asked for
+also `probability_CLASS` of one or all classes. Several labels,
 and the influences, are lists in parquet; in text they stand in one field with `;` between them, or `|` where
 a name holds a `;`. A node that no label reaches has no label and no probability.
 
@@ -26,8 +27,10 @@ import scipy.sparse as sp
 from querist import saved
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.labelling.calibrate import Estimate
 from querist.labelling.choose import Choice, Score
+from querist.labelling.combine import Link
+from querist.labelling.decisions.estimate import ClassEstimate, Estimate, Share
+from querist.labelling.decisions.goals import Costs, Decision, decide
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling
 from querist.labelling.new_nodes import Basis, NewNodeModel
@@ -44,7 +47,7 @@ WHAT = "labelling"
 WEIGHTS = 5_000_000
 """Most weights of labelled nodes that are kept."""
 
-HELD_OUT = ("confidence", "correct")
+HELD_OUT = ("confidence", "correct", "probabilities", "truth")
 ARRAYS = ("probabilities", "given_codes", "reached")
 MATRICES = ("adjacency", "attributes")
 
@@ -68,7 +71,11 @@ def save(labelling: Labelling, path: str | PathLike[str]) -> None:
         "format": FORMAT,
         "what": WHAT,
         "classes": _plain(labelling.classes, "class"),
-        "options": dict(labelling.options),
+        "options": {**labelling.options, "costs": _listed(labelling.options.get("costs"))},
+        "decision": {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in vars(labelling.decision).items()
+        },
         "choice": asdict(labelling.choice),
         "estimate": {name: value for name, value in vars(estimate).items() if name not in HELD_OUT},
         "basis": {"n_nodes": basis.graph.n_nodes, "weight": basis.weight},
@@ -81,7 +88,7 @@ def save(labelling: Labelling, path: str | PathLike[str]) -> None:
         },
     }
     arrays = {name: getattr(labelling, name) for name in ARRAYS}
-    arrays |= {name: getattr(estimate, name) for name in HELD_OUT}
+    arrays |= {f"held_out.{name}": getattr(estimate, name) for name in HELD_OUT}
     for name in _there(graph):
         matrix = getattr(graph, name)
         arrays |= {f"{name}.{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
@@ -132,12 +139,44 @@ def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
         classes=classes,
         **parts,
         choice=Choice(**{**choice, "why": tuple(choice["why"]), "scores": scores}),
-        estimate=Estimate(**about["estimate"], **{name: arrays[name] for name in HELD_OUT}),
+        decision=_decision(about.get("decision"), len(classes), several),
+        estimate=_estimate(about["estimate"], arrays),
         model=model,
-        options=about["options"],
+        options={**about["options"], "costs": _as_costs(about["options"].get("costs"))},
         new_nodes=NewNodeModel(basis),
         n_old=about["n_old"],
     )
+
+
+def _decision(kept: Mapping[str, Any] | None, K: int, several: bool) -> Decision:
+    """What was kept; before there were goals, accuracy was the one."""
+    link: Link = "sigmoid" if several else "softmax"
+    if kept is None:
+        return decide("accuracy", np.empty((0, K)), link)
+    arrays = {name: np.array(kept[name], dtype=np.float64) for name in ("gain", "price")}
+    costs = None if kept["costs"] is None else np.array(kept["costs"], dtype=np.float64)
+    return Decision(kept["goal"], link, **arrays, costs=costs)
+
+
+def _estimate(kept: Mapping[str, Any], arrays: Mapping[str, Any]) -> Estimate:
+    """Files of before there were estimates by class hold the first two arrays alone."""
+    old = "held_out.truth" not in arrays
+    held = {name: arrays[name if old else f"held_out.{name}"] for name in (HELD_OUT[:2] if old else HELD_OUT)}
+    classes = (
+        ClassEstimate(labels, Share(*precision), Share(*recall), Share(*ranking), error, needed)
+        for labels, precision, recall, ranking, error, needed in kept.get("classes", ())
+    )
+    return Estimate(**{**kept, **held, "classes": tuple(classes)})
+
+
+def _listed(costs: Costs | None) -> list[Any] | None:
+    return None if costs is None else [_plain((*pair, float(cost)), "class") for pair, cost in costs.items()]
+
+
+def _as_costs(kept: Any) -> Costs | None:
+    if kept is None:
+        return None
+    return {(true, said): cost for true, said, cost in map(_restored, kept)}
 
 
 def _there(graph: Graph) -> list[str]:
@@ -212,20 +251,45 @@ def _restored(values: Iterable[Any]) -> tuple[Any, ...]:
 # -- one row a node ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Which rows and columns are written: from row `first` on; with a column of probabilities a class; in the
+    order of the class `rank`, whose probability is then a column too."""
+
+    first: int = 0
+    probabilities: bool = False
+    rank: Hashable = None
+
+    def columns(self, labelling: Labelling) -> list[int]:
+        """The classes that have a column of their own."""
+        if self.probabilities:
+            return list(range(len(labelling.classes)))
+        return [] if self.rank is None else [labelling.code_of(self.rank)]
+
+    def of(self, labelling: Labelling, table: Any) -> Any:
+        """The rows of a table of all nodes."""
+        if self.rank is None:
+            return table.slice(self.first)
+        order = labelling.ranked(self.rank)
+        return table.take(pa.array(order[order >= self.first]))
+
+
+ALL = Rows()
+
+
 def write(
-    labelling: Labelling, path: str | PathLike[str], progress: Progress = silent, *, first: int = 0
+    labelling: Labelling, path: str | PathLike[str], progress: Progress = silent, *, rows: Rows = ALL
 ) -> Influences:
-    """Write a `Labelling` from its row `first` on, all of that or nothing; returns the influences that were
-    found on the way."""
+    """Write a `Labelling`, all of its rows or nothing; returns the influences that were found on the way."""
     place = check_place(path)
+    rows.columns(labelling)  # a class that there is not is refused before the work
     found = influences(labelling, progress)
-    text = not place.name.lower().endswith(".parquet")
-    write_table(columns_of(labelling, found, text=text).slice(first), place)
+    write_table(columns_of(labelling, found, rows, text=not place.name.lower().endswith(".parquet")), place)
     return found
 
 
-def columns_of(labelling: Labelling, found: Influences, *, text: bool) -> Any:
-    """The Arrow table of a labelling; in text, lists become one field."""
+def columns_of(labelling: Labelling, found: Influences, rows: Rows = ALL, *, text: bool) -> Any:
+    """The Arrow table that is written; in text, lists become one field."""
     table = labelling.table()
     nodes = arrow_array(table["node"], nested=False)
     reached = pa.array(np.asarray(table["reached"], dtype=bool))
@@ -238,17 +302,22 @@ def columns_of(labelling: Labelling, found: Influences, *, text: bool) -> Any:
         if several:
             sets = labels.cast(pa.list_(pa.string()))
             labels = pc.binary_join(sets, mark_between(sets.flatten()))
+
     # Six decimals: calibration is not better than that, and files stay small.
-    probability = pa.array(np.round(np.asarray(table["probability"], dtype=np.float64), 6))
+    def rounded(values: Any) -> Any:
+        return pc.if_else(reached, pa.array(np.round(np.asarray(values, dtype=np.float64), 6)), None)
+
     columns = {
         "node": nodes,
         "label": labels,
-        "probability": pc.if_else(reached, probability, None),
+        "probability": rounded(table["probability"]),
         "runner_up": arrow_array(table["runner_up"], nested=False),
         "reached": reached,
         "influences": who,
     }
-    return pa.table(columns)
+    for k in rows.columns(labelling):
+        columns[f"probability_{labelling.classes[k]}"] = rounded(labelling.probabilities[:, k])
+    return rows.of(labelling, pa.table(columns))
 
 
 def _sets(values: Any) -> Any:

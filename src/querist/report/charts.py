@@ -180,6 +180,88 @@ def _groups(confidence: Floats, bins: int) -> list[Codes]:
     return [group for group in np.array_split(order, max(1, min(bins, order.size // 5))) if group.size]
 
 
+def class_reliability(canvas: Any, classes: Mapping[str, tuple[Floats, Bools]], columns: int = 3) -> None:
+    """A small chart a class: the share that is of it among held-out labels of about the same probability.
+
+    Classes come as (probability, whether it is the class). Labels are grouped so that about as many of the
+    class are expected in each group; with groups of equal size all but one would be at 0.
+    """
+    rows = -(-len(classes) // columns)
+    for place, (name, (p, own)) in enumerate(classes.items()):
+        axes = canvas.add_subplot(rows, min(columns, len(classes)), place + 1)
+        axes.plot([0, 1], [0, 1], color=MUTED, linestyle=DASHES[1], linewidth=1)
+        order = np.argsort(p, kind="stable")
+        bins = int(np.clip(p.sum() / 3, 1, 6))
+        part = np.minimum(bins * np.cumsum(p[order]) / max(float(p.sum()), 1e-12), bins - 1e-9).astype(int)
+        points = []
+        for group in (order[part == one] for one in np.unique(part)):
+            mean, share = float(p[group].mean()), float(own[group].mean())
+            points.append((mean, share))
+            axes.vlines(mean, *wilson(float(own[group].sum()), group.size), color=COLOURS[0], alpha=0.55)
+            (point,) = axes.plot(mean, share, MARKERS[0], color=COLOURS[0], clip_on=False, markersize=4)
+            said = f"{group.size:,} held-out labels, {name} with {mean:.0%} on average, {share:.0%} are"
+            entitle(point, said)
+        axes.plot(*np.transpose(points), color=COLOURS[0], linewidth=1)
+        axes.set_title(name if len(name) <= 18 else f"{name[:17]}…", fontsize=8, parse_math=False)
+        axes.set(xlim=(0, 1), ylim=(0, 1))
+        for axis in (axes.xaxis, axes.yaxis):
+            few_ticks(axis, most=2, percent=True)
+
+
+# -- finding a class --------------------------------------------------------------------------------------
+
+
+def precision_recall(
+    axes: Any,
+    curves: Mapping[str, tuple[Floats, Floats]],
+    here: tuple[tuple[float, float, float], tuple[float, float, float]] | None = None,
+) -> None:
+    """Precision against recall of each ranking: (scores, truth), truth 0/1 or the probability of it.
+
+    `here` (value, low, high) of the recall and the precision is marked, with bars for its bounds.
+    """
+    for place, (name, (scores, truth)) in enumerate(curves.items()):
+        order = np.argsort(-scores, kind="stable")
+        hits = np.cumsum(np.asarray(truth, dtype=np.float64)[order])
+        look = look_of(place)
+        axes.plot(
+            hits / max(float(hits[-1]), 1e-12),
+            hits / np.arange(1, hits.size + 1),
+            label=name,
+            color=look["color"],
+            linestyle=look["linestyle"],
+            linewidth=1.5,
+        )
+    if here is not None:
+        (recall, *across), (precision, *up) = here
+        axes.hlines(precision, *across, color=INK, linewidth=1)
+        axes.vlines(recall, *up, color=INK, linewidth=1)
+        axes.plot(recall, precision, MARKERS[1], color=INK, markersize=5, label="the labels as they are")
+    finish(axes, "recall: share of the class that is found", "precision: share that is right")
+    axes.set(xlim=(0, 1), ylim=(0, 1.02))
+    for axis in (axes.xaxis, axes.yaxis):
+        few_ticks(axis, percent=True)
+    axes.legend(loc="best")
+
+
+def gains(axes: Any, p: Floats, bounds: Sequence[tuple[int, float, float]], share: float) -> None:
+    """How many of a class to expect among its likeliest nodes: p (n,) from the largest down.
+
+    `bounds` are (nodes, least, most) of it; an order at random finds `share` of the nodes.
+    """
+    checked = np.arange(1, p.size + 1)
+    if bounds:
+        where, low, high = np.array(bounds, dtype=np.float64).T
+        axes.fill_between(where, low, high, color=COLOURS[0], alpha=0.15, linewidth=0)
+    axes.plot(checked, np.cumsum(p), color=COLOURS[0], label="the likeliest first")
+    axes.plot(checked, share * checked, color=MUTED, linestyle=DASHES[1], linewidth=1, label="at random")
+    finish(axes, "nodes checked", "found of the class")
+    few_ticks(axes.xaxis)
+    few_ticks(axes.yaxis)
+    axes.set(xlim=(0, p.size), ylim=(0, None))
+    axes.legend(loc="lower right")
+
+
 def balance(axes: Any, rows: Sequence[tuple[str, int, float, float]]) -> None:
     """A pair of bars a class: (name, rank, share among the labels, share among the predictions)."""
     names = [name if len(name) <= 20 else f"{name[:19]}…" for name, *_ in rows]

@@ -208,3 +208,40 @@ def _known_ids(
         more = f", and {some(len(unknown) - 1, 'more row')} like it" if len(unknown) > 1 else ""
         raise InputError(f"{place.at(unknown[0])}: {what}{more}; mend the id, or add the node to the edges")
     return found
+
+
+# -- files of costs ---------------------------------------------------------------------------------
+
+COSTS = ("true", "said", "cost")
+
+
+def read_costs(path: str | Path) -> dict[tuple[Hashable, Hashable], float]:
+    """What it costs to say one class where another is true, by (true, said); an empty field is None.
+
+    A table with the columns true, said and cost, a row a confusion.
+    """
+    from querist.tables.files import read_table
+    from querist.tables.frames import frame_of, numbers_in
+
+    source = Path(path).expanduser()
+
+    def wanted(names: Sequence[str]) -> Sequence[str]:
+        absent = [name for name in COSTS if name not in names]
+        if absent:
+            raise InputError(
+                f"{source.name}: no column {' and '.join(absent)}; a table of costs has {', '.join(COSTS)}"
+            )
+        return COSTS[:2]
+
+    columns = read_table(source, Wanted(lambda names: (), wanted))
+    wanted(columns.table.column_names)
+    cost = numbers_in(frame_of(columns.table, source.name), COSTS[2], columns.origin, "cost")
+    pairs = zip(*(columns.table[name].to_pylist() for name in COSTS[:2]), strict=True)
+    found: dict[tuple[Hashable, Hashable], float] = {}
+    for row, (pair, value) in enumerate(zip(pairs, cost.tolist(), strict=True)):
+        if found.setdefault(pair, value) != value:
+            raise InputError(
+                f"{columns.origin.at(row)}: saying {pair[1]!r} for {pair[0]!r} costs {value:g}, and "
+                f"{found[pair]:g} before; keep one"
+            )
+    return found

@@ -675,7 +675,7 @@ def test_what_is_left_unanswered_has_a_limit_of_its_own(unanswered, put):
     while asking.question is not None:
         (asking.skip if asking.unanswered % 2 else asking.unsure)()
     assert (asking.asked, asking.unanswered) == (0, put)
-    assert asking.stopped == f"{put} questions were left unanswered, as many as may be"
+    assert asking.stopped == f"{put} questions left unanswered, as many as may be"
     assert ask(graph, lambda node: None, 40, classes=["a", "b"]).unanswered == 40, "as many as the budget"
     with pytest.raises(InputError, match="unanswered -1; it must be 0 or more"):
         ask(graph, None, 4, classes=["a", "b"], unanswered=-1)

@@ -72,7 +72,7 @@ def typed(*arguments, keys):
 
 
 KINDS = {"nodes", "classes", "choose", "asked", "answers", "unsure", "skipped", "budget", "stopped", "known",
-         "guessed_right", "audit", "seconds_per_question", "journal", "out"}  # fmt: skip
+         "guessed_right", "audit", "finding", "people", "seconds_per_question", "journal", "out"}  # fmt: skip
 
 
 def test_json_tells_programs_everything(querist, files):
@@ -502,7 +502,7 @@ def test_skips_and_doubts_spend_nothing_and_have_a_limit(files):
     assert "1 of 3 left unanswered" in shown and "2 of 3 left unanswered" in shown
     assert "2 answers; the budget of 2 answers is spent" in shown
     shown = typed(*common, "--budget", "2", "--unanswered", "1", "--journal", "j", keys=["?", "m"])
-    assert "0 answers; 1 question were left unanswered, as many as may be" in shown
+    assert "0 answers; 1 question left unanswered, as many as may be" in shown
 
 
 def test_the_last_line_says_what_the_answers_brought(files, monkeypatch):

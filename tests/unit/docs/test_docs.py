@@ -95,6 +95,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "verdict,account",
         *(f"{topic},{node}" for node, topic in zip(ids, topics, strict=True)),
     )
+    audited = [
+        f"{node},{'fraud' if topic == 'genetic' else 'fine'}" for node, topic in zip(ids, topics, strict=True)
+    ]
+    put("transfers.csv", "source,target", *edges)
+    put("audited.csv", "node,label", *audited[::2])
+    put("costs.csv", "true,said,cost", "fraud,fine,20", "fine,fraud,1")
     put("judge.py", "print('spam')")
     put("rows.csv", "x,y,class", *(f"{k % 7},{k % 3},{'ab'[k % 7 > 3]}" for k in range(300)))
     put("mine.toml", blocks("toml")[0][1])

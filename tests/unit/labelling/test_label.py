@@ -12,8 +12,10 @@ from querist.datasets import load, sbm
 from querist.errors import InputError, UnknownNameError
 from querist.graph import as_graph
 from querist.labelling import choose as choosing, label
-from querist.labelling.calibrate import calibration_error, estimated
-from querist.labelling.folds import stratified
+from querist.labelling.decisions.calibrate import calibration_error
+from querist.labelling.decisions.estimate import estimated
+from querist.labelling.decisions.goals import decide
+from querist.labelling.folds import cut_folds, stratified
 from querist.labelling.members import MEMBERS, RandomWalk, plan
 from querist.labelling.workspace import Member, Workspace
 from querist.labels import one_hot
@@ -295,9 +297,13 @@ def test_wilson_covers_at_the_promised_rate():
 
 
 def test_an_estimate_says_how_it_was_made():
-    found = estimated(np.full(10, 0.8), np.arange(10) < 8, 5, 1.3, left_out=2)
+    Y = np.eye(4)[[0] * 8 + [1] * 2 + [2, 3]]  # two alone in their classes
+    folds = cut_folds(Workspace(load("karate")), np.arange(12), Y, "softmax", 5, seed=0)
+    H = np.tile([0.7, 0.1, 0.1, 0.1], (10, 1))
+    found = estimated(folds, H, H, decide("accuracy", H, "softmax"), 1.3)
     assert found.accuracy == 0.8 and found.temperature == 1.3
     assert "80% of the labels" in found.how and "2 nodes alone" in found.how
+    assert found.majority == 8 / 12 and [own.labels for own in found.classes] == [8, 2, 1, 1]
 
 
 @pytest.mark.parametrize(("nodes", "most"), [((0, 33), 0.76), ((0, 1, 32, 33), 0.92)])

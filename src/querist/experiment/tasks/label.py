@@ -40,7 +40,7 @@ from querist.experiment.tasks.common import (
 from querist.experiment.tasks.online import learner_seed
 from querist.graph import Graph
 from querist.labelling import MEMBERS, Labelling, label
-from querist.labelling.calibrate import calibration_error
+from querist.labelling.decisions.calibrate import calibration_error
 from querist.labels import one_hot
 from querist.metrics import NAMES, measure
 from querist.types import Bools, Floats
