@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from querist.errors import InputError
 from querist.labelling.decisions import calibrate, estimate
 from querist.labelling.decisions.calibrate import calibration_error, cross_fitted, fitted
-from querist.labelling.decisions.goals import Decision, check_goal, cost_table, decide, expected_f1
+from querist.labelling.decisions.goals import GoalDecision, check_goal, cost_table, decide, expected_f1
 
 
 def rows(n: int, K: int, seed: int = 0, spread: float = 0.6) -> np.ndarray:
@@ -186,7 +186,7 @@ def test_accuracy_is_the_likeliest_class_to_the_bit():
 def test_a_class_that_is_never_likely_has_no_harm_in_it():
     P = np.column_stack([rows(50, 2), np.zeros(50)])
     for goal in ("balanced", "f1"):
-        found: Decision = decide(goal, P, "softmax")
+        found: GoalDecision = decide(goal, P, "softmax")
         assert not found.said(P)[:, 2].any()
         assert np.isfinite(expected_f1(P, found.said(P).argmax(axis=1))[0]).all()
 

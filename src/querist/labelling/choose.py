@@ -34,10 +34,10 @@ from querist.display import as_html
 from querist.labelling import combine
 from querist.labelling.combine import Link, Scale
 from querist.labelling.decisions.estimate import Estimate, judge
-from querist.labelling.decisions.goals import Costs, Decision, check_goal, cost_table
+from querist.labelling.decisions.goals import Costs, GoalDecision, check_goal, cost_table
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import accuracy
-from querist.labelling.kernel_ridge import KernelRidge
+from querist.labelling.kernel_ridge import KernelRidge, are_measurements
 from querist.labelling.members import SmoothedRidge, for_picked, plan
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, LabellingMethod, Member, Workspace
@@ -51,6 +51,10 @@ None leaves those as they are."""
 
 SIDE_BY_SIDE = 2e7
 """Most logits of a member whose folds are fitted at the same time."""
+
+PICKED = 0.1
+"""What a held-out label counts for that was picked: such labels lie far apart, and members that know a node
+by its neighbours seem worse on them than they are. Measurements are picked evenly, and count in full."""
 
 ENOUGH_NODES = 1000
 """Nodes by which a member's shares are matched when it is weighed."""
@@ -89,7 +93,7 @@ class Prediction:
     probabilities: Floats
     reached: Bools
     choice: Choice
-    decision: Decision
+    decision: GoalDecision
     estimate: Estimate
     model: "FittedMembers"
     logits_by_member: Mapping[str, Floats]
@@ -148,7 +152,8 @@ def choose(
     auto = method == "auto"
     informative = _shares_mean_something(Y)
     judged = {name: _judged(folds, held[name], informative and not picked) for name in members}
-    pool = LogitPool(link, _weighed(folds, members, judged))
+    spread = picked and not are_measurements(problem.graph.attributes)
+    pool = LogitPool(link, _weighed(folds, members, judged, PICKED if spread else 1.0))
     scores = _scored(folds, members, judged, pool.weights)
     if informative and any(isinstance(m.method, (SmoothedRidge, KernelRidge)) for m in members.values()):
         pool = replace(pool, matching=_how_far(folds, pool, held, picked))
@@ -235,13 +240,13 @@ def _judged(folds: LabelFolds, tables: Sequence[Floats], match: bool) -> Floats:
 
 
 def _weighed(
-    folds: LabelFolds, members: Mapping[str, Member], judged: Mapping[str, Floats]
+    folds: LabelFolds, members: Mapping[str, Member], judged: Mapping[str, Floats], trust: float
 ) -> dict[str, float]:
-    """The weight of each member: its prior one, moved by the held-out labels."""
+    """The weight of each member: its prior one, moved by the held-out labels as far as they are trusted."""
     weights = np.array([member.prior_weight for member in members.values()])
     weights /= weights.sum()
     if folds.n_folds and len(members) > 1:
-        weights = combine.stacked(list(judged.values()), folds.Y[folds.judged], weights, folds.link)
+        weights = combine.stacked(list(judged.values()), folds.Y[folds.judged], weights, folds.link, trust)
     return dict(zip(members, weights.tolist(), strict=True))
 
 

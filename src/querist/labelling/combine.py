@@ -204,10 +204,11 @@ def weights(losses: Sequence[float], judged: int, eta: float) -> Floats:
     return np.asarray(w / w.sum())
 
 
-def stacked(tables: Sequence[Floats], Y: Floats, prior: Floats, link: Link) -> Floats:
+def stacked(tables: Sequence[Floats], Y: Floats, prior: Floats, link: Link, trust: float = 1.0) -> Floats:
     """(J,) weights `w >= 0` of the pool of J tables (m, K) that make the labels `Y` likeliest.
 
-    The likelihood times a Gaussian of deviation DEVIATION around `prior` (J,); its logarithm is concave.
+    The likelihood, to the power of `trust`, times a Gaussian of deviation DEVIATION around `prior` (J,); its
+    logarithm is concave.
 
     >>> right, wrong = np.array([[2.0, 0.0], [0.0, 2.0]] * 20), np.array([[0.0, 1.0], [1.0, 0.0]] * 20)
     >>> Y = np.array([[1, 0], [0, 1]] * 20)
@@ -224,8 +225,8 @@ def stacked(tables: Sequence[Floats], Y: Floats, prior: Floats, link: Link) -> F
         away = (w - prior) / DEVIATION**2
         missed = probabilities(L, link) - target
         return (
-            loss(L, Y, link) * len(Y) + float(away @ (w - prior)) / 2,
-            np.tensordot(T, missed, axes=([1, 2], [0, 1])) + away,
+            trust * loss(L, Y, link) * len(Y) + float(away @ (w - prior)) / 2,
+            trust * np.tensordot(T, missed, axes=([1, 2], [0, 1])) + away,
         )
 
     found = minimize(cost, prior, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(prior))

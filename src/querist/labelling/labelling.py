@@ -26,7 +26,7 @@ from querist.graph import Graph
 from querist.labelling.choose import Choice, choose
 from querist.labelling.combine import Link
 from querist.labelling.decisions.estimate import Estimate, Share
-from querist.labelling.decisions.goals import Costs, Decision
+from querist.labelling.decisions.goals import Costs, GoalDecision
 from querist.labelling.new_nodes import Basis, NewNodeModel
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
@@ -90,7 +90,7 @@ class Labelling:
     given_codes: Codes
     reached: Bools
     choice: Choice
-    decision: Decision
+    decision: GoalDecision
     estimate: Estimate
     model: Any
     options: Mapping[str, Any]

@@ -30,7 +30,7 @@ from querist.graph import Graph
 from querist.labelling.choose import Choice, Score
 from querist.labelling.combine import Link
 from querist.labelling.decisions.estimate import ClassEstimate, Estimate, Share
-from querist.labelling.decisions.goals import Costs, Decision, decide
+from querist.labelling.decisions.goals import Costs, GoalDecision, decide
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling
 from querist.labelling.new_nodes import Basis, NewNodeModel
@@ -148,14 +148,14 @@ def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
     )
 
 
-def _decision(kept: Mapping[str, Any] | None, K: int, several: bool) -> Decision:
+def _decision(kept: Mapping[str, Any] | None, K: int, several: bool) -> GoalDecision:
     """What was kept; before there were goals, accuracy was the one."""
     link: Link = "sigmoid" if several else "softmax"
     if kept is None:
         return decide("accuracy", np.empty((0, K)), link)
     arrays = {name: np.array(kept[name], dtype=np.float64) for name in ("gain", "price")}
     costs = None if kept["costs"] is None else np.array(kept["costs"], dtype=np.float64)
-    return Decision(kept["goal"], link, **arrays, costs=costs)
+    return GoalDecision(kept["goal"], link, **arrays, costs=costs)
 
 
 def _estimate(kept: Mapping[str, Any], arrays: Mapping[str, Any]) -> Estimate:

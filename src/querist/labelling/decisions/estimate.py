@@ -29,7 +29,7 @@ from querist.display import as_html
 from querist.labelling import combine
 from querist.labelling.combine import Scale
 from querist.labelling.decisions.calibrate import calibration_error, cross_fitted, fitted
-from querist.labelling.decisions.goals import Decision, decide
+from querist.labelling.decisions.goals import GoalDecision, decide
 from querist.labelling.folds import LabelFolds
 from querist.stats import wilson
 from querist.types import Bools, Floats
@@ -42,12 +42,6 @@ PRESUMED = 2.0
 
 LEAST, WANTED = 5, 20
 """Labels of a class below which nothing is said of it, and those that say something worth having."""
-
-
-ONE_SIDED = 0.8
-"""Share of the labels that one class has, from which on accuracy says little of how sure to be: whoever
-always names that class is as right. No more than half of the steepness is then taken away for it (on
-development sets it was at most a third)."""
 
 
 class Share(NamedTuple):
@@ -146,7 +140,7 @@ class Judged(NamedTuple):
     """Probabilities (n, K) of all nodes, what they are called by, and what to expect."""
 
     probabilities: Floats
-    decision: Decision
+    decision: GoalDecision
     estimate: Estimate
 
 
@@ -189,8 +183,6 @@ def _scaled(folds: LabelFolds, tables: Sequence[Floats], final: Floats) -> tuple
     if folds.link == "softmax":
         correct = folds.Y[judged][np.arange(int(judged.sum())), held[judged].argmax(axis=1)] > 0
         most = combine.steepness_of(final, presumed(correct, final.shape[1]))
-        if folds.n_folds and folds.Y.mean(axis=0).max() >= ONE_SIDED:
-            most = max(most, scale.steepness / 2)
         scale = Scale(min(scale.steepness, most) if folds.n_folds else most)
     return scale, held
 
@@ -207,7 +199,7 @@ def presumed(correct: Bools, classes: int) -> float:
 
 
 def estimated(
-    folds: LabelFolds, H: Floats, about: Floats, decision: Decision, temperature: float = 1.0
+    folds: LabelFolds, H: Floats, about: Floats, decision: GoalDecision, temperature: float = 1.0
 ) -> Estimate:
     """The estimate from held-out probabilities H (m, K); unknown where there are none.
 
@@ -248,7 +240,7 @@ def estimated(
 
 
 def _by_class(
-    H: Floats, Y: Bools, about: Floats, decision: Decision, given: Floats, total: int
+    H: Floats, Y: Bools, about: Floats, decision: GoalDecision, given: Floats, total: int
 ) -> list[ClassEstimate]:
     """What held-out probabilities (m, K) with their labels (m, K) say of each class.
 

@@ -47,7 +47,7 @@ STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class GoalDecision:
     """What a node is called, given its probabilities.
 
     Parameters
@@ -96,7 +96,7 @@ class Decision:
         return float(np.clip(ends[0] / (ends[0] - ends[1]), 0.0, 1.0))
 
 
-def decide(goal: str, P: Floats, link: Link, costs: Floats | None = None) -> Decision:
+def decide(goal: str, P: Floats, link: Link, costs: Floats | None = None) -> GoalDecision:
     """The decision for a goal, from the probabilities (n, K) of the nodes that it is about.
 
     `costs` come from `cost_table`.
@@ -105,12 +105,12 @@ def decide(goal: str, P: Floats, link: Link, costs: Floats | None = None) -> Dec
     ones = np.ones(K)
     if costs is not None:
         if link == "softmax":
-            return Decision("costs", link, ones, np.zeros(K), costs)
+            return GoalDecision("costs", link, ones, np.zeros(K), costs)
         missed, false = costs
-        return Decision("costs", link, missed + false, false)
+        return GoalDecision("costs", link, missed + false, false)
     P = P[:: max(1, len(P) // ENOUGH)]
     if goal == "accuracy" or not len(P):
-        return Decision("accuracy", link, ones, np.full(K, 0.5 if link == "sigmoid" else 0.0))
+        return GoalDecision("accuracy", link, ones, np.full(K, 0.5 if link == "sigmoid" else 0.0))
     shares = np.maximum(P.mean(axis=0), TINY)
     if goal == "balanced":
         gain, price = (ones, shares) if link == "sigmoid" else (1 / shares, np.zeros(K))
@@ -121,7 +121,7 @@ def decide(goal: str, P: Floats, link: Link, costs: Floats | None = None) -> Dec
         price = gain * largest_f1(P) / 2
     else:
         gain, price = macro_f1_prices(P)
-    return Decision(goal, link, gain, price)
+    return GoalDecision(goal, link, gain, price)
 
 
 def check_goal(goal: str, costs: Any) -> None:
