@@ -8,7 +8,7 @@ finds that were expected of the next 50 questions half-way, against those that c
     python benchmarks/finding.py [--data coauthor_cs ...] [--starts 3] [--first 0]
                                  [--ways ahead greedy random] [--most 1000] [--json]
 
-The constants were chosen on cora, cora_ml, citeseer, usps, minesweeper, genes, amazon_photo and lastfm_asia,
+The constants were chosen on cora, citeseer, minesweeper and genes,
 their smallest classes of at least 100 nodes.
 """
 
