@@ -282,6 +282,18 @@ def test_few_labels_leave_the_weights_where_they_start():
     assert abs(few - 0.5).max() < 0.05 and many[0] > 1 > 0.1 > many[1]
 
 
+def test_labels_that_are_half_trusted_count_for_half_as_many():
+    generator = np.random.default_rng(1)
+    Y = np.eye(3)[np.arange(30) % 3]
+    tables = [a * Y + generator.standard_normal(Y.shape) for a in (1.0, 0.5)]
+    prior = np.full(2, 0.5)
+    once = combine.stacked(tables, Y, prior, "softmax")
+    twice = [np.tile(T, (2, 1)) for T in tables]
+    half = combine.stacked(twice, np.tile(Y, (2, 1)), prior, "softmax", trust=0.5)
+    np.testing.assert_allclose(half, once, atol=1e-4)
+    np.testing.assert_allclose(combine.stacked(tables, Y, prior, "softmax", trust=0.0), prior)
+
+
 # -- kernels ------------------------------------------------------------------------------------
 
 
@@ -312,6 +324,15 @@ def test_the_channels_are_the_means_of_the_neighbours(described, monkeypatch, sm
     B = np.random.default_rng(1).standard_normal((others.size, 4))
     np.testing.assert_allclose(kernel.times(nodes, others, B), found @ B, atol=1e-10)
     np.testing.assert_allclose(kernel.times(slice(None), others, B)[nodes], found @ B, atol=1e-10)
+
+
+def test_similarities_that_folds_will_ask_for_are_those_that_are_computed(described):
+    kernel = ChannelKernel(described, "attributes", 2)
+    nodes, others = np.arange(3, 40), np.array([30, 5, 12])
+    fresh = kernel.between(nodes[::2], others[:2])
+    kernel.expect(nodes, others)
+    np.testing.assert_allclose(kernel.between(nodes[::2], others[:2]), fresh, atol=1e-12)
+    np.testing.assert_allclose(kernel.between(others, nodes), kernel.between(nodes, others).T, atol=1e-12)
 
 
 @pytest.mark.parametrize("landmarks", [1000, 12])
