@@ -211,6 +211,8 @@ SETTINGS = {
         ("ask", name): {"protocol": {"budget": 5, "final": "walks"}}
         for name in (*RULES, *ALGORITHMS, "random")
     },
+    # One known label makes every margin on karate wide, and nothing would be asked.
+    ("ask", "margin_threshold"): {"protocol": {"budget": 5, "start": 0, "final": "walks"}},
 }
 """Where the defaults are not for every data set, or take long."""
 

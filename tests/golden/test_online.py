@@ -291,4 +291,5 @@ def test_no_entry_is_left_out() -> None:
         )
     }
     algorithms = {composition(bare(key), {})[0] for _, key in ENTRIES}
-    assert algorithms == {name for name, make in ALGORITHMS.items() if type(make(np.eye(2), 2)) is Learner}
+    ours = {name for name, make in ALGORITHMS.items() if type(make(np.eye(2), 2)) is Learner}
+    assert algorithms == ours - {"margin_threshold"}, "all but the control, which is in no paper"

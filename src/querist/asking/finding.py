@@ -140,7 +140,7 @@ class Chance:
         Normal priors around the defaults, of deviation 1 and 2: no few answers overrule them.
 
         >>> Chance.learned([0.5] * 40, [False] * 30 + [True] * 10).of(0.5).round(2).item()
-        0.26
+        0.27
         """
         x, y = np.asarray(scores, dtype=np.float64) - 0.5, np.asarray(found, dtype=np.float64)
         X = np.column_stack([np.ones_like(x), x])

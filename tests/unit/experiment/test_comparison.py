@@ -48,8 +48,8 @@ def read(tmp_path: Path):
         (BASE + "[protocol]\ncurv = 3\n" + MSG, 5, "'curv'; did you mean 'curve'?"),
         (BASE + "[protocol]\ntunin = 3\n" + MSG, 5, "'tunin'; did you mean 'tuning'?"),
         (BASE + "[protocol]\ncurve = -3\n" + MSG, 5, "curve = -3"),
-        (BASE + "[protocol]\ncontrol = false\n" + MSG, 5, "random asking always stands beside"),
-        (BASE + '[protocol]\ncontrol = "off"\n' + MSG, 5, "random asking always stands beside"),
+        (BASE + "[protocol]\ncontrol = false\n" + MSG, 5, "controls always stand beside"),
+        (BASE + '[protocol]\ncontrol = "off"\n' + MSG, 5, "controls always stand beside"),
         ('task = "sslgc13.clock"\ndataset = "karate"\nmethod = "gpa"\n', 1, "a part of a paper; run it by"),
         (
             'task = "collective"\ndataset = "karate"\nmethod = ["wvrn", "gmnr"]\n',

@@ -284,7 +284,7 @@ def needed_labels(share: float) -> int:
 def share_of(right: float, count: float, expected: float) -> Share:
     """A share from so many right of a count that were held out, and from what is expected without them.
 
-    >>> share_of(8, 10, 0.8).value
+    >>> round(share_of(8, 10, 0.8).value, 3)
     0.8
     """
     total = count + PRESUMED
