@@ -337,10 +337,12 @@ def test_one_key_answers_at_a_terminal(files):
 
 
 def at_terminal(pexpect, *arguments, **options):
+    # The size is the terminal's own, not one that the environment of the tests names.
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     return pexpect.spawn(
         sys.executable,
         ["-m", "querist", "ask", *arguments],
-        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**os.environ, "TERM": "xterm"}, **options,
+        timeout=90, encoding="utf-8", dimensions=(50, 120), env={**environment, "TERM": "xterm"}, **options,
     )  # fmt: skip
 
 
