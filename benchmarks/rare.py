@@ -3,13 +3,11 @@
     python benchmarks/rare.py [--sets NAME,...] [--shares 0.01,0.05] [--draws 10] [--peers NAME,...]
                               [--out DIR] [--json]
 
-Problems: of coauthor_cs, amazon_computers, debian_sections, dblp_citation and uai2010 the smallest class with
-at least 200 nodes and at most 12 % of all, against the rest; tolokers as it is; w8a and ijcnn1 as graphs of
-ten nearest neighbours of 20,000 rows drawn at random, of all of which the smaller class is meant. Labels of a
-share of all nodes are drawn at random. A draw with fewer than 5 labels of the class is passed over (its
-labels must be said to be too few, which is checked on the first such draw); TRIES draws are looked at, so
-that where 5 are unlikely there are fewer draws. Those that remain have more labels of the class than its
-share: the protocol, not the labels, is to blame for a part of the error there.
+The problems are those of rare_problems.py. Labels of a share of all nodes are drawn at random. A draw with
+fewer than 5 labels of the class is passed over (its labels must be said to be too few, which is checked on
+the first such draw); TRIES draws are looked at, so that where 5 are unlikely there are fewer draws. Those
+that remain have more labels of the class than its share: the protocol, not the labels, is to blame for a part
+of the error there.
 
 Of every draw, on the unlabelled nodes: F1 of the class with `goal="f1"`, and that of the best threshold on
 the same probabilities, chosen with hindsight; the calibration error of the class among the first twice the
@@ -22,7 +20,8 @@ hidden units (label_efficiency_networks.py), its rate and epochs chosen likewise
 first draw of a problem and a share.
 
 Every draw is a small file in `--out`; those that are there are not done again. The constants of
-labelling/decisions were fixed on other sets (cora, cora_ml, lastfm_asia, amazon_photo, planted graphs).
+labelling/decisions were fixed on cora, cora_ml, lastfm_asia, amazon_photo and planted graphs, and three draws
+of uai2010 were looked at meanwhile.
 """
 
 import argparse
@@ -42,18 +41,10 @@ from querist.labelling.decisions.calibrate import calibration_error
 from querist.labelling.decisions.estimate import LEAST, average_precision
 from querist.labelling.decisions.summary import too_few
 from querist.labelling.folds import stratified
-from querist.labels import class_order
+from rare_problems import PROBLEMS, rare_problem
 
-SETS = (
-    "uai2010", "dblp_citation", "coauthor_cs", "amazon_computers", "tolokers", "w8a", "ijcnn1",
-    "debian_sections",
-)  # fmt: skip
 SHARES = (0.01, 0.05)
 DRAWS, TRIES = 10, 60
-ROWS = 20_000
-"""Rows of vectors that become a graph."""
-FEWEST, LARGEST = 200, 0.12
-"""Nodes of the rare class at least, and its share of all at most."""
 CLASSES = ("rest", "rare")
 HIDDEN, RATES, EPOCHS, FOLDS = 16, (0.01, 0.05), (50, 100, 200), 3
 GAP, ERROR, COVER = 0.05, 0.08, (0.90, 0.98)
@@ -67,22 +58,8 @@ Numbers: TypeAlias = dict[str, Any]
 
 def problem(name: str) -> Any:
     """A graph whose classes are CLASSES."""
-    found = querist.datasets.load(name)
-    if isinstance(found, querist.datasets.Vectors):
-        rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:ROWS])
-        order = class_order(found.y.tolist())
-        codes = np.array([order.index(label) for label in found.y.tolist()])
-        smaller = int(np.bincount(codes).argmin())
-        found = querist.from_points(found.X[rows], name=name)
-        return against_rest(found, codes[rows], smaller)
-    sizes = np.bincount(found.codes, minlength=found.n_classes)
-    fit = [k for k in range(sizes.size) if FEWEST <= sizes[k] <= LARGEST * found.n_nodes]
-    return against_rest(found, found.codes, min(fit or [int(sizes.argmin())], key=lambda k: sizes[k]))
-
-
-def against_rest(graph: Any, codes: Any, k: int) -> Any:
-    """The graph with the class k, and all others as one."""
-    return replace(graph, codes=(codes == k).astype(np.int64), classes=CLASSES, label_matrix=None)
+    found = rare_problem(name)
+    return replace(found.graph, codes=found.codes, classes=CLASSES)
 
 
 def drawn(codes: Any, share: float, tries: int = TRIES) -> Iterator[tuple[int, Any]]:
@@ -380,7 +357,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sets", default=",".join(PROBLEMS))
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--peers", default=",".join(PEERS), help="empty for none")

@@ -1,18 +1,22 @@
 """Rare-class problems made from real sets: one class of a graph against the rest.
 
 Of graphs with many classes the smallest class with at least `LEAST` nodes and at most `MOST` of all; of those
-with two the rarer one. Vectors become graphs of their ten nearest neighbours and stay the attributes.
+with two the rarer one. Of vectors `ROWS` are drawn at random; they become graphs of their ten nearest
+neighbours and stay the attributes. The class is chosen before they are drawn.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+import querist
 from querist.graph import Graph
+from querist.labels import class_order
 from querist.types import Codes
-from questions import load
 
 LEAST, MOST = 200, 0.12
+ROWS = 20_000
+"""Rows of vectors that become a graph."""
 PROBLEMS = (
     "coauthor_cs",
     "amazon_computers",
@@ -53,13 +57,20 @@ class RareProblem:
 
 def rare_problem(name: str) -> RareProblem:
     """One of `PROBLEMS`, or another set with labels at every node; the graph comes without its labels."""
-    graph = load(name)
-    codes = np.asarray(graph.codes)
+    found = querist.datasets.load(name)
+    rows: slice | Codes = slice(None)
+    if isinstance(found, querist.datasets.Vectors):
+        classes = class_order(found.y.tolist())
+        codes = np.array([classes.index(label) for label in found.y.tolist()])
+        rows = np.sort(np.random.default_rng(0).permutation(len(codes))[:ROWS])
+        bare = querist.from_points(found.X[rows], name=name)
+    else:
+        codes, classes = np.asarray(found.codes), found.classes
+        bare = replace(found.without_labels(), name=name)
     if (codes < 0).any():
         raise ValueError(f"{name}: {int((codes < 0).sum())} nodes have no label")
     code = rare_class(np.bincount(codes))
-    bare = replace(graph.without_labels(), name=name)
-    return RareProblem(name, bare, (codes == code).astype(np.int64), str(graph.classes[code]))
+    return RareProblem(name, bare, (codes[rows] == code).astype(np.int64), str(classes[code]))
 
 
 def rare_class(sizes: Codes) -> int:

@@ -32,13 +32,13 @@ def test_the_smallest_class_that_is_large_enough_is_rare(rare, accounts, monkeyp
     whole = rare.replace(graph, codes=codes, classes=("rest", "some", "few"))
     monkeypatch.setattr(rare.querist.datasets, "load", lambda name: whole)
     assert (rare.problem("any").codes == (codes == 1)).all(), "100 nodes are too few"
-    monkeypatch.setattr(rare, "FEWEST", 50)
+    monkeypatch.setattr("rare_problems.LEAST", 50)
     assert (rare.problem("any").codes == (codes == 2)).all()
 
 
 def test_a_run_goes_on_where_it_stopped(rare, accounts, monkeypatch, tmp_path, capsys):
     graph, truth = accounts(300, 30)
-    graph = rare.against_rest(graph, truth, 1)
+    graph = rare.replace(graph, codes=truth, classes=rare.CLASSES)
     monkeypatch.setattr(rare, "problem", lambda name: graph)
     drawn = {trial: truth[seeds].sum() for trial, seeds in rare.drawn(truth, 0.1)}
     rare.work("some", 0.1, 1, ["sknetwork"], tmp_path)
