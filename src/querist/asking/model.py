@@ -30,7 +30,7 @@ import numpy as np
 from querist.collective.logistic import softmax
 from querist.embedding import Embedding
 from querist.embedding.kinds import kind_of
-from querist.labelling.heads import unit_rows
+from querist.labelling.heads import squared_distances, unit_rows
 from querist.labelling.rows import CHOOSING_RANK
 from querist.labelling.suggest import centred_rows
 from querist.types import Bools, Codes, Floats
@@ -66,18 +66,6 @@ def leading(embedding: Embedding, rank: int) -> Floats:
         if np.unique(embedding.components[last]).size > 1:
             rows[last] = 0.0
     return rows
-
-
-def squared_distances(X: Floats, Y: Floats) -> Floats:
-    """(n, m) `|x_i - y_j|^2`.
-
-    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0]])).tolist()
-    [[0.0], [25.0]]
-    """
-    found = np.asarray((-2 * X) @ Y.T)
-    found += np.einsum("ij,ij->i", X, X)[:, None]
-    found += np.einsum("ij,ij->i", Y, Y)
-    return np.asarray(np.maximum(found, 0.0, out=found))
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,8 +108,8 @@ def one_coin(
 class Opinions:
     """All votes, and what is believed by them; grows by `vote`, which also teaches the model."""
 
-    def __init__(self, n_classes: int, noise: float) -> None:
-        self.noise, self.n_classes = noise or NOISE, n_classes
+    def __init__(self, noise: float) -> None:
+        self.noise = noise or NOISE
         self.votes: list[Vote] = []
         self.people: dict[Hashable, int] = {}
         self.accuracy: list[float] = []

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from querist.asking.model import QuickModel, squared_distances
+from querist.asking.model import QuickModel
+from querist.labelling.heads import squared_distances
 from querist.labelling.suggest import ambiguity, ambiguous_correlation, margins, quadratic_forms
 from querist.registry import Registry
 from querist.types import Floats

@@ -102,7 +102,7 @@ class CampaignState:
         rule = RULES.get(own.choose)
         centred = own.find is not None or (rule is not None and rule.centred)
         self.model = QuickModel.start(self.rows, K, centred=centred)
-        self.opinions = Opinions(K, own.noise) if self._doubted else None
+        self.opinions = Opinions(own.noise) if self._doubted else None
         if self.known:
             self.model = self.model.learn_all(list(self.known), list(self.known.values()))
         self.chooser = chooser_of(own, self.model, self.order, self.known, self.budget)

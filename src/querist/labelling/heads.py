@@ -119,6 +119,17 @@ def unit_rows(Z: Floats) -> Floats:
     return np.ascontiguousarray(Z / np.where(length > 0, length, 1.0))
 
 
+def squared_distances(X: Floats, Y: Floats) -> Floats:
+    """(n, m) `|x_i - y_j|^2`, through the inner products.
+
+    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0]])).tolist()
+    [[0.0], [25.0]]
+    """
+    found = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Y, Y)
+    found -= 2 * X @ Y.T
+    return np.asarray(np.maximum(found, 0.0, out=found))
+
+
 def judgeable(Y: Floats) -> Bools:
     """(m,) labels that can be judged when held out: another labelled node has one of their classes."""
     return np.asarray((Y * (Y.sum(axis=0) > 1)).any(axis=1))

@@ -22,7 +22,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from querist.labelling import combine
 from querist.labelling.combine import Link, Scale
-from querist.labelling.heads import RidgeFit, judgeable, ridge
+from querist.labelling.heads import RidgeFit, judgeable, ridge, squared_distances
 from querist.labelling.rows import RowSettings, Source
 from querist.labelling.workspace import Workspace
 from querist.types import Codes, Floats, Sparse
@@ -175,10 +175,8 @@ class GaussianKernel:
         """Nothing is kept: distances are soon computed."""
 
     def between(self, nodes: Codes | slice, others: Codes) -> Floats:
-        """Distances through the inner products."""
-        x, y = self.points[nodes], self.points[others]
-        squares = np.einsum("ij,ij->i", x, x)[:, None] + np.einsum("ij,ij->i", y, y) - 2 * x @ y.T
-        return np.asarray(np.exp(-np.maximum(squares, 0.0) / self.width))
+        """By the distances."""
+        return np.asarray(np.exp(-squared_distances(self.points[nodes], self.points[others]) / self.width))
 
     def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
         """Block by block."""

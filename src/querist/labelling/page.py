@@ -108,15 +108,19 @@ def drawing_of(labelling: Any, ranks: Codes) -> Drawing:
         )
         return f"{labelling.graph.nodes[row]}: {found if labelling.reached[row] else 'not reached'}"
 
-    return draw(
-        labelling.graph.adjacency,
-        labelling.said.argmax(axis=1),
-        ranks,
-        labelled=labelling.is_labelled,
-        reached=labelling.reached,
-        sure=labelling.probability,
-        said=said,
-    )
+    return draw(**_nodes_drawn(labelling, ranks), said=said)
+
+
+def _nodes_drawn(labelling: Any, ranks: Codes) -> dict[str, Any]:
+    """What a drawing needs to know of the graph and its nodes."""
+    return {
+        "S": labelling.graph.adjacency,
+        "codes": labelling.said.argmax(axis=1),
+        "ranks": ranks,
+        "labelled": labelling.is_labelled,
+        "reached": labelling.reached,
+        "sure": labelling.probability,
+    }
 
 
 def plot(labelling: Any, kind: str = "graph", axes: Any = None) -> Any:
@@ -136,15 +140,7 @@ def plot(labelling: Any, kind: str = "graph", axes: Any = None) -> Any:
 def _plot_graph(axes: Any, labelling: Any) -> None:
     sizes = class_sizes(labelling)
     ranks = np.argsort(np.argsort(-sizes, kind="stable"))
-    draw_on(
-        axes,
-        labelling.graph.adjacency,
-        labelling.said.argmax(axis=1),
-        ranks,
-        labelled=labelling.is_labelled,
-        reached=labelling.reached,
-        sure=labelling.probability,
-    )
+    draw_on(axes, **_nodes_drawn(labelling, ranks))
     for rank, (_, name, count) in enumerate(_legend(labelling, ranks, sizes)):
         axes.scatter([], [], color=charts.class_colour(rank), label=f"{name} ({count})")
     for text in axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0)).get_texts():

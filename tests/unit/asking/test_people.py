@@ -74,7 +74,7 @@ def test_one_coin_is_the_likeliest_accuracy(seed):
 def voted(seed, votes):
     rng = np.random.default_rng(seed)
     rows = Embedding(rng.standard_normal((30, 5)), np.zeros(30, dtype=np.int64), kind="given")
-    model, opinions = QuickModel.start(rows, 3, 1.0, 1.0), Opinions(3, 0.2)
+    model, opinions = QuickModel.start(rows, 3, 1.0, 1.0), Opinions(0.2)
     cast = [
         Vote(int(rng.integers(12)), int(rng.integers(3)), "ab"[int(rng.integers(2))]) for _ in range(votes)
     ]

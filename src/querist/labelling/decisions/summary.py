@@ -111,7 +111,8 @@ def too_few(labelling: Any, most: int = 3) -> list[str]:
         + (f"; about {own.needed:,} drawn at random would hold {WANTED} of it." if own.needed else ".")
         for name, own in few[:most]
     ]
-    return said + ([f"So have {some(len(few) - most, 'other class', 'es')}."] if len(few) > most else [])
+    rest = len(few) - most
+    return said + ([f"Too few labels for {some(rest, 'other class', 'es')} as well."] if rest > 0 else [])
 
 
 def to_check(labelling: Any, name: Hashable) -> str:
