@@ -328,10 +328,13 @@ def test_the_channels_are_the_means_of_the_neighbours(described, monkeypatch, sm
 
 def test_similarities_that_folds_will_ask_for_are_those_that_are_computed(described):
     kernel = ChannelKernel(described, "attributes", 2)
-    nodes, others = np.arange(3, 40), np.array([30, 5, 12])
-    fresh = kernel.between(nodes[::2], others[:2])
-    kernel.expect(nodes, others)
-    np.testing.assert_allclose(kernel.between(nodes[::2], others[:2]), fresh, atol=1e-12)
+    nodes, others, later = np.arange(3, 40), np.array([30, 5, 12]), np.array([33, 7])
+    fresh = kernel.between(nodes[::2], others[1:])
+    kernel.expect(nodes, others, later)
+    kept = kernel._known
+    kernel.expect(nodes[::2], np.array([5, 12, 33]), np.array([8, 9]))
+    assert kernel._known is kept, "what a fold needs is there: nothing is computed again"
+    np.testing.assert_allclose(kernel.between(nodes[::2], others[1:]), fresh, atol=1e-12)
     np.testing.assert_allclose(kernel.between(others, nodes), kernel.between(nodes, others).T, atol=1e-12)
 
 

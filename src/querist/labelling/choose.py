@@ -22,7 +22,7 @@
 The constants were fixed on other data than the reported ones (docs/assist.md).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ MATCHING = (0.0, 1.0, 3.0, 10.0, 30.0, None)
 None leaves those as they are."""
 
 SIDE_BY_SIDE = 2e7
-"""Most logits of a member whose folds are fitted at the same time."""
+"""Most logits of a member that are computed at the same time as others."""
 
 PICKED = 0.1
 """What a held-out label counts for that was picked: such labels lie far apart, and members that know a node
@@ -157,7 +157,8 @@ def choose(
     scores = _scored(folds, members, judged, pool.weights)
     if informative and any(isinstance(m.method, (SmoothedRidge, KernelRidge)) for m in members.values()):
         pool = replace(pool, matching=_how_far(folds, pool, held, picked))
-    logits_by_member = {name: scales[name].of(fitted[name].logits(slice(None))) for name in members}
+    own = _side_by_side(folds, lambda name: scales[name].of(fitted[name].logits(slice(None))), members)
+    logits_by_member = dict(zip(members, own, strict=True))
     L = pool.of(logits_by_member, Y)
     models = refiners(workspace, members) if auto and link == "softmax" else {}
     L, held_out, self_training = refined(folds, models, L, pool.held_out(folds, held, honest=True))
@@ -209,17 +210,21 @@ def fit_members(
 
 
 def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:
-    """The logits at `folds.sample` of the method fitted without each fold; folds side by side where their
-    tables are small enough to share the memory."""
+    """The logits at `folds.sample` of the method fitted without each fold."""
 
     def without(fold: int) -> Floats:
         kept = folds.kept(fold)
         fewer = method.fit(folds.workspace, folds.labelled[kept], folds.Y[kept], folds.link)
         return fewer.logits(folds.sample)
 
+    return _side_by_side(folds, without, range(folds.n_folds))
+
+
+def _side_by_side(folds: LabelFolds, table: Callable[[Any], Floats], which: Iterable[Any]) -> list[Floats]:
+    """Several tables of logits, at the same time where they are small enough to share the memory."""
     several = folds.workspace.graph.n_nodes * folds.Y.shape[1] <= SIDE_BY_SIDE
     with ThreadPoolExecutor(available() if several else 1) as pool:
-        return list(pool.map(without, range(folds.n_folds)))
+        return list(pool.map(table, which))
 
 
 def _scale_of(folds: LabelFolds, fitted: Fitted, tables: Sequence[Floats]) -> Scale:

@@ -30,8 +30,8 @@ from querist.types import Codes, Floats, Sparse
 LANDMARKS, JUDGES = 1000, 300
 """Labelled nodes that span a regression, and that choose among its kernels."""
 
-IN_FOLDS = 1.3
-"""Times `LANDMARKS`: among so many are those of every fold that leaves out a fifth of the labels."""
+IN_FOLDS = 1.6
+"""Times `LANDMARKS`: among so many are those of every fold that leaves out a third of the labels."""
 
 EXPECTED = 2e7
 """Most similarities that are kept."""
@@ -64,8 +64,8 @@ BLOCK = 4096
 class Kernel(Protocol):
     """Similarities of nodes, computed in blocks."""
 
-    def expect(self, nodes: Codes, others: Codes) -> None:
-        """Parts of `between(nodes, others)` will be asked for."""
+    def expect(self, nodes: Codes, others: Codes, later: Codes) -> None:
+        """`between(nodes, others)` will be asked for, then parts of `between(nodes, others and later)`."""
 
     def between(self, nodes: Codes, others: Codes) -> Floats:
         """(nodes, others)."""
@@ -84,19 +84,24 @@ class ChannelKernel:
     _kept: tuple[Codes, Sparse] | None = None
     _known: tuple[Codes, Codes, Floats] | None = None
 
-    def expect(self, nodes: Codes, others: Codes) -> None:
+    def expect(self, nodes: Codes, others: Codes, later: Codes) -> None:
         """Keep the similarities of these, which folds ask for by parts, where they are not too many."""
-        if nodes.size * others.size <= EXPECTED:
-            rows, columns = np.sort(nodes), np.sort(others)
-            if self._known is None or not (_holds(self._known[0], rows) and _holds(self._known[1], columns)):
-                self._known = rows, columns, self._products(rows, columns)
+        wanted = np.concatenate([others, later])
+        if nodes.size * wanted.size <= EXPECTED and not self._knows(nodes, others):
+            rows, columns = np.sort(nodes), np.sort(wanted)
+            self._known = rows, columns, self._products(rows, columns)
 
     def between(self, nodes: Codes, others: Codes) -> Floats:
         """Those that are kept, or through the channels themselves."""
-        if self._known is not None and _holds(self._known[0], nodes) and _holds(self._known[1], others):
-            rows, columns, K = self._known
-            return K[np.ix_(np.searchsorted(rows, nodes), np.searchsorted(columns, others))]
-        return self._products(nodes, others)
+        known = self._knows(nodes, others)
+        if known is None:
+            return self._products(nodes, others)
+        rows, columns, K = known
+        return K[np.ix_(np.searchsorted(rows, nodes), np.searchsorted(columns, others))]
+
+    def _knows(self, nodes: Codes, others: Codes) -> tuple[Codes, Codes, Floats] | None:
+        known = self._known
+        return known if known and _holds(known[0], nodes) and _holds(known[1], others) else None
 
     def _products(self, nodes: Codes, others: Codes) -> Floats:
         Z, other = self._channels(nodes), self._channels(others)
@@ -171,7 +176,7 @@ class GaussianKernel:
     points: Floats
     width: float
 
-    def expect(self, nodes: Codes, others: Codes) -> None:
+    def expect(self, nodes: Codes, others: Codes, later: Codes) -> None:
         """Nothing is kept: distances are soon computed."""
 
     def between(self, nodes: Codes | slice, others: Codes) -> Floats:
@@ -203,12 +208,14 @@ class Channels:
         return (ChannelKernel(workspace, self.source, self.hops),)
 
     def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
-        """Lengths and channels once; then inner products, of rows that are mostly full at the last hop."""
+        """Lengths and channels; inner products, which folds share where they can be kept."""
         graph, X = workspace.graph, workspace.features(self.source)
         walked = graph.adjacency.nnz * self.hops + X.nnz
         held = labels * channel_entries(workspace, self.source, self.hops) * (self.hops + 1)
         once = TOO_LARGE if held > SPACE else SKETCH * walked + 10 * held
-        return once, held * min(labels, LANDMARKS) / 8 + classes * walked * (self.hops + 1)
+        others = min(labels, IN_FOLDS * LANDMARKS)
+        products, fit = held * others / 4, float(classes * walked * (self.hops + 1))
+        return (once + products, fit) if labels * others <= EXPECTED else (once, fit + products)
 
 
 def are_measurements(X: Sparse | None) -> bool:
@@ -283,8 +290,9 @@ class KernelRidge:
             return float(np.mean((fitted.left_out - Y[some]) ** 2))
 
         kernel = kernels[0] if len(kernels) == 1 else min(kernels, key=error)
-        kernel.expect(labelled, labelled[order[: int(IN_FOLDS * LANDMARKS)]])
-        landmarks, C, fitted = _regression(kernel, labelled, np.sort(order[:LANDMARKS]), Y)
+        chosen, later = np.split(order[: int(IN_FOLDS * LANDMARKS)], [min(LANDMARKS, order.size)])
+        kernel.expect(labelled, labelled[chosen], labelled[later])
+        landmarks, C, fitted = _regression(kernel, labelled, np.sort(chosen), Y)
         scale = combine.scaled_ridge(fitted.left_out, fitted.mean, Y, link, judgeable(Y))
         return FittedKernelRidge(kernel, landmarks, C, fitted, scale)
 

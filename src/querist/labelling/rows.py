@@ -108,7 +108,7 @@ def smoothed_rows(
     columns = min(rank, *X.shape)
     forward, backward = _products(graph, X, settings)
     found = singular_triples(
-        forward, backward, X.shape, columns, tol=0.0, sweeps=sweeps_for(graph), seed=seed, progress=progress
+        forward, backward, X.shape, columns, tol=None, sweeps=sweeps_for(graph), seed=seed, progress=progress
     )
     positive = found.values[:columns] > 1e-12 * max(found.values[0], 1e-300)
     kept = max(1, int(positive.sum()))

@@ -20,7 +20,7 @@ from querist.types import Codes, Floats, Sparse
 RANKS = (16, 35, 70, 150)
 """Columns at which smoothed rows are cut."""
 
-SMALL = 50_000
+SMALL = 200_000
 """Most nodes of a graph whose kinds of rows are computed side by side."""
 
 

@@ -156,7 +156,7 @@ def singular_triples(
     shape: tuple[int, int],
     count: int,
     *,
-    tol: float,
+    tol: float | None,
     sweeps: int,
     seed: int,
     progress: Progress,
@@ -164,7 +164,8 @@ def singular_triples(
     """Leading singular values and left vectors of an (n, m) operator, by randomised subspace iteration.
 
     Stops when the first `count` residuals `|Zv - sigma u| / sigma_1` are below `tol`, or after `sweeps`.
-    The product `Z V` that measures them is also the next, better, range: no work is wasted.
+    The product `Z V` that measures them is also the next, better, range: no work is wasted. Without `tol`
+    there are as many sweeps as were asked for, and the last is not measured: there are no residuals.
     """
     width = min(count + OVERSAMPLING, *shape)
     block = forward(np.random.default_rng(seed).standard_normal((shape[1], width)))
@@ -174,11 +175,13 @@ def singular_triples(
         basis = thin_qr(block)[0]
         right, triangle = thin_qr(backward(basis))
         inner, values, turn = np.linalg.svd(triangle.T)
-        block = forward(right @ turn.T)
         left = basis @ inner
-        gaps = np.linalg.norm(block - left * values, axis=0) / max(values[0], np.finfo(np.float64).tiny)
         progress(sweep / (sweeps + 1), "diffusing attributes")
-        if gaps[:count].max(initial=0.0) <= tol or sweep >= sweeps:
+        if tol is None and sweep >= sweeps:
+            return Triples(left, values, np.empty(0), sweep)
+        block = forward(right @ turn.T)
+        gaps = np.linalg.norm(block - left * values, axis=0) / max(values[0], np.finfo(np.float64).tiny)
+        if tol is not None and (gaps[:count].max(initial=0.0) <= tol or sweep >= sweeps):
             return Triples(left, values, gaps, sweep)
 
 
