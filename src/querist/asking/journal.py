@@ -53,9 +53,9 @@ class JournalError(QueristError, OSError):
 
 @dataclass(frozen=True)
 class Event:
-    """The `id`-th thing that happened, when, of which kind, and what there is to say about it."""
+    """The `seq`-th thing that happened, when, of which kind, and what there is to say about it."""
 
-    id: int
+    seq: int
     at: float
     kind: str
     body: Mapping[str, Any]
