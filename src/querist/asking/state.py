@@ -5,7 +5,6 @@ state. An undo gives the state as if the answer had never been there.
 """
 
 from collections import deque
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -210,13 +209,23 @@ class CampaignState:
 
     # -- what comes next -------------------------------------------------------------
 
-    def pick(self, left: int = 1, also: Sequence[int] = ()) -> Pick | None:
-        """The next question of the chooser, with `left` answers to come; open ones count as asked, and those
-        about the rows in `also`, which are to be put first."""
-        rows = [turn.row for turn in self.opens if not turn.audit and not turn.again]
-        free = self.free
-        free[list(also)] = False
-        return self.chooser.pick(self.model.opened([*rows, *also]), Outlook(free, self.turns, left))
+    def pick(self, left: int = 1) -> Pick | None:
+        """The next question of the chooser, with `left` answers to come; open ones count as asked."""
+        return next(iter(self.picks(1, left)), None)
+
+    def picks(self, count: int, left: int) -> list[Pick]:
+        """The next `count` questions, each chosen with those before it open; fewer where no more are left."""
+        model = self.model.opened([turn.row for turn in self.opens if not turn.audit and not turn.again])
+        free, found = self.free, list[Pick]()
+        while len(found) < count:
+            pick = self.chooser.pick(model, Outlook(free, self.turns, left - len(found)))
+            if pick is None:
+                break
+            found.append(pick)
+            if len(found) < count:
+                free[pick.row] = False
+                model = model.opened([pick.row])
+        return found
 
     def pick_again(self, person: str | None = None) -> Pick | None:
         """The answered node that is least sure, of another person's if there is one; None where none is."""
