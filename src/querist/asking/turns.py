@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from querist.asking.journal import Event
+from querist.asking.store.events import Event
 
 CLOSING = ("answer", "skip", "unsure")
 
@@ -60,12 +60,12 @@ def apply(turns: list[Turn], event: Event) -> Turn | None:
     """
     body = event.body
     if event.kind == "question":
-        turns.append(Turn(body["row"], body["audit"], body, opened=event.id))
+        turns.append(Turn(body["row"], body["audit"], body, opened=event.seq))
         return turns[-1]
     if event.kind in CLOSING:
         at = _last(turns, lambda turn: turn.outcome is None and turn.row == body["row"])
         given = {"code": body.get("code", -1), "person": body.get("person")}
-        turns[at] = replace(turns[at], outcome=event.kind, closed=event.id, **given)
+        turns[at] = replace(turns[at], outcome=event.kind, closed=event.seq, **given)
         return turns[at]
     if event.kind == "undo":
         person = body.get("person")
