@@ -15,13 +15,14 @@ import numpy as np
 from querist.asking import results
 from querist.asking.arrivals import KIND, arrival
 from querist.asking.choosers import Pick
-from querist.asking.journal import Event, Journal
+from querist.asking.journal import Journal
 from querist.asking.model import RANKS, QuickModel
 from querist.asking.oracles import checked_answer, fresh_labels
 from querist.asking.people import DOUBT, Person
 from querist.asking.prefetch import Prefetcher
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState, upcoming
+from querist.asking.store.events import Event
 from querist.asking.turns import Turn
 from querist.display import as_html
 from querist.errors import InputError

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, overload
 
-from querist.asking.journal import Event
+from querist.asking.store.events import Event
 
 CLOSING = ("answer", "skip", "unsure")
 REMEMBERED = 50

@@ -15,7 +15,6 @@ from typing import Any
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
 from querist.asking.store.events import Event
-from querist.asking.turns import CLOSING
 from querist.operator.threads import one_blas_thread
 
 NICE = 10
@@ -25,8 +24,8 @@ CURVE = 400
 """Points that are kept of how the expected accuracy grew."""
 
 
-class Learner:
-    """Follows the events of a campaign; `ready` are the next questions, `wanting` rows for a second answer."""
+class BackgroundLearner:
+    """Follows the events of a campaign. `ready` are the next questions, `wanting` rows for another answer."""
 
     def __init__(self, asking: Asking, seq: int) -> None:
         self.asking, self.state = asking, asking.state
@@ -165,5 +164,3 @@ class Learner:
     def snapshot(self) -> Any:
         """The model as it is: it never changes, a newer one takes its place."""
         return self.state.model
-
-

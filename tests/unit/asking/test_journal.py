@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from querist.asking.journal import APPLICATION, Journal, JournalError
+from querist.asking.journal import Journal, JournalError
+from querist.asking.store.sqlite import APPLICATION
 
 APPENDING = """
 import sys
