@@ -22,10 +22,10 @@ import numpy as np
 
 from querist.asking.choosers import tried
 from querist.asking.finding import FINDERS, Chance, target_scores
-from querist.asking.journal import Event
 from querist.asking.model import RANKS
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState
+from querist.asking.store.events import Event
 from querist.embedding import Embedding
 from querist.labelling.rows import quick_rows
 from rare_problems import PROBLEMS, RareProblem, rare_problem

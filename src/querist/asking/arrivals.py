@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from querist.asking.journal import Event
+from querist.asking.store.events import Event
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.types import Sparse

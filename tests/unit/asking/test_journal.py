@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from querist.asking.journal import APPLICATION, Journal, JournalError
+from querist.asking.journal import Journal, JournalError
+from querist.asking.store.sqlite import APPLICATION
 
 APPENDING = """
 import sys
@@ -45,7 +46,7 @@ def test_events_come_back_in_order_with_what_they_said(tmp_path):
     with Journal(tmp_path / "j") as journal:
         assert journal.events() == written
         assert [(event.kind, event.body) for event in journal.events()] == said
-        assert [event.id for event in journal.events()] == [1, 2, 3]
+        assert [event.seq for event in journal.events()] == [1, 2, 3]
         assert sorted(event.at for event in written) == [event.at for event in written]
 
 

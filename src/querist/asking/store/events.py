@@ -1,0 +1,39 @@
+"""What happened, in the order it happened, and the sum that ties each event to all before it."""
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+BEGINNING = bytes(32)
+"""What the first event's sum follows."""
+
+_NUMBERS = struct.Struct(">qd")
+
+
+@dataclass(frozen=True)
+class Event:
+    """The `seq`-th thing that happened, from 1; when, in seconds since 1970; its kind and what it says."""
+
+    seq: int
+    at: float
+    kind: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An event that is not written yet: the store says when it happened and which one it is."""
+
+    kind: str
+    body: Mapping[str, Any]
+
+
+def chained(previous: bytes, seq: int, at: float, kind: str, text: str) -> bytes:
+    """The sum of an event: SHA-256 of the sum before, its number, its time, its kind and its JSON as stored.
+
+    >>> chained(BEGINNING, 1, 0.0, "answer", "{}").hex()[:8]
+    'eabe1ebf'
+    """
+    return hashlib.sha256(b"".join((previous, _NUMBERS.pack(seq, at), f"{kind}\0{text}".encode()))).digest()

@@ -1,0 +1,206 @@
+"""A store of events in a database: the same SQL for all of them.
+
+A dialect gives `_read` (the rows of a query) and `_write` (some statements in one transaction, on the disk
+when it returns); the place of a value is written `?`.
+"""
+
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
+from os import PathLike
+from typing import Any
+
+from querist.asking.store.events import BEGINNING, Draft, Event, chained
+from querist.asking.store.interface import CampaignEntry, ConflictError, MakeReply, Reply, StoreError, Token
+from querist.errors import InputError
+
+Statement = tuple[str, Sequence[Any]]
+
+INSERT_EVENT = "INSERT INTO events (campaign, seq, at, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_CAMPAIGN = "INSERT INTO campaigns (id, name, created) VALUES (?, ?, ?)"
+_INSERT_REPLY = "INSERT INTO replies (campaign, key, digest, seq, body) VALUES (?, ?, ?, ?, ?)"
+_EVENTS = "SELECT seq, at, kind, body, sum FROM events WHERE campaign = ? AND seq > ? ORDER BY seq"
+_TOKENS = "SELECT id, hash, campaign, person, role, created, expires, revoked FROM tokens"
+
+
+class KeyTakenError(Exception):
+    """A row with this key is there already."""
+
+
+class SqlStore(ABC):
+    """See `interface.EventStore`. `clock` gives the time of new events, in seconds since 1970."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._newest: dict[str, tuple[int, bytes]] = {}
+        """Number and sum of an event of each campaign, the newest that this store has seen. Events never
+        change: whoever wants to append after it need not read it again."""
+
+    @abstractmethod
+    def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]: ...
+
+    @abstractmethod
+    def _write(self, *statements: Statement) -> None: ...
+
+    @abstractmethod
+    def backup(self, path: str | PathLike[str]) -> None:
+        """See `EventStore`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """See `EventStore`."""
+
+    # -- the log -------------------------------------------------------------------
+
+    def campaigns(self) -> list[CampaignEntry]:
+        """See `EventStore`."""
+        return [CampaignEntry(*row) for row in self._read("SELECT * FROM campaigns ORDER BY created, id")]
+
+    def create(self, campaign: str, name: str, draft: Draft) -> Event:
+        """See `EventStore`."""
+        at = float(self._clock())
+        (event,), inserts, newest = self._drafted(campaign, (0, BEGINNING), at, [draft])
+        try:
+            self._write((INSERT_CAMPAIGN, (campaign, name, at)), *inserts)
+        except KeyTakenError:
+            raise InputError(f"campaign {campaign!r} exists already; give another id") from None
+        self._newest[campaign] = newest
+        return event
+
+    def events(self, campaign: str, after: int = 0, limit: int | None = None) -> list[Event]:
+        """See `EventStore`."""
+        seen, total = self._newest.get(campaign, (0, BEGINNING))
+        if after != seen:
+            seen, total = 0, BEGINNING
+            if after > 0:
+                found = self._read("SELECT sum FROM events WHERE campaign = ? AND seq = ?", campaign, after)
+                if not found:
+                    return []
+                seen, total = after, found[0][0]
+        limited = "" if limit is None else f" LIMIT {int(limit)}"
+        events = []
+        for seq, at, kind, body, kept in self._read(_EVENTS + limited, campaign, after):
+            total = chained(total, seq, at, kind, body)
+            if seq != seen + 1 or total != kept:
+                raise StoreError(f"campaign {campaign}: event {seen + 1} is damaged")
+            events.append(Event(seq, at, kind, json.loads(body)))
+            seen = seq
+        if seen > self._newest.get(campaign, (0,))[0]:
+            self._newest[campaign] = (seen, total)
+        return events
+
+    def last(self, campaign: str) -> int:
+        """See `EventStore`."""
+        return self._read_newest(campaign)[0]
+
+    def append(
+        self,
+        campaign: str,
+        last: int,
+        drafts: Sequence[Draft],
+        reply: tuple[str, MakeReply] | None = None,
+    ) -> list[Event]:
+        """See `EventStore`."""
+        before = self._newest.get(campaign, (-1, BEGINNING))
+        if before[0] != last:
+            before = self._read_newest(campaign)
+            if before[0] != last:
+                raise ConflictError(campaign, last, before[0])
+        if not last:
+            raise InputError(f"there is no campaign {campaign!r}; create it first")
+        events, inserts, newest = self._drafted(campaign, before, float(self._clock()), drafts)
+        if reply is not None:
+            key, make = reply
+            digest, body = make(events)
+            inserts.append((_INSERT_REPLY, (campaign, key, digest, newest[0], body)))
+        try:
+            self._write(*inserts)
+        except KeyTakenError:
+            raise ConflictError(campaign, last, self.last(campaign)) from None
+        self._newest[campaign] = newest
+        return events
+
+    def _drafted(
+        self, campaign: str, before: tuple[int, bytes], at: float, drafts: Sequence[Draft]
+    ) -> tuple[list[Event], list[Statement], tuple[int, bytes]]:
+        """Drafts as the events they will be, the statements that write them, number and sum of the last."""
+        seq, total = before
+        events: list[Event] = []
+        inserts: list[Statement] = []
+        for draft in drafts:
+            text = json.dumps(draft.body, allow_nan=False)
+            seq += 1
+            total = chained(total, seq, at, draft.kind, text)
+            inserts.append((INSERT_EVENT, (campaign, seq, at, draft.kind, text, total)))
+            # As it will be read: every replica sees the same.
+            events.append(Event(seq, at, draft.kind, json.loads(text)))
+        return events, inserts, (seq, total)
+
+    def _read_newest(self, campaign: str) -> tuple[int, bytes]:
+        newest = "SELECT seq, sum FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
+        found = self._read(newest, campaign)
+        return found[0] if found else (0, BEGINNING)
+
+    def reply(self, campaign: str, key: str) -> Reply | None:
+        """See `EventStore`."""
+        rows = self._read(
+            "SELECT digest, seq, body FROM replies WHERE campaign = ? AND key = ?", campaign, key
+        )
+        return Reply(*rows[0]) if rows else None
+
+    # -- beside the log --------------------------------------------------------------
+
+    def sources(self, campaign: str) -> dict[str, bytes]:
+        """See `EventStore`."""
+        rows = self._read("SELECT name, content FROM sources WHERE campaign = ? ORDER BY name", campaign)
+        return dict(rows)
+
+    def keep_source(self, campaign: str, name: str, content: bytes) -> None:
+        """See `EventStore`."""
+        keep = (
+            "INSERT INTO sources (campaign, name, content) VALUES (?, ?, ?) "
+            "ON CONFLICT (campaign, name) DO UPDATE SET content = excluded.content"
+        )
+        self._write((keep, (campaign, name, content)))
+
+    def people(self, campaign: str) -> dict[str, str]:
+        """See `EventStore`."""
+        rows = self._read("SELECT person, name FROM people WHERE campaign = ? ORDER BY person", campaign)
+        return dict(rows)
+
+    def name_person(self, campaign: str, person: str, name: str) -> None:
+        """See `EventStore`."""
+        keep = (
+            "INSERT INTO people (campaign, person, name) VALUES (?, ?, ?) "
+            "ON CONFLICT (campaign, person) DO UPDATE SET name = excluded.name"
+        )
+        self._write((keep, (campaign, person, name)))
+
+    def erase_person(self, campaign: str, person: str) -> None:
+        """See `EventStore`."""
+        self._write(("DELETE FROM people WHERE campaign = ? AND person = ?", (campaign, person)))
+
+    def tokens(self, campaign: str | None) -> list[Token]:
+        """See `EventStore`."""
+        which, values = (
+            (" WHERE campaign IS NULL", ()) if campaign is None else (" WHERE campaign = ?", (campaign,))
+        )
+        return [Token(*row) for row in self._read(f"{_TOKENS}{which} ORDER BY created, id", *values)]
+
+    def keep_token(self, token: Token) -> None:
+        """See `EventStore`."""
+        try:
+            self._write((f"INSERT INTO tokens VALUES ({', '.join('?' * 8)})", astuple(token)))
+        except KeyTakenError:
+            raise InputError(f"token {token.id!r} exists already; make another") from None
+
+    def revoke_token(self, id: str, at: float) -> None:
+        """See `EventStore`."""
+        self._write(("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (at, id)))
+
+    def token_by_hash(self, hash: str) -> Token | None:
+        """See `EventStore`."""
+        rows = self._read(f"{_TOKENS} WHERE hash = ?", hash)
+        return Token(*rows[0]) if rows else None
