@@ -42,7 +42,7 @@ class Pretend:
 
     def campaign(self) -> dict[str, Any]:
         asked = len(self.order)
-        curve = [[n, 0.93 - 0.55 * math.exp(-n / 25)] for n in range(0, 121, 5)]
+        curve = [[n, 0.93 - 0.55 * math.exp(-n / 25)] for n in range(asked + 1)]
         return {
             "id": "papers", "name": self.name, "classes": self.classes, "paused": self.paused,
             "budget": self.budget, "asked": asked, "unanswered": 2, "open": len(self.open), "nodes": self.count,

@@ -221,6 +221,7 @@ function refresh() {
 function answer(outcome, code = null) {
   const lease = held.shift();
   if (!lease) return;
+  stopped = null; // until the server says so again
   const said = outcome === "answer" ? className(code) : outcome;
   const body = { row: lease.row, outcome, seconds: Math.round(10 * secondsShown()) / 10 };
   if (outcome === "answer") body.label = code;
@@ -268,24 +269,27 @@ function undone(entry, { row, lease }) {
   refresh();
 }
 
-async function comment() {
-  const lease = held[0];
-  if (!lease) return;
-  const dialog = $("comment"), text = $("comment-text");
-  text.value = "";
-  dialog.returnValue = "";
-  dialog.showModal();
-  await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
-  const written = text.value.trim();
-  if (dialog.returnValue !== "keep" || !written) return;
-  put("/comments", { row: lease.row, text: written }, { title: titleOf(lease), said: "comment" });
-  lease.detail.comments = [...(lease.detail.comments ?? []), { person: "you", text: written }];
-  showComments(lease.detail.comments);
+let commented = null; // the lease that the dialog is about
+
+function comment() {
+  if (!held[0] || $("comment").open) return;
+  commented = held[0];
+  $("comment-text").value = "";
+  $("comment").showModal();
+}
+
+function keepComment() {
+  const text = $("comment-text").value.trim(), lease = commented;
+  $("comment").close();
+  if (!text) return;
+  put("/comments", { row: lease.row, text }, { title: titleOf(lease), said: "comment" });
+  lease.detail.comments = [...(lease.detail.comments ?? []), { person: "you", text }];
+  if (lease === held[0]) showComments(lease.detail.comments);
   send();
 }
 
 const DO = {
-  skip: () => answer("skip"), unsure: () => answer("unsure"), undo, comment: () => comment(),
+  skip: () => answer("skip"), unsure: () => answer("unsure"), undo, comment,
   leave: () => (resting ? goOn() : rest()),
 };
 
@@ -319,8 +323,12 @@ document.querySelector(".commands").addEventListener("click", (event) => {
   if (button) DO[button.dataset.command]();
 });
 $("go-on").addEventListener("click", goOn);
+$("comment-keep").addEventListener("click", (event) => {
+  event.preventDefault();
+  keepComment();
+});
 $("comment-text").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("comment").close("keep");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) keepComment();
 });
 
 $("single").checked = storage?.getItem("querist single keys") !== "no";
@@ -425,7 +433,7 @@ function showValues(values, texts, table) {
 function showComments(comments) {
   $("comments-box").hidden = !comments.length;
   $("comments").replaceChildren(
-    ...comments.map(({ person, text }) => element("li", {}, element("strong", {}, person ?? "somebody"), `: ${text}`)),
+    ...comments.map(({ person, name = person, text }) => element("li", {}, element("strong", {}, name), `: ${text}`)),
   );
 }
 

@@ -101,12 +101,29 @@ function expectedAt(curve, answers) {
   return y0 + ((y1 - y0) * (answers - x0)) / (x1 - x0);
 }
 
-function showCurve(curve) {
+/** The points so far and, as error usually falls by a power of the answers, where the last half leads to. */
+function prolonged(curve, asked, budget) {
+  const last = curve.filter(([x, y]) => x > 0 && x >= asked / 2 && y < 1);
+  if (last.length < 4) return curve;
+  const logs = last.map(([x, y]) => [Math.log(x), Math.log(1 - y)]);
+  const mean = [0, 1].map((k) => logs.reduce((sum, each) => sum + each[k], 0) / logs.length);
+  const spread = logs.reduce((sum, [a]) => sum + (a - mean[0]) ** 2, 0);
+  const slope = spread && logs.reduce((sum, [a, b]) => sum + (a - mean[0]) * (b - mean[1]), 0) / spread;
+  const [from, y] = last.at(-1), far = Math.max(budget, asked + BUY.at(-1));
+  // More answers do no harm, whatever the last ones seem to say.
+  const at = (x) => 1 - (1 - y) * (x / from) ** Math.min(0, slope);
+  return [...curve, ...Array.from({ length: 20 }, (_, k) => from + ((far - from) * (k + 1)) / 20).map((x) => [x, at(x)])];
+}
+
+function showCurve(points) {
+  // What was learned last counts where an answer was taken back and given again.
+  const past = [...new Map(points)].filter(([x]) => x <= campaign.asked).sort(([a], [b]) => a - b);
+  const curve = prolonged(past, campaign.asked, campaign.budget);
   const now = expectedAt(curve, campaign.asked) ?? campaign.expected_accuracy;
   const gains = BUY.map((more) => [more, expectedAt(curve, campaign.asked + more)]).filter(([, y]) => y !== null && now !== null);
   $("buy").textContent = gains.length
-    ? `To expect: ${gains.map(([more, y]) => `${100 * (y - now) < 0 ? "" : "+"}${(100 * (y - now)).toFixed(1)} points with ${more} more answers`).join(", ")}.`
-    : curve.length < 2 ? "There are too few answers to tell." : "";
+    ? `If it goes on as in the last half of the answers: ${gains.map(([more, y]) => `${100 * (y - now) < 0 ? "" : "+"}${(100 * (y - now)).toFixed(1)} points with ${more} more answers`).join(", ")}.`
+    : "There are too few answers to tell.";
   $("curve").replaceChildren(...(curve.length < 2 ? [] : [chart(curve, campaign.asked)]));
 }
 
@@ -162,8 +179,8 @@ function showDoubts(doubts) {
 function doubtItem({ row, node, name, belief, votes }) {
   const texts = element("div", { class: "facts" });
   const more = element("details", { toggle: () => readNode(row, more, texts) }, element("summary", {}, "What it is"), texts);
-  const said = votes.map(({ person, label }) =>
-    element("li", {}, dot(label), `${className(label)} `, element("small", {}, `by ${person ?? "somebody"}`)));
+  const said = votes.map(({ person, name: who = person ?? "somebody", label }) =>
+    element("li", {}, dot(label), `${className(label)} `, element("small", {}, `by ${who}`)));
   return element("li", { "data-row": row },
     element("h3", {}, name || String(node)),
     element("p", {}, `The model believes the likeliest class by ${percent(belief)}.`),
@@ -188,7 +205,7 @@ async function readNode(row, details, box) {
   try {
     const { values, comments } = await call("GET", `/nodes/${row}`);
     box.append(element("dl", {}, ...values.flatMap(([column, text]) => [element("dt", {}, column), element("dd", {}, text)])),
-      element("ul", {}, ...(comments ?? []).map(({ person, text }) => element("li", {}, `${person ?? "somebody"}: ${text}`))));
+      element("ul", {}, ...(comments ?? []).map(({ person, name = person, text }) => element("li", {}, `${name}: ${text}`))));
   } catch (error) {
     box.append(element("p", {}, error instanceof Refusal ? error.message : "The network is away."));
   }
