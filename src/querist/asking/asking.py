@@ -44,6 +44,8 @@ def ask(
     noise: float = 0.0,
     repeats: int = 0,
     find: Hashable = None,
+    overlap: int = 1,
+    second_opinions: bool = False,
     person: str | None = None,
     unanswered: int | None = None,
     stop: float | None = None,
@@ -78,6 +80,8 @@ def ask(
     repeats : questions about answered nodes that are least sure, spread over the budget
     find : a class, to find as many nodes of it as the budget allows (finding.py) instead of labelling all.
         Then `choose` is "pool" (by "greedy"), "greedy", "ahead" or "random"
+    overlap : people who answer about each node; second_opinions : ask another person where an answer is in
+        doubt, up to three. Both make answers votes, and look at `person`
     person : who answers, kept with every answer
     unanswered : the most questions that may be skipped or answered with "unsure", which spend nothing of the
         budget; as many as the budget by default, and ten at least
@@ -121,6 +125,8 @@ def ask(
         noise,
         repeats,
         plain(find),
+        overlap,
+        second_opinions,
     )
     if not kept:
         _check_audit(audit, budget, labels is not None)

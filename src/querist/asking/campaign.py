@@ -23,7 +23,7 @@ from querist.asking.prefetch import Prefetcher
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState, upcoming
 from querist.asking.store.events import Event
-from querist.asking.turns import Turn, last_closed
+from querist.asking.turns import Turn
 from querist.display import as_html
 from querist.errors import InputError
 from querist.graph import Graph
@@ -173,7 +173,7 @@ class Asking:
     def undo(self, person: str | None = None) -> bool:
         """Take the last answer back, that of a person if one is named, and put its question again; False
         when there is none."""
-        back = last_closed(self.state.turns, person)
+        back = self.state.turns.last_closed(person)
         if back is None:
             return False
         self.forget()
@@ -274,8 +274,7 @@ class Asking:
     @property
     def doubts(self) -> dict[Hashable, float]:
         """Answered nodes whose class is believed less than `people.DOUBT`, with the belief, by doubt."""
-        sure = [] if self.state.opinions is None else self.state.opinions.sureness()
-        rows = sorted((belief, row) for row, belief, _ in sure if belief < DOUBT)
+        rows = sorted((belief, row) for row, belief, _ in self.state.votes() if belief < DOUBT)
         return {self._node(row): belief for belief, row in rows}
 
     audit = property(results.audited)

@@ -51,6 +51,8 @@ def from_files(
     noise: float | None = None,
     repeats: int | None = None,
     find: Hashable = None,
+    overlap: int | None = None,
+    second_opinions: bool | None = None,
     person: str | None = None,
     seed: int | None = None,
     unanswered: int | None = None,
@@ -71,7 +73,8 @@ def from_files(
         so. By default those of the journal, else those of the tables, else those of the labels that the graph
         came with; these are not looked at otherwise
     journal : a path, or an open journal; in memory by default
-    choose, audit, noise, repeats, find, seed : as in `ask`; by default as in the journal, else as there
+    choose, audit, noise, repeats, find, overlap, second_opinions, seed : as in `ask`; by default as in the
+        journal, else as there
     budget, person, unanswered, stop, method, prefetch, progress : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
@@ -99,6 +102,8 @@ def from_files(
             "noise": noise,
             "repeats": repeats,
             "find": wanted,
+            "overlap": overlap,
+            "second_opinions": second_opinions,
             "seed": seed,
         }
         given = {

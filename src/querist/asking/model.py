@@ -49,6 +49,9 @@ SURELY = 1e-9
 FAR = 2.0
 """The squared distance of rows of length one that have nothing in common."""
 
+FEW = 8
+"""Open questions whose part in the variance is added one by one, at the price of a product each."""
+
 
 def leading(embedding: Embedding, rank: int) -> Floats:
     """(n, k) the constant columns and the first of the others, as rows of length one.
@@ -85,6 +88,15 @@ class RidgeState:
         g = self.P @ rows[row]
         c, q = rows @ g, 1 + self.r[row]
         return c / q, RidgeState(self.P - np.outer(g, g) / q, np.maximum(self.r - c**2 / q, 0.0))
+
+    def opened(self, rows: Floats, which: Sequence[int]) -> "RidgeState":
+        """The state with answers to come at some rows."""
+        if len(which) > FEW:
+            return self.learn_all(rows, rows[which])
+        state = self
+        for row in which:
+            state = state.learn(rows, row)[1]
+        return state
 
     def learn_all(self, rows: Floats, X: Floats) -> "RidgeState":
         """The state with answers at all rows of X: `P = (P^-1 + X'X)^-1`."""
@@ -128,7 +140,7 @@ class Regression:
 
     def opened(self, rows: Sequence[int]) -> "Regression":
         """With answers at `rows` to come: the variance has them, the scores have not."""
-        return Regression(self.rows, self.ridge.learn_all(self.rows, self.rows[rows]), self.scores)
+        return Regression(self.rows, self.ridge.opened(self.rows, rows), self.scores)
 
     def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Regression":
         """With many answers more, at the price of a few: with X their rows and Y their targets,
@@ -223,7 +235,7 @@ class QuickModel:
         return replace(
             self,
             regressions=tuple(m.opened(rows) for m in self.regressions),
-            choosing=self.choosing.learn_all(self.rows, self.rows[rows]),
+            choosing=self.choosing.opened(self.rows, rows),
             nearest=self._nearest(rows),
             pending=self.pending + np.bincount(self.components[rows], minlength=self.pending.size),
         )

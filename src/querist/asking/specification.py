@@ -39,6 +39,8 @@ class CampaignSpec:
     seed : of everything random; audit : how many questions are a random sample
     noise : share of answers that are presumed wrong; repeats : how many questions are put a second time
     find : the class to find as many nodes of as can be; None labels them all
+    overlap : people who answer about every node that is asked about; second_opinions : whether another
+        person is asked where an answer is in doubt
     """
 
     graph: str
@@ -51,6 +53,8 @@ class CampaignSpec:
     noise: float = 0.0
     repeats: int = 0
     find: Any = None
+    overlap: int = 1
+    second_opinions: bool = False
 
     def __post_init__(self) -> None:
         most = 1 - 1 / len(self.classes)
@@ -63,6 +67,7 @@ class CampaignSpec:
                 f"noise {self.noise}; it is the share of wrong answers, from 0 to below {most:.2g}, which is "
                 "guessing": not 0 <= self.noise < most,
                 f"repeats {self.repeats}; it must be 0 or more": self.repeats < 0,
+                f"overlap {self.overlap}; it must be 1 or more": self.overlap < 1,
                 f"find {self.find!r} is none of the classes {classes}; name one of them": (
                     self.find is not None and self.find not in self.classes
                 ),

@@ -4,7 +4,6 @@ Nothing here is kept anywhere else, and nothing here is random but by the seed: 
 state. An undo gives the state as if the answer had never been there.
 """
 
-import math
 from collections import deque
 from typing import Any
 
@@ -12,12 +11,12 @@ import numpy as np
 
 from querist.asking.arrivals import KIND, Arrival, joined
 from querist.asking.choosers import Chooser, Outlook, Pick, chooser_of
+from querist.asking.store.events import Event
 from querist.asking.model import QuickModel
-from querist.asking.people import VOTES, Opinions, Vote
+from querist.asking.people import DOUBT, VOTES, Opinions, Vote
 from querist.asking.rules import RULES
 from querist.asking.specification import CampaignSpec
-from querist.asking.store.events import Event
-from querist.asking.turns import Turn, apply, last_closed
+from querist.asking.turns import Turn, Turns
 from querist.embedding import Embedding
 from querist.graph import Graph
 from querist.labelling.growth import keep_up
@@ -31,6 +30,7 @@ WINDOW = 10
 """Questions over which the expected gain is averaged before it can end a campaign."""
 
 AGAIN = "asked again: one answer may be wrong, and this is the least sure"
+SECOND = "asked again: another person's answer is wanted"
 AUDITED = "drawn at random to measure the accuracy; nothing is learned from it"
 
 
@@ -47,7 +47,9 @@ class CampaignState:
         self.specification, self.graph, self.rows, self.budget = specification, graph, rows, budget
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
         self.known: dict[int, int] = {}
-        self.turns: list[Turn] = []
+        self.turns = Turns()
+        self.settled: dict[int, int] = {}
+        """Classes that somebody decided on, whatever was answered, by row."""
         self.audit_rows: list[int]
         self.order: list[int]
         self._deal()
@@ -68,15 +70,19 @@ class CampaignState:
         if event.kind == "known":
             self._know(dict(zip(event.body["rows"], event.body["codes"], strict=True)))
             return
+        if event.kind == "verdict":
+            self.settled[event.body["row"]] = event.body["code"]
+            self._learn_anew()
+            return
         # The models kept are those before the last answers of all.
-        latest = last_closed(self.turns) if event.kind == "undo" else None
-        turn = apply(self.turns, event)
+        latest = self.turns.last_closed() if event.kind == "undo" else None
+        turn = self.turns.apply(event)
         if turn is None:
             return
         if event.kind == "question":
             self.chooser.asked(turn)
         elif event.kind == "undo":
-            if self._past and self.foresees and latest not in self.turns:
+            if self._past and self.foresees and latest is not None and latest.opened == turn.opened:
                 self.model = self._past.pop()
             else:
                 self._learn_anew()
@@ -90,7 +96,7 @@ class CampaignState:
         self.chooser.closed(turn)
         if after is not None:
             self.model = after
-        elif turn.outcome == "answer" and not turn.audit:
+        elif turn.outcome == "answer" and not turn.audit and turn.row not in self.settled:
             if self.opinions is None:
                 self.model = self.model.learn(turn.row, turn.code)
             else:
@@ -103,11 +109,13 @@ class CampaignState:
         centred = own.find is not None or (rule is not None and rule.centred)
         self.model = QuickModel.start(self.rows, K, centred=centred)
         self.opinions = Opinions(own.noise) if self._doubted else None
-        if self.known:
-            self.model = self.model.learn_all(list(self.known), list(self.known.values()))
+        audit = set(self.audit_rows)
+        given = self.known | {row: code for row, code in self.settled.items() if row not in audit}
+        if given:
+            self.model = self.model.learn_all(list(given), list(given.values()))
         self.chooser = chooser_of(own, self.model, self.order, self.known, self.budget)
         # Answers in the order they came, not that of their questions.
-        for turn in sorted(self.turns, key=lambda turn: turn.closed or math.inf):
+        for turn in self.turns.by_closing():
             self.chooser.asked(turn)
             if turn.outcome is not None:
                 self._learn(turn)
@@ -124,9 +132,9 @@ class CampaignState:
     def _know(self, labels: dict[int, int]) -> None:
         """Labels that are known without asking; an open question about one of them is withdrawn."""
         self.known |= labels
-        self.turns = [turn for turn in self.turns if turn.outcome is not None or turn.row not in self.known]
+        self.turns.withdraw(self.known)
         if self.turns:
-            put = {turn.row for turn in self.turns}
+            put = self.turns.rows
             self.audit_rows = [row for row in self.audit_rows if row in put or row not in self.known]
         else:
             self._deal()
@@ -142,38 +150,39 @@ class CampaignState:
     @property
     def opens(self) -> list[Turn]:
         """The turns whose questions wait for an answer, the oldest first."""
-        return [turn for turn in self.turns if turn.outcome is None]
+        return self.turns.opens
 
     @property
     def open(self) -> Turn | None:
         """The oldest of them."""
-        return next((turn for turn in self.turns if turn.outcome is None), None)
+        return next(iter(self.opens), None)
 
     @property
     def foresees(self) -> bool:
         """Whether the next question can be worked out for answers that are not given yet."""
-        return self.chooser.foresees and self.opinions is None and len(self.opens) <= 1
+        return self.chooser.foresees and self.opinions is None and self.turns.n_open <= 1
 
     @property
     def _doubted(self) -> bool:
         """Whether answers may be wrong: it was said so, or somebody was asked again."""
         own = self.specification
-        return own.noise > 0 or own.repeats > 0 or any(t.again and t.outcome == "answer" for t in self.turns)
+        said = own.noise > 0 or own.repeats > 0 or own.second_opinions or own.overlap > 1
+        return said or any(turn.again and turn.outcome == "answer" for turn in self.turns)
 
     @property
     def asked(self) -> int:
         """Questions that were answered: what is spent of the budget."""
-        return sum(turn.counted for turn in self.turns)
+        return self.turns.asked
 
     @property
     def unanswered(self) -> int:
         """Questions that were skipped, or answered with "unsure"."""
-        return sum(turn.unanswered for turn in self.turns)
+        return self.turns.unanswered
 
     @property
     def unaudited(self) -> list[int]:
         """Nodes of the audit that no question was put about, in order."""
-        put = {turn.row for turn in self.turns}
+        put = self.turns.rows
         return [row for row in self.audit_rows if row not in put]
 
     @property
@@ -182,7 +191,8 @@ class CampaignState:
         free = np.ones(self.graph.n_nodes, dtype=np.bool_)
         free[self.audit_rows] = False
         free[list(self.known)] = False
-        free[[turn.row for turn in self.turns]] = False
+        free[list(self.turns.rows)] = False
+        free[list(self.settled)] = False
         return free
 
     def answers(self, audit: bool | None = None) -> dict[int, int]:
@@ -192,7 +202,7 @@ class CampaignState:
         """
         believed = {} if self.opinions is None else self.opinions.believed()
         return {
-            turn.row: believed.get(turn.row, turn.code)
+            turn.row: self.settled.get(turn.row, believed.get(turn.row, turn.code))
             for turn in self.turns
             if turn.outcome == "answer" and (audit is None or turn.audit == audit)
         }
@@ -201,23 +211,48 @@ class CampaignState:
 
     def pick(self, left: int = 1) -> Pick | None:
         """The next question of the chooser, with `left` answers to come; open ones count as asked."""
-        opened = self.model.opened([turn.row for turn in self.opens if not turn.audit and not turn.again])
-        return self.chooser.pick(opened, Outlook(self.free, self.turns, left))
+        return next(iter(self.picks(1, left)), None)
+
+    def picks(self, count: int, left: int) -> list[Pick]:
+        """The next `count` questions, each chosen with those before it open; fewer where no more are left."""
+        model = self.model.opened([turn.row for turn in self.opens if not turn.audit and not turn.again])
+        free, found = self.free, list[Pick]()
+        while len(found) < count:
+            pick = self.chooser.pick(model, Outlook(free, self.turns, left - len(found)))
+            if pick is None:
+                break
+            found.append(pick)
+            if len(found) < count:
+                free[pick.row] = False
+                model = model.opened([pick.row])
+        return found
 
     def pick_again(self, person: str | None = None) -> Pick | None:
         """The answered node that is least sure, of another person's if there is one; None where none is."""
-        if self.opinions is None:
-            return None
-        asked: dict[int, list[str | None]] = {}
-        for turn in self.turns:
-            asked.setdefault(turn.row, []).append(turn.person)
-        waiting = {turn.row for turn in self.opens}
         rows = [
-            (person in asked[row], sure, row)
-            for row, sure, votes in self.opinions.sureness()
-            if row not in waiting and votes < VOTES
+            (not another(self.turns, row, person), sure, row)
+            for row, sure, votes in self.votes()
+            if votes < VOTES and self.turns.open_about(row) is None
         ]
         return Pick(min(rows)[2], AGAIN, again=True) if rows else None
+
+    def wanting(self) -> list[int]:
+        """Answered rows that want the answer of another person, the least sure first: below the overlap, or
+        in doubt and not asked about `VOTES` times."""
+        own = self.specification
+        most = VOTES if own.second_opinions else 0
+        rows = [
+            (sure, row)
+            for row, sure, votes in self.votes()
+            if votes < own.overlap or (votes < most and sure < DOUBT)
+        ]
+        return [row for _, row in sorted(rows)]
+
+    def votes(self) -> list[tuple[int, float, int]]:
+        """(row, belief, votes) of the answered rows nobody has decided on."""
+        if self.opinions is None:
+            return []
+        return [each for each in self.opinions.sureness() if each[0] not in self.settled]
 
     def foreseen(self, code: int, left: int = 1) -> tuple[QuickModel, Pick | None]:
         """The model and the next question if the open one were answered with this class; -1: with none."""
@@ -256,7 +291,7 @@ def upcoming(
 
     What is left of the audit is asked before a campaign ends, unless the budget is spent.
     """
-    asked = state.asked + len(state.opens)
+    asked = state.asked + state.turns.n_open
     if asked >= budget:
         return f"the budget of {some(budget, 'answer')} is spent"
     if state.unanswered >= unanswered:
@@ -265,13 +300,21 @@ def upcoming(
     enough = gained_little(state, stop)
     pick = None
     if not enough and not due(asked, own.audit - len(left), own.audit, budget):
-        if due(asked, sum(turn.again for turn in state.turns), own.repeats, budget):
+        wanted = (row for row in state.wanting() if another(state.turns, row, person))
+        pick = next((Pick(row, SECOND, again=True) for row in wanted), None)
+        if pick is None and due(asked, state.turns.repeated, own.repeats, budget):
             pick = state.pick_again(person)
         if pick is None:
             pick = state.pick(budget - asked) if found is None else found[0]
     if pick is None and left:
         return Pick(left[0], AUDITED, audit=True)
     return pick or enough or "no node is left to ask about"
+
+
+def another(turns: Turns, row: int, person: str | None) -> bool:
+    """Whether a person can give the further answer that a row wants: nobody has it open, and they did not
+    answer it themselves."""
+    return turns.open_about(row) is None and person not in {turn.person for turn in turns.about(row)}
 
 
 def gained_little(state: CampaignState, stop: float | None) -> str | None:

@@ -1,18 +1,25 @@
-"""Events become turns: what was asked, and what came of it, after all that was taken back.
+"""Events become turns: what was asked, who holds it, and what came of it, after all that was taken back.
 
 A question opens a turn; an answer, "skip" or "unsure" closes the open one about its node. Several may be
-open at once, and a node may have several turns, one after another. "undo" opens the turn that was closed last
-again, and withdraws the questions that were opened since: they were chosen by what is taken back. An undo by
-a person takes back the last of theirs, and leaves the questions of others open.
+open at once, each about another node, and a node may have several turns, one after another. "undo" opens the
+turn that was closed last again, and withdraws the questions that were opened since: they were chosen by what
+is taken back. An undo by a person takes back the last of theirs, and leaves the questions of others open.
+
+Where several people answer, an open turn may be leased to one of them until some time. A lease ends by an
+outcome, by being given back, or by an event that says so: nothing here reads a clock.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from statistics import median
+from typing import Any, overload
 
 from querist.asking.store.events import Event
 
 CLOSING = ("answer", "skip", "unsure")
+REMEMBERED = 50
+"""Answers of a person whose times are remembered."""
 
 
 @dataclass(frozen=True)
@@ -48,42 +55,187 @@ class Turn:
         return self.outcome in ("unsure", "skip")
 
 
-def apply(turns: list[Turn], event: Event) -> Turn | None:
-    """One event more; the turn that it opened, closed or opened again.
+@dataclass(frozen=True)
+class Lease:
+    """The open question about `row` is `person`'s, from `since` on and `until` a time."""
 
+    row: int
+    person: str
+    since: float
+    until: float
+
+
+class Turns(Sequence[Turn]):
+    """All turns, in the order they were opened. An event costs the same however many there are.
+
+    >>> turns = Turns()
     >>> happened = [("question", 4), ("answer", 4), ("question", 7), ("undo", 4), ("skip", 4)]
-    >>> turns: list[Turn] = []
     >>> for i, (kind, row) in enumerate(happened):
-    ...     _ = apply(turns, Event(i + 1, 0.0, kind, {"row": row, "audit": False}))
+    ...     _ = turns.apply(Event(i + 1, 0.0, kind, {"row": row, "audit": False}))
     >>> [(turn.row, turn.outcome) for turn in turns]
     [(4, 'skip')]
     """
-    body = event.body
-    if event.kind == "question":
-        turns.append(Turn(body["row"], body["audit"], body, opened=event.seq))
-        return turns[-1]
-    if event.kind in CLOSING:
-        at = _last(turns, lambda turn: turn.outcome is None and turn.row == body["row"])
-        given = {"code": body.get("code", -1), "person": body.get("person")}
-        turns[at] = replace(turns[at], outcome=event.kind, closed=event.seq, **given)
-        return turns[at]
-    if event.kind == "undo":
+
+    def __init__(self) -> None:
+        self._turns: dict[int, Turn] = {}
+        """By the number of the event that opened it."""
+        self._open: dict[int, int] = {}
+        """That number by row, of the open ones."""
+        self._closed: dict[int, None] = {}
+        """Those numbers in the order of closing."""
+        self._of_row: defaultdict[int, list[int]] = defaultdict(list)
+        self.leases: dict[int, Lease] = {}
+        """By row."""
+        self.asked = 0
+        """Questions that were answered: what is spent of the budget."""
+        self.unanswered = 0
+        """Questions that were skipped, or answered with "unsure"."""
+        self.audited = 0
+        """Audit questions that were put."""
+        self.repeated = 0
+        """Questions that were put again."""
+        self._times: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
+
+    def apply(self, event: Event) -> Turn | None:
+        """One event more; the turn that it opened, closed or opened again."""
+        body = event.body
+        if event.kind == "question":
+            return self._add(Turn(body["row"], body["audit"], body, opened=event.seq), event)
+        if event.kind in CLOSING:
+            return self._close(event)
+        if event.kind == "undo":
+            return self._undo(event)
+        if event.kind in ("lease", "beat"):
+            held = self.leases.get(body["row"]) if event.kind == "beat" else None
+            self._lease(body, event.at if held is None else held.since)
+        elif event.kind in ("expire", "release"):
+            self.leases.pop(body["row"], None)
+        return None
+
+    def withdraw(self, rows: Any) -> None:
+        """Drop the open questions about some rows: they need no answer any more."""
+        for row in [row for row in self._open if row in rows]:
+            self._drop(self._open[row])
+
+    # -- what there is --------------------------------------------------------------------------------
+
+    @property
+    def opens(self) -> list[Turn]:
+        """The turns whose questions wait for an answer, the oldest first."""
+        return [self._turns[number] for number in sorted(self._open.values())]
+
+    @property
+    def n_open(self) -> int:
+        """How many they are."""
+        return len(self._open)
+
+    def open_about(self, row: int) -> Turn | None:
+        """The open turn about a row."""
+        number = self._open.get(row)
+        return None if number is None else self._turns[number]
+
+    def about(self, row: int) -> list[Turn]:
+        """All turns about a row, in order."""
+        return [self._turns[number] for number in self._of_row.get(row, ())]
+
+    @property
+    def rows(self) -> set[int]:
+        """Rows that a question was put about."""
+        return {row for row, own in self._of_row.items() if own}
+
+    def last_closed(self, person: str | None = None) -> Turn | None:
+        """The turn that was closed last, by this person where one is named."""
+        for number in reversed(self._closed):
+            if person in (None, self._turns[number].person):
+                return self._turns[number]
+        return None
+
+    def by_closing(self) -> list[Turn]:
+        """Closed turns in the order of their outcomes, then the open ones."""
+        return [self._turns[number] for number in self._closed] + self.opens
+
+    def seconds(self, person: str) -> float | None:
+        """The median time that a person took for an answer; None where it is not known."""
+        own = self._times.get(person)
+        return median(own) if own else None
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def __iter__(self) -> Iterator[Turn]:
+        return iter(self._turns.values())
+
+    @overload
+    def __getitem__(self, at: int) -> Turn: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Turn]: ...
+    def __getitem__(self, at: int | slice) -> Turn | list[Turn]:
+        return list(self._turns.values())[at]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Turns) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _add(self, turn: Turn, event: Event) -> Turn:
+        self._turns[turn.opened] = turn
+        self._open[turn.row] = turn.opened
+        self._of_row[turn.row].append(turn.opened)
+        self._count(turn, 1)
+        if "until" in event.body:
+            self._lease(event.body, event.at)
+        return turn
+
+    def _close(self, event: Event) -> Turn:
+        body = event.body
+        number = self._open.pop(body["row"])
+        held = self.leases.pop(body["row"], None)
         person = body.get("person")
-        back = last_closed(turns, person)
+        if held is not None and held.person == person and event.kind == "answer":
+            self._times[person].append(event.at - held.since)
+        turn = replace(
+            self._turns[number],
+            outcome=event.kind,
+            closed=event.seq,
+            code=body.get("code", -1),
+            person=person,
+        )
+        self._turns[number] = turn
+        self._closed[number] = None
+        self.asked += turn.counted
+        self.unanswered += turn.unanswered
+        return turn
+
+    def _undo(self, event: Event) -> Turn:
+        person = event.body.get("person")
+        back = self.last_closed(person)
         assert back is not None
-        at = turns.index(back)
-        turns[at] = again = replace(back, outcome=None, code=-1, person=None, closed=0)
+        self.asked -= back.counted
+        self.unanswered -= back.unanswered
+        self._closed.pop(back.opened)
+        self.withdraw((back.row,))
+        again = replace(back, outcome=None, code=-1, person=None, closed=0)
         if person is None:
-            turns[:] = [t for t in turns if t.outcome is not None or t.opened < back.closed]
+            for number in [number for number in self._open.values() if number > back.closed]:
+                self._drop(number)
+        self._turns[again.opened] = again
+        self._open[again.row] = again.opened
+        if "until" in event.body:
+            self._lease(event.body, event.at)
         return again
-    return None
 
+    def _drop(self, number: int) -> None:
+        turn = self._turns.pop(number)
+        self._open.pop(turn.row)
+        self._of_row[turn.row].remove(number)
+        self.leases.pop(turn.row, None)
+        self._count(turn, -1)
 
-def last_closed(turns: Sequence[Turn], person: str | None = None) -> Turn | None:
-    """The turn that was closed last, by this person where one is named."""
-    closed = [turn for turn in turns if turn.outcome is not None and person in (None, turn.person)]
-    return max(closed, key=lambda turn: turn.closed, default=None)
+    def _count(self, turn: Turn, by: int) -> None:
+        self.audited += by * turn.audit
+        self.repeated += by * turn.again
 
-
-def _last(turns: Sequence[Turn], fits: Callable[[Turn], bool]) -> int:
-    return next(at for at in reversed(range(len(turns))) if fits(turns[at]))
+    def _lease(self, body: Mapping[str, Any], since: float) -> None:
+        self.leases[body["row"]] = Lease(body["row"], body["person"], since, body["until"])

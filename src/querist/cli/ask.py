@@ -185,7 +185,7 @@ def ask(
 
 def _check_name_column(name: str, files: "GraphFiles") -> None:
     """Refuse a column that the table of nodes has not, before a campaign is begun."""
-    from querist.cli.conversation import NodeTexts
+    from querist.asking.texts import NodeTexts
     from querist.datasets import table_of
     from querist.tables.arrow import pa
     from querist.tables.files import is_file_name, node_file
@@ -212,7 +212,8 @@ def _beside(files: "GraphFiles", ending: str) -> Path:
 
 
 def _converse(asking: "Asking", table: Any, id: str | None, name: str | None, data: str) -> None:
-    from querist.cli.conversation import NodeTexts, converse
+    from querist.asking.texts import NodeTexts
+    from querist.cli.conversation import converse
     from querist.cli.keyboard import Keyboard
 
     keyboard = Keyboard([str(name) for name in asking.classes], taken=data == "-")

@@ -384,7 +384,7 @@ def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
 def test_a_wide_row_is_cut_and_what_is_empty_left_out():
     import pyarrow as pa
 
-    from querist.cli.conversation import NodeTexts
+    from querist.asking.texts import NodeTexts
 
     wide = {"age": [None], "id": ["ann"], **{f"w{k}x": [float(k % 2)] for k in range(60)}, "note": ["a  b"]}
     values = NodeTexts.of(pa.table(wide)).values(0)
@@ -554,7 +554,7 @@ def test_a_picture_is_half_a_character_a_pixel():
     import numpy as np
     import pyarrow as pa
 
-    from querist.cli.conversation import NodeTexts, half_blocks
+    from querist.asking.texts import NodeTexts, half_blocks
 
     ring = np.array([[9, 9, 9, 9], [9, 0, 0, 9], [9, 0, 0, 9], [9, 9, 9, 9]], dtype=float)
     assert half_blocks(ring, scale=1) == ["█▀▀█", "█▄▄█"]

@@ -5,6 +5,7 @@ import pytest
 
 from querist import as_graph
 from querist.asking import ask
+from querist.asking.journal import Event
 from querist.asking.model import QuickModel
 from querist.asking.people import FIRST, GROWTH, STRENGTH, Opinions, Vote, one_coin, posterior
 from querist.embedding import Embedding
@@ -288,3 +289,52 @@ def test_only_answered_nodes_are_asked_about_again():
     asking = ask(graph, classes=CLASSES, prefetch=False)
     with pytest.raises(InputError, match="not answered"):
         asking.again(3)
+
+
+def answered_by(asking, truth, people, wrong=()):
+    """Put questions to people in turn until no more are asked; (node, person) of every answer."""
+    given = []
+    while True:
+        asking.person = people[len(given) % len(people)]
+        question = asking.question
+        if question is None:
+            return given
+        name = truth[question.node]
+        if (question.node, asking.person) in wrong:
+            name = next(other for other in asking.classes if other != name)
+        asking.answer(name)
+        given.append((question.node, asking.person))
+
+
+def test_overlap_asks_as_many_people_about_every_node():
+    graph, truth = planted()
+    asking = ask(graph, classes=CLASSES, budget=12, overlap=2)
+    given = answered_by(asking, truth, ["ann", "bob"])
+    assert len(given) == 12 == len(set(given))
+    assert all(sum(node == other for other, _ in given) == 2 for node, _ in given)
+
+
+def test_a_second_opinion_is_asked_of_another_person_where_an_answer_is_in_doubt():
+    graph, truth = planted()
+    plain = ask(graph, classes=CLASSES, budget=14, noise=0.1)
+    nodes = [node for node, _ in answered_by(plain, truth, ["ann"])]
+    doubtful = ask(graph, classes=CLASSES, budget=14, noise=0.1, second_opinions=True)
+    given = answered_by(doubtful, truth, ["ann", "bob"], wrong={(node, "ann") for node in nodes})
+    twice = {node for node, _ in given if sum(node == other for other, _ in given) > 1}
+    assert twice
+    assert all(len({who for other, who in given if other == node}) >= 2 for node in twice)
+    assert max(sum(node == other for other, _ in given) for node in twice) <= 3
+    assert len(set(given)) == len(given)
+
+
+def test_a_verdict_stands_above_all_answers():
+    graph, truth = planted()
+    asking = ask(graph, classes=CLASSES, budget=6, overlap=2)
+    answered_by(asking, truth, ["ann", "bob"])
+    node = next(iter(asking.answers))
+    other = next(code for code, name in enumerate(asking.classes) if name != asking.answers[node])
+    asking.state.apply(Event(99, 0.0, "verdict", {"row": graph.row_of[node], "code": other, "person": "m"}))
+    assert asking.answers[node] == asking.classes[other]
+    assert asking.labels[graph.row_of[node]] == asking.classes[other]
+    assert asking.state.model.beliefs[graph.row_of[node]].argmax() == other
+    assert node not in asking.doubts

@@ -1,0 +1,169 @@
+"""The learner of a campaign, beside the requests: it follows the events and keeps the next questions ready.
+
+It works in a thread of its own, niced, so that whoever answers never waits for it. What it has ready was
+chosen by the answers it had seen; a question is given out as long as nobody else was asked about its node.
+"""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from querist.asking.campaign import Asking
+from querist.asking.choosers import Pick
+from querist.asking.store.events import Event
+from querist.asking.turns import CLOSING
+from querist.operator.threads import one_blas_thread
+
+NICE = 10
+LEAST, MOST = 2, 24
+"""Questions that are kept ready: as many as people asked for of late, between these."""
+CURVE = 400
+"""Points that are kept of how the expected accuracy grew."""
+
+
+class Learner:
+    """Follows the events of a campaign; `ready` are the next questions, `wanting` rows for a second answer."""
+
+    def __init__(self, asking: Asking, seq: int) -> None:
+        self.asking, self.state = asking, asking.state
+        self.seq = seq
+        """The newest event that was learned."""
+        self.ready: list[Pick] = []
+        self.wanting: list[int] = []
+        self.exhausted = False
+        """Whether there was nothing left to ask about."""
+        self.wanted = LEAST
+        self.curve: list[tuple[int, float]] = []
+        """(answers, expected accuracy), after each time that answers were learned."""
+        self.failed: BaseException | None = None
+        self._events: deque[Event] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self._thread = threading.Thread(target=self._work, daemon=True, name=f"querist-learner-{id(self)}")
+        self._thread.start()
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """Events that were written."""
+        with self._changed:
+            self._events.extend(events)
+            self._changed.notify_all()
+
+    def take(self, fits: Callable[[int], bool]) -> Pick | None:
+        """The first question that is ready and fits; None where there is none, now."""
+        with self._changed:
+            while self.ready:
+                pick = self.ready.pop(0)
+                if fits(pick.row):
+                    self._changed.notify_all()
+                    return pick
+            self._changed.notify_all()
+            return None
+
+    def want(self, count: int) -> None:
+        """Keep about so many questions ready."""
+        with self._changed:
+            self.wanted = max(LEAST, min(count, MOST))
+            self._changed.notify_all()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until a question is ready, or it is clear that there is none; False when it took too long."""
+        end = time.monotonic() + timeout
+        with self._changed:
+            while not self.ready and not (self.exhausted and not self._events) and self.failed is None:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(left)
+            return True
+
+    def caught_up(self, seq: int, timeout: float) -> bool:
+        """Wait until the event `seq` is learned."""
+        end = time.monotonic() + timeout
+        with self._changed:
+            while self.seq < seq and self.failed is None:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(left)
+            return True
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._thread.join(10.0)
+
+    # -- inside -------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        with suppress(OSError, AttributeError):  # where a thread has no priority of its own
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        try:
+            with one_blas_thread():
+                self._note()
+                while self._step():
+                    pass
+        except BaseException as problem:
+            with self._changed:
+                self.failed = problem
+                self._changed.notify_all()
+            raise
+
+    def _step(self) -> bool:
+        """Learn what came, then make questions ready; False at the end."""
+        with self._changed:
+            while not (self._ended or self._events or (len(self.ready) < self.wanted and not self.exhausted)):
+                self._changed.wait()
+            if self._ended:
+                return False
+            events, kept = list(self._events), list(self.ready)
+            self._events.clear()
+        for event in events:
+            self._learn(event)
+        learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
+        if learned:
+            self._note()
+        # Leases of the same rows, and nothing learned: what was ready is as good as it was.
+        found = self._picks([] if learned else kept)
+        wanting = self.state.wanting()
+        with self._changed:
+            if events:
+                self.seq = events[-1].seq
+            self.ready, self.wanting, self.exhausted = found, wanting, len(found) < self.wanted
+            self._changed.notify_all()
+        return True
+
+    def _learn(self, event: Event) -> None:
+        if event.kind == "budget":
+            self.asking.budget = event.body["budget"]
+        self.state.apply(event)
+
+    def _picks(self, kept: Sequence[Pick]) -> list[Pick]:
+        state, put = self.state, self.state.turns.rows
+        still = [pick for pick in kept if pick.row not in put]
+        if len(still) >= self.wanted:
+            return still
+        count = self.wanted if state.chooser.foresees else 1
+        left = max(1, self.asking.budget - state.asked - state.turns.n_open)
+        if not state.chooser.foresees and state.turns.n_open:
+            return []
+        return state.picks(count, left)
+
+    def _note(self) -> None:
+        """How right the labels would be now."""
+        expected = self.asking.expected_accuracy
+        if expected is not None:
+            self.curve.append((self.state.asked, expected))
+            if len(self.curve) > CURVE:
+                self.curve = self.curve[::2]
+
+    def snapshot(self) -> Any:
+        """The model as it is: it never changes, a newer one takes its place."""
+        return self.state.model
+
+
