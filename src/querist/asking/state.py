@@ -11,11 +11,11 @@ import numpy as np
 
 from querist.asking.arrivals import KIND, Arrival, joined
 from querist.asking.choosers import Chooser, Outlook, Pick, chooser_of
-from querist.asking.store.events import Event
 from querist.asking.model import QuickModel
 from querist.asking.people import DOUBT, VOTES, Opinions, Vote
 from querist.asking.rules import RULES
 from querist.asking.specification import CampaignSpec
+from querist.asking.store.events import Event
 from querist.asking.turns import Turn, Turns
 from querist.embedding import Embedding
 from querist.graph import Graph

@@ -5,9 +5,9 @@ import pytest
 
 from querist import as_graph
 from querist.asking import ask
-from querist.asking.journal import Event
 from querist.asking.model import QuickModel
 from querist.asking.people import FIRST, GROWTH, STRENGTH, Opinions, Vote, one_coin, posterior
+from querist.asking.store.events import Event
 from querist.embedding import Embedding
 from querist.errors import InputError, QueristError
 

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from querist.asking.journal import Event
+from querist.asking.store.events import Event
 from querist.asking.turns import CLOSING, Turns
 
 
