@@ -1,4 +1,4 @@
-"""The journal of `querist ask`: the one campaign of a store in a file, or in memory.
+"""The journal of `querist ask`: the one campaign of a store in a file, or in memory; or one among others.
 
 `append` returns when the event is on the disk, so what was acknowledged survives a kill at any moment. One
 process writes at a time: it holds the file until it closes it or ends, and a second one is refused.
@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from querist.asking.store.events import Draft, Event
-from querist.asking.store.interface import StoreError
+from querist.asking.store.interface import EventStore, StoreError
 from querist.asking.store.sqlite import SqliteStore
 
 JournalError = StoreError
@@ -26,8 +26,9 @@ class Journal:
     """
 
     def __init__(self, path: str | PathLike[str] | None = None) -> None:
-        self.store = SqliteStore(path, alone=True)
-        self.path = self.store.path
+        own = SqliteStore(path, alone=True)
+        self.store: EventStore = own
+        self.path, self.name = own.path, "in memory" if own.path is None else own.path.stem
         try:
             found = self.store.campaigns()
             if len(found) > 1:
@@ -35,29 +36,35 @@ class Journal:
                     f"{self.path}: it holds {len(found)} campaigns, and a journal has one; "
                     "`querist serve` opens them all, or give another file"
                 )
-            self.campaign = found[0].id if found else None
-            """Its id in the store; None while nothing happened."""
-            self._last = 0 if self.campaign is None else self.store.last(self.campaign)
+            self.campaign = found[0].id if found else secrets.token_hex(6)
+            """Its id in the store."""
+            self._last = self.store.last(self.campaign)
         except BaseException:
             self.store.close()
             raise
 
+    @staticmethod
+    def of(store: EventStore, campaign: str, name: str) -> "Journal":
+        """One campaign of a store, which is made with its first event where it is not there; `name` is then
+        what it is called. The store stays open."""
+        journal = object.__new__(Journal)
+        journal.store, journal.path, journal.name = store, None, name
+        journal.campaign, journal._last = campaign, store.last(campaign)
+        return journal
+
     def append(self, kind: str, **body: Any) -> Event:
         """Write an event; it is on the disk when this returns."""
         draft = Draft(kind, body)
-        if self.campaign is None:
-            name = "in memory" if self.path is None else self.path.stem
-            campaign = secrets.token_hex(6)
-            event = self.store.create(campaign, name, draft)
-            self.campaign = campaign
-        else:
+        if self._last:
             (event,) = self.store.append(self.campaign, self._last, [draft])
+        else:
+            event = self.store.create(self.campaign, self.name, draft)
         self._last = event.seq
         return event
 
     def events(self) -> list[Event]:
         """All events, in order."""
-        return [] if self.campaign is None else self.store.events(self.campaign)
+        return self.store.events(self.campaign) if self._last else []
 
     def close(self) -> None:
         """Let go of the file."""

@@ -291,6 +291,12 @@ class QuickModel:
         """(n, K) `(1 - l) p + l/K`, `l = K / (K + answers in the component)`: after few nothing is sure."""
         return self._believed(self.probabilities, self.components)
 
+    def belief(self, row: int) -> tuple[Floats, bool]:
+        """(K,) the beliefs about one node, and whether an answer reaches it."""
+        score, component = self.scores[[row]], self.components[[row]]
+        believed = self._believed(softmax(score / TEMPERATURE), component)[0]
+        return believed, bool(self.answers[component][0] > 0 and score.any())
+
     def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
         """(m, K) beliefs about answered nodes, each without its own answer `targets` (m, K)."""
         scores = sum(m.left_out(rows, targets) for m in self.regressions) / len(self.regressions)

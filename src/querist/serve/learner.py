@@ -10,12 +10,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
 from querist.asking.store.events import Event
-from querist.asking.turns import CLOSING
 from querist.operator.threads import one_blas_thread
 
 NICE = 10
@@ -25,17 +23,16 @@ CURVE = 400
 """Points that are kept of how the expected accuracy grew."""
 
 
-class Learner:
-    """Follows the events of a campaign; `ready` are the next questions, `wanting` rows for a second answer."""
+class BackgroundLearner:
+    """Follows the events of a campaign. `ready` are the next questions, `wanting` rows for another answer."""
 
     def __init__(self, asking: Asking, seq: int) -> None:
         self.asking, self.state = asking, asking.state
-        self.seq = seq
+        self.seq = self._fed = seq
         """The newest event that was learned."""
         self.ready: list[Pick] = []
         self.wanting: list[int] = []
-        self.exhausted = False
-        """Whether there was nothing left to ask about."""
+        self._exhausted = False
         self.wanted = LEAST
         self.curve: list[tuple[int, float]] = []
         """(answers, expected accuracy), after each time that answers were learned."""
@@ -50,6 +47,7 @@ class Learner:
         """Events that were written."""
         with self._changed:
             self._events.extend(events)
+            self._fed = events[-1].seq
             self._changed.notify_all()
 
     def take(self, fits: Callable[[int], bool]) -> Pick | None:
@@ -73,12 +71,17 @@ class Learner:
         """Wait until a question is ready, or it is clear that there is none; False when it took too long."""
         end = time.monotonic() + timeout
         with self._changed:
-            while not self.ready and not (self.exhausted and not self._events) and self.failed is None:
+            while not self.ready and not self.nothing_left and self.failed is None:
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
                 self._changed.wait(left)
             return True
+
+    @property
+    def nothing_left(self) -> bool:
+        """Whether there is nothing to ask about, by all events."""
+        return self._exhausted and not self.ready and self.seq >= self._fed
 
     def caught_up(self, seq: int, timeout: float) -> bool:
         """Wait until the event `seq` is learned."""
@@ -117,7 +120,9 @@ class Learner:
     def _step(self) -> bool:
         """Learn what came, then make questions ready; False at the end."""
         with self._changed:
-            while not (self._ended or self._events or (len(self.ready) < self.wanted and not self.exhausted)):
+            while not (
+                self._ended or self._events or (len(self.ready) < self.wanted and not self._exhausted)
+            ):
                 self._changed.wait()
             if self._ended:
                 return False
@@ -134,9 +139,14 @@ class Learner:
         with self._changed:
             if events:
                 self.seq = events[-1].seq
-            self.ready, self.wanting, self.exhausted = found, wanting, len(found) < self.wanted
+            self.ready, self.wanting, self._exhausted = found, wanting, len(found) < self.wanted
             self._changed.notify_all()
         return True
+
+    @property
+    def _short(self) -> bool:
+        """Whether more questions can be made ready, and are wanted."""
+        return len(self.ready) < self.wanted and not self._exhausted
 
     def _learn(self, event: Event) -> None:
         if event.kind == "budget":
@@ -161,9 +171,3 @@ class Learner:
             self.curve.append((self.state.asked, expected))
             if len(self.curve) > CURVE:
                 self.curve = self.curve[::2]
-
-    def snapshot(self) -> Any:
-        """The model as it is: it never changes, a newer one takes its place."""
-        return self.state.model
-
-
