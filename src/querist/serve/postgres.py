@@ -3,15 +3,17 @@
 Its tables live in the schema `querist`. Every call takes a connection that nobody uses, or opens one more.
 """
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from os import PathLike
 from typing import Any
 
-from querist.asking.store.interface import StoreError
+from querist.asking.store.interface import StoreError, UnreadableError
 from querist.asking.store.schema import VERSION, statements
 from querist.asking.store.sql import KeyTakenError, SqlStore, Statement
 from querist.errors import InputError
@@ -36,34 +38,35 @@ class PostgresStore(SqlStore):
     """Campaigns in the database that a URL names: `postgresql://user:password@host:port/name`."""
 
     def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(clock)
+        super().__init__(_place(url), clock)
         self._url = url
-        self._place = _place(url)
         self._idle: list[Connection] = []
         self._lock = threading.Lock()
         self._closed = False
         with self._connection() as connection:
-            _prepare(connection, self._place)
+            _prepare(connection, self.place)
 
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._connection() as connection:
             return connection.execute(_placed(sql), values).fetchall()
 
-    def _write(self, *statements: Statement) -> None:
-        with self._connection() as connection:
-            if len(statements) == 1:  # a transaction of its own
-                sql, values = statements[0]
-                connection.execute(_placed(sql), values)
-                return
-            with connection.pipeline(), connection.transaction():
-                for sql, values in statements:
-                    connection.execute(_placed(sql), values)
+    def _write(self, statements: Iterable[Statement]) -> None:
+        with self._connection() as connection, ExitStack() as stack:
+            own = list(statements)
+            if len(own) > 1:  # one is a transaction of its own
+                stack.enter_context(connection.pipeline())
+                stack.enter_context(connection.transaction())
+            with connection.cursor() as cursor:
+                for sql, same in groupby(own, key=itemgetter(0)):
+                    rows = [values for _, values in same]
+                    if len(rows) == 1:
+                        cursor.execute(_placed(sql), rows[0])
+                    else:
+                        cursor.executemany(_placed(sql), rows)
 
     def backup(self, path: str | PathLike[str]) -> None:
         """See `EventStore`."""
-        raise InputError(
-            f"{self._place}: a PostgreSQL store is copied by pg_dump --schema={SCHEMA}; use that"
-        )
+        raise InputError(f"{self.place}: a PostgreSQL store is copied by pg_dump --schema={SCHEMA}; use that")
 
     def close(self) -> None:
         """See `EventStore`."""
@@ -73,33 +76,35 @@ class PostgresStore(SqlStore):
         for connection in idle:
             connection.close()
 
-    @contextlib.contextmanager
+    @contextmanager
     def _connection(self) -> Iterator[Connection]:
         """A connection of nobody else; what PostgreSQL says, in words that tell what to do."""
         try:
             connection = self._taken()
         except psycopg.Error as error:
             raise StoreError(
-                f"{self._place}: it cannot be reached; see that PostgreSQL runs there and that user, "
+                f"{self.place}: it cannot be reached; see that PostgreSQL runs there and that user, "
                 f"password and database are right ({error})"
             ) from error
         try:
             yield connection
         except psycopg.IntegrityError as error:
             raise KeyTakenError from error
+        except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
+            raise UnreadableError(f"{self.place}: PostgreSQL says {error}") from error
         except psycopg.OperationalError as error:
             raise StoreError(
-                f"{self._place}: the connection broke; no acknowledged event is lost. Try again ({error})"
+                f"{self.place}: the connection broke; no acknowledged event is lost. Try again ({error})"
             ) from error
         except psycopg.Error as error:
-            raise StoreError(f"{self._place}: PostgreSQL says {error}") from error
+            raise StoreError(f"{self.place}: PostgreSQL says {error}") from error
         finally:
             self._give_back(connection)
 
     def _taken(self) -> Connection:
         with self._lock:
             if self._closed:
-                raise StoreError(f"{self._place}: it is closed; open it again")
+                raise StoreError(f"{self.place}: it is closed; open it again")
             if self._idle:
                 return self._idle.pop()
         connection = psycopg.connect(self._url, autocommit=True)
