@@ -2,7 +2,7 @@
 
 Whatever enters a template is escaped. A page holds no script and no style of its own, so that the server's
 content security policy can forbid both: what the scripts need to begin with stands in a block of JSON. The
-style sheet is that of the reports, with what the pages need besides. Scripts import each other, so the browser
+style sheet is that of the reports, with what the pages need besides. Scripts import each other, so a browser
 should ask each time whether a file under `/static/` is still the same (`no-cache`, with the digest as ETag).
 """
 
@@ -38,23 +38,24 @@ _TYPES = {".svg": "image/svg+xml", ".css": "text/css; charset=utf-8", ".js": "te
 def campaigns_page(campaigns: Sequence[Mapping[str, Any]], roles: Mapping[str, str] | None = None) -> str:
     """The campaigns that somebody may see, each with `id` and `name`; `roles` by id, manager unless told."""
     known = roles or {}
-    return _page("campaigns", campaigns=[{**each, "role": known.get(each["id"], "manager")} for each in campaigns])
+    return _page(
+        "campaigns", campaigns=[{**each, "role": known.get(each["id"], "manager")} for each in campaigns]
+    )
 
 
 def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role: str = "labeller") -> str:
     """Where `person` answers questions; `campaign` is what the API says of it."""
     classes = [str(each) for each in campaign["classes"]]
+    keys = command_keys(classes, BROWSER_COMMANDS)
     start = {
-        "campaign": dict(campaign),
+        "campaign": {name: campaign[name] for name in ("id", "asked", "budget", "expected_accuracy")},
         "classes": classes,
         "looks": [class_look(code) for code in range(len(classes))],
         "keys": keys_for(classes, BROWSER_COMMANDS),
-        "commands": {key: what for what, key in command_keys(classes, BROWSER_COMMANDS).items()},
+        "commands": {key: what for what, key in keys.items()},
         "person": person,
     }
-    commands = [
-        (what, BROWSER_COMMANDS[what][1], key) for what, key in command_keys(classes, BROWSER_COMMANDS).items()
-    ]
+    commands = [(what, BROWSER_COMMANDS[what][1], key) for what, key in keys.items()]
     return _page("labeller", campaign=campaign, start=start, commands=commands, name=name, role=role)
 
 
