@@ -363,15 +363,17 @@ class Asking:
             self._ahead.stop()
         self._ahead = self._next = None
 
-    def shown(self, turn: Turn) -> Question:
-        """A turn as the question that is put."""
+    def shown(self, turn: Turn, number: int | None = None) -> Question:
+        """A turn as the question that is put; `number` is its own unless others are asked about it."""
         about = turn.about
+        if number is None:
+            number = self.asked + 1 + sum(other.opened < turn.opened for other in self.state.opens)
 
         def name(code: int | None) -> Hashable | None:
             return None if code is None else self.classes[code]
 
         return Question(
-            number=self.asked + 1 + sum(other.opened < turn.opened for other in self.state.opens),
+            number=number,
             node=self._node(turn.row),
             row=turn.row,
             audit=turn.audit,

@@ -68,9 +68,11 @@ class CampaignState:
             self._grow(Arrival.of(event.body))
             return
         if event.kind == "known":
+            self.turns.apply(event)
             self._know(dict(zip(event.body["rows"], event.body["codes"], strict=True)))
             return
         if event.kind == "verdict":
+            self.turns.apply(event)
             self.settled[event.body["row"]] = event.body["code"]
             self._learn_anew()
             return
@@ -132,7 +134,6 @@ class CampaignState:
     def _know(self, labels: dict[int, int]) -> None:
         """Labels that are known without asking; an open question about one of them is withdrawn."""
         self.known |= labels
-        self.turns.withdraw(self.known)
         if self.turns:
             put = self.turns.rows
             self.audit_rows = [row for row in self.audit_rows if row in put or row not in self.known]
@@ -263,9 +264,8 @@ class CampaignState:
 
     def about(self, row: int) -> dict[str, Any]:
         """What the model thinks of a node: the two likeliest classes with their probabilities."""
-        p = self.model.beliefs[row]
+        (p,), (reached,) = self.model.beliefs_at([row])
         first, second = np.argsort(-p, kind="stable")[:2].tolist()
-        reached = bool(self.model.reached[row])
         return {
             "guess": first if reached else None,
             "probability": float(p[first]) if reached else None,

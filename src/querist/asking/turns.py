@@ -6,7 +6,8 @@ turn that was closed last again, and withdraws the questions that were opened si
 is taken back. An undo by a person takes back the last of theirs, and leaves the questions of others open.
 
 Where several people answer, an open turn may be leased to one of them until some time. A lease ends by an
-outcome, by being given back, or by an event that says so: nothing here reads a clock.
+outcome, by being given back, or by an event that says so: nothing here reads a clock. A question whose node
+is known, or decided on, is withdrawn.
 """
 
 from collections import defaultdict, deque
@@ -46,8 +47,8 @@ class Turn:
 
     @property
     def counted(self) -> bool:
-        """Whether it is spent of the budget of answers."""
-        return self.outcome == "answer"
+        """Whether it is spent of the budget of answers; one that came late is not."""
+        return self.outcome == "answer" and not self.about.get("late")
 
     @property
     def unanswered(self) -> bool:
@@ -110,6 +111,10 @@ class Turns(Sequence[Turn]):
             self._lease(body, event.at if held is None else held.since)
         elif event.kind in ("expire", "release"):
             self.leases.pop(body["row"], None)
+        elif event.kind == "verdict":
+            self.withdraw((body["row"],))
+        elif event.kind == "known":
+            self.withdraw(set(body["rows"]))
         return None
 
     def withdraw(self, rows: Any) -> None:

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
@@ -29,16 +28,17 @@ class BackgroundLearner:
 
     def __init__(self, asking: Asking, seq: int) -> None:
         self.asking, self.state = asking, asking.state
-        self.seq = seq
+        self.seq = self._fed = seq
         """The newest event that was learned."""
         self.ready: list[Pick] = []
         self.wanting: list[int] = []
-        self.exhausted = False
-        """Whether there was nothing left to ask about."""
+        self._exhausted = False
         self.wanted = LEAST
         self.curve: list[tuple[int, float]] = []
         """(answers, expected accuracy), after each time that answers were learned."""
         self.failed: BaseException | None = None
+        self.lock = threading.RLock()
+        """Held while an event is learned: whoever walks through the state holds it too."""
         self._events: deque[Event] = deque()
         self._changed = threading.Condition()
         self._ended = False
@@ -49,6 +49,7 @@ class BackgroundLearner:
         """Events that were written."""
         with self._changed:
             self._events.extend(events)
+            self._fed = events[-1].seq
             self._changed.notify_all()
 
     def take(self, fits: Callable[[int], bool]) -> Pick | None:
@@ -72,12 +73,17 @@ class BackgroundLearner:
         """Wait until a question is ready, or it is clear that there is none; False when it took too long."""
         end = time.monotonic() + timeout
         with self._changed:
-            while not self.ready and not (self.exhausted and not self._events) and self.failed is None:
+            while not self.ready and not self.nothing_left and self.failed is None:
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
                 self._changed.wait(left)
             return True
+
+    @property
+    def nothing_left(self) -> bool:
+        """Whether there is nothing to ask about, by all events."""
+        return self._exhausted and not self.ready and self.seq >= self._fed
 
     def caught_up(self, seq: int, timeout: float) -> bool:
         """Wait until the event `seq` is learned."""
@@ -116,7 +122,9 @@ class BackgroundLearner:
     def _step(self) -> bool:
         """Learn what came, then make questions ready; False at the end."""
         with self._changed:
-            while not (self._ended or self._events or (len(self.ready) < self.wanted and not self.exhausted)):
+            while not (
+                self._ended or self._events or (len(self.ready) < self.wanted and not self._exhausted)
+            ):
                 self._changed.wait()
             if self._ended:
                 return False
@@ -133,14 +141,20 @@ class BackgroundLearner:
         with self._changed:
             if events:
                 self.seq = events[-1].seq
-            self.ready, self.wanting, self.exhausted = found, wanting, len(found) < self.wanted
+            self.ready, self.wanting, self._exhausted = found, wanting, len(found) < self.wanted
             self._changed.notify_all()
         return True
 
+    @property
+    def _short(self) -> bool:
+        """Whether more questions can be made ready, and are wanted."""
+        return len(self.ready) < self.wanted and not self._exhausted
+
     def _learn(self, event: Event) -> None:
-        if event.kind == "budget":
-            self.asking.budget = event.body["budget"]
-        self.state.apply(event)
+        with self.lock:
+            if event.kind == "budget":
+                self.asking.budget = event.body["budget"]
+            self.state.apply(event)
 
     def _picks(self, kept: Sequence[Pick]) -> list[Pick]:
         state, put = self.state, self.state.turns.rows
@@ -160,7 +174,3 @@ class BackgroundLearner:
             self.curve.append((self.state.asked, expected))
             if len(self.curve) > CURVE:
                 self.curve = self.curve[::2]
-
-    def snapshot(self) -> Any:
-        """The model as it is: it never changes, a newer one takes its place."""
-        return self.state.model

@@ -1,0 +1,483 @@
+"""A campaign that several people work on at once: leases, answers, and the log they go to.
+
+Every call looks at what the events say, drafts events, and appends them after the newest one it has seen;
+where somebody else was first, on this server or another, it reads what came since and decides anew. So two
+servers on one store are replicas of each other, and nobody is given a question that another person has.
+
+An answer is acknowledged when it is in the store. What is learned from it follows in the background.
+"""
+
+import hashlib
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from querist.asking.campaign import LEAST_UNANSWERED, Asking, Question
+from querist.asking.choosers import Pick
+from querist.asking.state import AUDITED, SECOND, another, due
+from querist.asking.store.events import Draft, Event
+from querist.asking.store.interface import ConflictError, EventStore
+from querist.asking.texts import NodeTexts
+from querist.asking.turns import CLOSING, Lease, Turns
+from querist.errors import InputError, QueristError
+from querist.serve.learner import BackgroundLearner
+from querist.tables.formats import some
+
+LEASE = 300.0
+"""Seconds that a lease lasts at least."""
+MEDIANS = 3.0
+"""It lasts so many medians of the times that the person took."""
+AT_ONCE = 5
+"""Most questions that one person may have open."""
+TRIES = 50
+"""Times that a call decides anew because somebody else was first."""
+PATIENCE = 30.0
+"""Seconds that a request for a question waits for the learner."""
+LATE = "answered after it was given to somebody else: a further vote"
+NOTHING_LEFT = "no node is left to ask about"
+ACTIVE = 120.0
+"""Seconds for which somebody who asked for a question counts as at work."""
+
+
+class RefusedError(QueristError):
+    """A request that cannot be done as things are: `status` is that of HTTP."""
+
+    def __init__(self, text: str, status: int = 409) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of a request: the response, and whether it is that of an earlier one with the same key."""
+
+    body: dict[str, Any]
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What somebody wrote about a node."""
+
+    person: str
+    text: str
+    at: float
+
+
+class ServedCampaign:
+    """One campaign of a store, in this process."""
+
+    def __init__(
+        self,
+        store: EventStore,
+        id: str,
+        name: str,
+        asking: Asking,
+        texts: NodeTexts,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store, self.id, self.name, self.asking, self.texts = store, id, name, asking, texts
+        self.clock = clock
+        self.classes = asking.classes
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        """Notified of every event."""
+        self.turns = Turns()
+        self.last = 0
+        """The newest event that is known here."""
+        self.paused = False
+        self.budget = asking.budget
+        self.comments: defaultdict[int, list[Comment]] = defaultdict(list)
+        self.verdicts: dict[int, int] = {}
+        self.had: set[tuple[int, str]] = set()
+        """(row, person) of every question that a person was ever given."""
+        self.returned: set[tuple[int, str]] = set()
+        """(row, person) of questions that the person gave back: others come first."""
+        self._seen: dict[str, float] = {}
+        self._unaudited: list[int] = list(asking.state.audit_rows)
+        for event in store.events(id):
+            self._note(event)
+        self.learner = BackgroundLearner(asking, self.last)
+        self.learner.asking.budget = self.budget
+
+    # -- questions ----------------------------------------------------------------------------------------
+
+    def lease(self, person: str, count: int = 1) -> tuple[list[Question], str | None]:
+        """Up to `count` questions that are this person's until their leases end, those they have among them;
+        and why there are no more, where that is so."""
+        if not 1 <= count <= AT_ONCE:
+            raise RefusedError(f"count {count}; take 1 to {AT_ONCE} questions at once", 422)
+        self.catch_up()
+        self._mark_active(person)
+        until = time.monotonic() + PATIENCE
+        why: list[str | None] = [None]
+        while True:
+            self.expire()
+            self.write(lambda: self._leases(person, count, why))
+            with self.lock:
+                held = self.held(person)[:count]
+            waiting = why[0] is None and len(held) < count
+            if held or not waiting or not self.learner.wait(max(0.0, until - time.monotonic())):
+                break
+            self._check_learner()
+        return [self.question(row) for row in held], why[0] if len(held) < count else None
+
+    def _leases(self, person: str, count: int, why: list[str | None]) -> list[Draft]:
+        """The drafts by which a person gets their questions."""
+        why[0] = None
+        drafts: list[Draft] = []
+        missing = count - len(self.held(person))
+        taken: set[int] = set()
+        waiting = self._waiting(person) if missing > 0 else []
+        while len(drafts) < missing:
+            if self.paused:
+                why[0] = "the campaign is paused; its manager can go on with it"
+                break
+            until = self.clock() + self.lease_seconds(person)
+            if waiting:
+                row = waiting.pop(0)
+                drafts.append(Draft("lease", {"row": row, "person": person, "until": until}))
+                continue
+            found = self._next(person, taken, len(drafts))
+            if found is None:
+                break
+            if isinstance(found, str):
+                why[0] = found
+                break
+            taken.add(found.row)
+            drafts.append(Draft("question", self._question(found, person, until)))
+        return drafts
+
+    def _waiting(self, person: str) -> list[int]:
+        """Rows of open questions that nobody has; those that this person gave back come last."""
+        rows = [turn.row for turn in self.turns.opens if turn.row not in self.turns.leases]
+        own = [row for row in rows if person not in {turn.person for turn in self.turns.about(row)}]
+        return sorted(own, key=lambda row: (row, person) in self.returned)
+
+    def _next(self, person: str, taken: set[int], drafted: int) -> Pick | str | None:
+        """The next question for somebody; why there is none; or None while the learner works one out."""
+        turns, own = self.turns, self.asking.specification
+        asked = turns.asked + turns.n_open + drafted
+
+        def fresh(row: int) -> bool:
+            return row not in taken and row not in self.verdicts and not turns.about(row)
+
+        why = self._limit(asked, drafted)
+        if why is not None:
+            return why
+        audit = next(filter(fresh, self._unaudited), None)
+        if audit is not None and due(asked, turns.audited, own.audit, self.budget):
+            return Pick(audit, AUDITED, audit=True)
+        wanted = (row for row in self.learner.wanting if row not in taken and row not in self.verdicts)
+        second = next((row for row in wanted if another(turns, row, person)), None)
+        if second is not None:
+            return Pick(second, SECOND, again=True)
+        pick: Pick | str | None = self.learner.take(fresh)
+        if pick is None and self.learner.nothing_left:
+            pick = NOTHING_LEFT if audit is None else Pick(audit, AUDITED, audit=True)
+        return pick
+
+    def _limit(self, asked: int, drafted: int) -> str | None:
+        """Why no question more may be open."""
+        turns, own = self.turns, self.asking.specification
+        if asked >= self.budget:
+            return f"the budget of {some(self.budget, 'answer')} is spent"
+        if turns.unanswered >= max(self.budget, LEAST_UNANSWERED):
+            return f"{some(turns.unanswered, 'question')} left unanswered, as many as may be"
+        if not self.asking.state.chooser.foresees and turns.n_open + drafted:
+            return f"{own.choose} decides at one node after another and allows one open question at a time"
+        return None
+
+    def _question(self, pick: Pick, person: str, until: float) -> dict[str, Any]:
+        """The body of the event by which a question is put and leased."""
+        more = {"again": pick.again or None, "chance": pick.chance}
+        return {
+            "row": pick.row,
+            "audit": pick.audit,
+            "reason": pick.reason,
+            "round": pick.round,
+            "value": pick.value,
+            "gain": pick.chance,
+            **self.asking.state.about(pick.row),
+            **{name: value for name, value in more.items() if value is not None},
+            "person": person,
+            "until": until,
+        }
+
+    def beat(self, person: str, row: int) -> float:
+        """Prolong a lease; until when."""
+
+        def decide() -> list[Draft]:
+            self._own_lease(person, row)
+            until = self.clock() + self.lease_seconds(person)
+            return [Draft("beat", {"row": row, "person": person, "until": until})]
+
+        (event,) = self.write(decide)
+        return float(event.body["until"])
+
+    def give_back(self, person: str, row: int) -> None:
+        """End a lease; the question goes to somebody else."""
+
+        def decide() -> list[Draft]:
+            self._own_lease(person, row)
+            return [Draft("release", {"row": row, "person": person})]
+
+        self.write(decide)
+
+    def expire(self) -> None:
+        """Write down the leases that have ended by now."""
+
+        def decide() -> list[Draft]:
+            now = self.clock()
+            return [
+                Draft("expire", {"row": lease.row, "person": lease.person})
+                for lease in self.turns.leases.values()
+                if lease.until < now
+            ]
+
+        with self.lock:
+            if decide():
+                self.write(decide)
+
+    # -- answers ------------------------------------------------------------------------------------------
+
+    def close_question(
+        self, person: str, row: int, outcome: str, code: int | None = None, key: str | None = None
+    ) -> Kept:
+        """Keep an answer, "skip" or "unsure"; it is in the store when this returns.
+
+        A `key` makes it safe to send again: the second time the first response comes back. An answer to a
+        question that meanwhile went to somebody else is kept as a further vote.
+        """
+        if outcome not in CLOSING:
+            raise RefusedError(f"outcome {outcome!r}; it is one of {', '.join(CLOSING)}", 422)
+        if outcome == "answer" and (code is None or not 0 <= code < len(self.classes)):
+            raise RefusedError(
+                f"label {code!r}; an answer has the number of a class, 0 to {len(self.classes) - 1}", 422
+            )
+        late = [False]
+
+        def decide() -> list[Draft]:
+            turn = self.turns.open_about(row)
+            if (row, person) not in self.had:
+                raise RefusedError(f"no question about row {row} was given to you; take a lease first")
+            held = self.turns.leases.get(row)
+            late[0] = turn is None or held is None or held.person != person
+            body: dict[str, Any] = {"row": row, "person": person}
+            if outcome == "answer":
+                body["code"] = code
+            if turn is not None:
+                # Somebody else has it now: what is no answer must not end it for them.
+                return [] if outcome != "answer" and late[0] else [Draft(outcome, body)]
+            if outcome != "answer":
+                return []
+            audit = any(turn.audit for turn in self.turns.about(row))
+            about = self._question(Pick(row, LATE, audit=audit, again=True), person, 0.0)
+            question = {name: value for name, value in about.items() if name not in ("person", "until")}
+            return [Draft("question", {**question, "late": True}), Draft("answer", body)]
+
+        def response(events: list[Event]) -> dict[str, Any]:
+            seq = events[-1].seq if events else self.last
+            return {"seq": seq, "row": row, "outcome": outcome, "late": late[0]}
+
+        return self._once(key, [person, row, outcome, code], decide, response)
+
+    def undo(self, person: str, key: str | None = None) -> Kept:
+        """Take back one's own last answer; its question is open for them again."""
+
+        def decide() -> list[Draft]:
+            back = self.turns.last_closed(person)
+            if back is None:
+                return []
+            until = self.clock() + self.lease_seconds(person)
+            return [Draft("undo", {"row": back.row, "person": person, "until": until})]
+
+        def response(events: list[Event]) -> dict[str, Any]:
+            return {"row": events[-1].body["row"] if events else None}
+
+        return self._once(key, [person, "undo"], decide, response)
+
+    def comment(self, person: str, row: int, text: str, key: str | None = None) -> Kept:
+        """Keep what somebody says of a node."""
+        self._check_row(row)
+        drafts = [Draft("comment", {"row": row, "person": person, "text": text})]
+        return self._once(key, [person, row, text], lambda: drafts, lambda events: {"seq": events[-1].seq})
+
+    def verdict(self, person: str, row: int, code: int, key: str | None = None) -> Kept:
+        """Decide on the class of a node, whatever was answered."""
+        self._check_row(row)
+        if not 0 <= code < len(self.classes):
+            raise RefusedError(f"label {code}; the classes are 0 to {len(self.classes) - 1}", 422)
+        drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
+        return self._once(key, [person, row, code], lambda: drafts, lambda events: {"seq": events[-1].seq})
+
+    def change(self, person: str, *, paused: bool | None = None, budget: int | None = None) -> None:
+        """Pause or go on; raise or lower the budget, not below what was answered."""
+
+        def decide() -> list[Draft]:
+            drafts = []
+            if paused is not None and paused != self.paused:
+                drafts.append(Draft("pause" if paused else "resume", {"person": person}))
+            if budget is not None and budget != self.budget:
+                spent = self.turns.asked + self.turns.n_open
+                if budget < spent:
+                    raise RefusedError(
+                        f"budget {budget}; {some(spent, 'question')} answered or open, give that or more", 422
+                    )
+                drafts.append(Draft("budget", {"budget": budget, "person": person}))
+            return drafts
+
+        self.write(decide)
+
+    # -- the log ------------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        decide: Callable[[], list[Draft]],
+        reply: tuple[str, Callable[[list[Event]], tuple[str, str]]] | None = None,
+    ) -> list[Event]:
+        """Append what `decide` drafts, which is asked anew whenever somebody else was first."""
+        with self.lock:
+            for _ in range(TRIES):
+                drafts = decide()
+                if not drafts:
+                    return []
+                try:
+                    events = self.store.append(self.id, self.last, drafts, reply)
+                except ConflictError:
+                    if not self.catch_up() and reply is not None:
+                        return []  # nothing new was written: the key is taken
+                    continue
+                self._take_in(events)
+                return events
+        raise RefusedError("too many others write to this campaign at once; try again", 503)
+
+    def _once(
+        self,
+        key: str | None,
+        request: Sequence[Any],
+        decide: Callable[[], list[Draft]],
+        response: Callable[[list[Event]], dict[str, Any]],
+    ) -> Kept:
+        """Do what was not done yet under this key; else give the first response again."""
+        if key is None:
+            return Kept(response(self.write(decide)))
+        digest = hashlib.sha256(json.dumps(request).encode()).hexdigest()
+        with self.lock:
+            before = self.store.reply(self.id, key)
+            if before is None:
+                events = self.write(decide, (key, lambda events: (digest, json.dumps(response(events)))))
+                if events:
+                    return Kept(response(events))
+                before = self.store.reply(self.id, key)
+                if before is None:
+                    return Kept(response([]))
+        if before.digest != digest:
+            raise RefusedError(
+                f"Idempotency-Key {key!r} came before with another request; take a new key for a new request",
+                422,
+            )
+        return Kept(json.loads(before.body), repeated=True)
+
+    def catch_up(self) -> int:
+        """Take in what other servers wrote; how many events."""
+        with self.lock:
+            events = self.store.events(self.id, after=self.last)
+            self._take_in(events)
+            return len(events)
+
+    def _take_in(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._note(event)
+        if events:
+            self.learner.feed(events)
+            self.changed.notify_all()
+
+    def _note(self, event: Event) -> None:
+        """What an event says, but for what is learned from it."""
+        body = event.body
+        self.turns.apply(event)
+        self.last = event.seq
+        kind = event.kind
+        if "until" in body:
+            self.had.add((body["row"], body["person"]))
+        if kind == "release":
+            self.returned.add((body["row"], body["person"]))
+        elif kind == "comment":
+            self.comments[body["row"]].append(Comment(body["person"], body["text"], event.at))
+        elif kind == "verdict":
+            self.verdicts[body["row"]] = body["code"]
+        elif kind in ("pause", "resume"):
+            self.paused = kind == "pause"
+        elif kind == "budget":
+            self.budget = body["budget"]
+
+    # -- what is so ---------------------------------------------------------------------------------------
+
+    def held(self, person: str) -> list[int]:
+        """Rows of the questions that a person has, the oldest first."""
+        own = [lease for lease in self.turns.leases.values() if lease.person == person]
+        return [lease.row for lease in sorted(own, key=lambda lease: lease.since)]
+
+    def question(self, row: int) -> Question:
+        """The open question about a row."""
+        with self.lock:
+            turn = self.turns.open_about(row)
+            if turn is None:
+                raise RefusedError(f"no question about row {row} is open")
+            before = sum(other.opened < turn.opened for other in self.turns.opens)
+            return self.asking.shown(turn, self.turns.asked + 1 + before)
+
+    def lease_seconds(self, person: str) -> float:
+        """How long a lease lasts."""
+        usual = self.turns.seconds(person)
+        return LEASE if usual is None else max(LEASE, MEDIANS * usual)
+
+    def stopped(self) -> str | None:
+        """Why nobody is asked any more; None while somebody is."""
+        if self.paused:
+            return "paused"
+        if self.turns.asked >= self.budget:
+            return f"the budget of {some(self.budget, 'answer')} is spent"
+        return NOTHING_LEFT if self.learner.nothing_left and not self.turns.n_open else None
+
+    def close(self) -> None:
+        """Stop learning; leases stay."""
+        self.learner.close()
+
+    # -- inside -------------------------------------------------------------------------------------------
+
+    def _own_lease(self, person: str, row: int) -> Lease:
+        held = self.turns.leases.get(row)
+        if held is None or held.person != person:
+            raise RefusedError(f"row {row} is not leased to you; take a lease first")
+        return held
+
+    def _check_row(self, row: int) -> None:
+        n = self.asking.graph.n_nodes
+        if not 0 <= row < n:
+            raise RefusedError(f"row {row}; the nodes have rows 0 to {n - 1}", 404)
+
+    def _check_learner(self) -> None:
+        if self.learner.failed is not None:
+            raise RefusedError(f"the learner failed: {self.learner.failed}; restart the server", 500)
+
+    def _mark_active(self, person: str) -> None:
+        now = time.monotonic()
+        with self.lock:
+            self._seen[person] = now
+            self._seen = {who: when for who, when in self._seen.items() if now - when < ACTIVE}
+            count = len(self._seen)
+        self.learner.want(count + 1)
+
+
+def check_text(text: Any, most: int = 10_000) -> str:
+    """A comment that can be kept."""
+    if not isinstance(text, str) or not text.strip() or len(text) > most:
+        raise InputError(f"a comment is a text of 1 to {most:,} characters")
+    return text

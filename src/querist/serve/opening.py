@@ -1,0 +1,176 @@
+"""Campaigns in a store: made from files or a data set, and opened again from what the store keeps of them."""
+
+import json
+import secrets
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from querist.asking.campaign import BUDGET
+from querist.asking.files import FileCampaign, from_files
+from querist.asking.journal import Journal
+from querist.asking.people import NOISE
+from querist.asking.store.events import Draft
+from querist.asking.store.interface import EventStore
+from querist.asking.texts import NodeTexts
+from querist.errors import InputError
+from querist.labelling.files import GraphFiles
+from querist.progress import Progress
+from querist.serve.campaign import ServedCampaign
+
+OPTIONS = "options.json"
+COLUMNS = ("source", "target", "weight", "id", "label_column", "missing", "parallel")
+CHOICES = ("choose", "audit", "find", "seed", "overlap")
+
+
+def create(
+    store: EventStore,
+    edges: str | Path,
+    *,
+    nodes: str | Path | None = None,
+    labels: str | Path | None = None,
+    name: str | None = None,
+    classes: Sequence[Any] | None = None,
+    budget: int = BUDGET,
+    noise: float | None = None,
+    second_opinions: bool | None = None,
+    name_column: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    **choices: Any,
+) -> ServedCampaign:
+    """Make a campaign; its files are kept in the store, so that every server has them.
+
+    Parameters
+    ----------
+    edges, nodes, labels : files, or the name of a data set as `edges`
+    name : what people see it called
+    noise : share of wrong answers that is presumed; .1, as several people answer
+    second_opinions : ask another person where an answer is in doubt; so it is unless `overlap` is above 1
+    columns : columns of the files that have no usual name (see `GraphFiles`)
+    choices : choose, audit, find, seed, overlap, as in `ask`
+    """
+    odd = next((key for key in (*choices, *(columns or {})) if key not in (*CHOICES, *COLUMNS)), None)
+    if odd is not None:
+        raise InputError(f"{odd} is no option of a campaign; there are {', '.join((*CHOICES, *COLUMNS))}")
+    if budget < 1:
+        raise InputError(f"budget {budget}; it must be 1 or more")
+    id = secrets.token_hex(6)
+    options, contents = _taken_in(
+        {"edges": edges, "nodes": nodes, "labels": labels}, dict(columns or {}), name_column
+    )
+    title = name or (str(edges) if "set" in options["edges"] else PurePath(edges).stem)
+    alone = choices.get("overlap") or 1
+    begun = {
+        **choices,
+        "classes": classes,
+        "noise": NOISE if noise is None else noise,
+        "second_opinions": alone == 1 if second_opinions is None else second_opinions,
+    }
+    book = Journal.of(store, id, title)
+    campaign = _read(book, options, contents, budget, progress, **begun)
+    for kept, content in {**contents, OPTIONS: json.dumps(options).encode()}.items():
+        store.keep_source(id, kept, content)
+    store.append(id, store.last(id), [Draft("budget", {"budget": budget, "person": None})])
+    return _served(store, id, title, campaign, options)
+
+
+def open_campaign(
+    store: EventStore,
+    id: str,
+    *,
+    files: GraphFiles | None = None,
+    progress: Progress | None = None,
+) -> ServedCampaign:
+    """A campaign of the store, ready to be served.
+
+    `files` are those that it was begun with, where the store does not keep them: `querist ask` began it.
+    """
+    entry = next((each for each in store.campaigns() if each.id == id), None)
+    if entry is None:
+        known = ", ".join(each.id for each in store.campaigns()) or "none"
+        raise InputError(f"there is no campaign {id!r} in this store; there are {known}")
+    contents = store.sources(id)
+    if OPTIONS not in contents:
+        if files is None:
+            raise InputError(
+                f"campaign {entry.name} was begun by querist ask, and its store does not hold its graph; "
+                "give the files it was begun with, as in querist serve edges.csv --store pets.journal"
+            )
+        contents = _adopt(store, id, files)
+    options = json.loads(contents.pop(OPTIONS))
+    campaign = _read(Journal.of(store, id, entry.name), options, contents, BUDGET, progress)
+    return _served(store, id, entry.name, campaign, options)
+
+
+def _taken_in(
+    files: Mapping[str, Any], columns: Mapping[str, str], name_column: str | None
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What the store keeps of files: how to read them, and their contents by name."""
+    options: dict[str, Any] = {"columns": columns, "name_column": name_column}
+    contents: dict[str, bytes] = {}
+    for role, file in files.items():
+        if file is None:
+            continue
+        if role == "edges" and GraphFiles(file).is_named:
+            options[role] = {"set": str(file)}
+            continue
+        path = Path(file).expanduser()
+        kept = f"{role}{''.join(path.suffixes[-2:])}"
+        try:
+            contents[kept] = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{path}: it cannot be read ({error}); give another file") from error
+        options[role] = {"file": kept}
+    return options, contents
+
+
+def _adopt(store: EventStore, id: str, files: GraphFiles) -> dict[str, bytes]:
+    """Keep the files of a campaign that was begun at the terminal."""
+    columns = {name: value for name in COLUMNS if (value := getattr(files, name)) is not None}
+    options, contents = _taken_in({"edges": files.edges, "nodes": files.nodes}, columns, None)
+    contents[OPTIONS] = json.dumps(options).encode()
+    # Only files that fit the log are kept: reading them compares the graph with the one it was begun with.
+    _read(Journal.of(store, id, ""), options, contents, BUDGET, None)
+    for kept, content in contents.items():
+        store.keep_source(id, kept, content)
+    return contents
+
+
+def _read(
+    book: Journal,
+    options: Mapping[str, Any],
+    contents: Mapping[str, bytes],
+    budget: int,
+    progress: Progress | None,
+    **begun: Any,
+) -> FileCampaign:
+    """The campaign of a journal, its graph read from these contents."""
+    with tempfile.TemporaryDirectory(prefix="querist-") as folder:
+        for kept, content in contents.items():
+            (Path(folder) / kept).write_bytes(content)
+
+        def place(role: str) -> str | None:
+            own = options.get(role)
+            return None if own is None else own.get("set") or str(Path(folder) / own["file"])
+
+        edges = place("edges")
+        assert edges is not None
+        files = GraphFiles(edges, place("nodes"), **options["columns"])
+        return from_files(
+            files,
+            labels=place("labels"),
+            journal=book,
+            budget=budget,
+            prefetch=False,
+            progress=progress,
+            **begun,
+        )
+
+
+def _served(
+    store: EventStore, id: str, name: str, campaign: FileCampaign, options: Mapping[str, Any]
+) -> ServedCampaign:
+    texts = NodeTexts.of(campaign.source.table, options["columns"].get("id"), options["name_column"])
+    return ServedCampaign(store, id, name, campaign.asking, texts)
