@@ -291,11 +291,11 @@ class QuickModel:
         """(n, K) `(1 - l) p + l/K`, `l = K / (K + answers in the component)`: after few nothing is sure."""
         return self._believed(self.probabilities, self.components)
 
-    def belief(self, row: int) -> tuple[Floats, bool]:
-        """(K,) the beliefs about one node, and whether an answer reaches it."""
-        score, component = self.scores[[row]], self.components[[row]]
-        believed = self._believed(softmax(score / TEMPERATURE), component)[0]
-        return believed, bool(self.answers[component][0] > 0 and score.any())
+    def beliefs_at(self, rows: Sequence[int]) -> tuple[Floats, Bools]:
+        """(m, K) the beliefs about some nodes, and (m,) whether an answer reaches them."""
+        scores, components = self.scores[rows], self.components[rows]
+        believed = self._believed(softmax(scores / TEMPERATURE), components)
+        return believed, np.asarray((self.answers[components] > 0) & scores.any(axis=1))
 
     def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
         """(m, K) beliefs about answered nodes, each without its own answer `targets` (m, K)."""

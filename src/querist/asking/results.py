@@ -6,7 +6,7 @@ predictions get right is an unbiased estimate (Horvitz-Thompson with equal chanc
 nobody was asked about. The interval is Wilson's, at 95 %.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,11 @@ def audited(asking: "Asking") -> Audit | None:
     """
     if not asking.specification.audit:
         return None
-    sample, chosen = asking.state.answers(audit=True), asking.state.answers(audit=False)
+    return measured(asking, asking.state.answers(audit=True), asking.state.answers(audit=False))
+
+
+def measured(asking: "Asking", sample: Mapping[int, int], chosen: Mapping[int, int]) -> Audit:
+    """How right the predictions from the `chosen` answers are on a `sample`, both class codes by row."""
     if not sample or not (chosen or asking.state.known):
         return Audit(0, 0)
     predicted = asking.label_from(chosen).labels

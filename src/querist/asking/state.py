@@ -264,7 +264,7 @@ class CampaignState:
 
     def about(self, row: int) -> dict[str, Any]:
         """What the model thinks of a node: the two likeliest classes with their probabilities."""
-        p, reached = self.model.belief(row)
+        (p,), (reached,) = self.model.beliefs_at([row])
         first, second = np.argsort(-p, kind="stable")[:2].tolist()
         return {
             "guess": first if reached else None,

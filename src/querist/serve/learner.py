@@ -37,6 +37,8 @@ class BackgroundLearner:
         self.curve: list[tuple[int, float]] = []
         """(answers, expected accuracy), after each time that answers were learned."""
         self.failed: BaseException | None = None
+        self.lock = threading.RLock()
+        """Held while an event is learned: whoever walks through the state holds it too."""
         self._events: deque[Event] = deque()
         self._changed = threading.Condition()
         self._ended = False
@@ -149,9 +151,10 @@ class BackgroundLearner:
         return len(self.ready) < self.wanted and not self._exhausted
 
     def _learn(self, event: Event) -> None:
-        if event.kind == "budget":
-            self.asking.budget = event.body["budget"]
-        self.state.apply(event)
+        with self.lock:
+            if event.kind == "budget":
+                self.asking.budget = event.body["budget"]
+            self.state.apply(event)
 
     def _picks(self, kept: Sequence[Pick]) -> list[Pick]:
         state, put = self.state, self.state.turns.rows

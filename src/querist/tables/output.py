@@ -12,6 +12,8 @@ from querist.errors import InputError
 from querist.tables.arrow import arrow_csv, pa, pc, pq
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+FORMULA = r"^([=+\-@\t\r\n])"
+"""How a field begins that a spreadsheet takes for a formula."""
 BETWEEN = (";", "|", " ; ", " | ", "\x1f")
 
 
@@ -48,6 +50,20 @@ def mark_between(names: Any) -> str:
     return next(
         (mark for mark in BETWEEN if not pc.any(pc.match_substring(names, mark)).as_py()), BETWEEN[-1]
     )
+
+
+def neutralised(table: Any) -> Any:
+    """The table with an apostrophe before every text that a spreadsheet would run as a formula.
+
+    >>> import pyarrow as pa
+    >>> neutralised(pa.table({"node": ["=1+1", "ann"], "x": [1, -2]}))["node"].to_pylist()
+    ["'=1+1", 'ann']
+    """
+    for at, name in enumerate(table.column_names):
+        if pa.types.is_string(table[name].type) or pa.types.is_large_string(table[name].type):
+            safe = pc.replace_substring_regex(table[name], FORMULA, r"'\1")
+            table = table.set_column(at, name, safe)
+    return table
 
 
 def save(table: Any, place: Path) -> None:

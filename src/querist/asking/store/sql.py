@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 from querist.asking.store.check import meaningful, unchanged
 from querist.asking.store.events import BEGINNING, Damage, Draft, Event, StoredEvent, chained
@@ -73,6 +73,12 @@ class SqlStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """See `EventStore`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
 
     # -- the log -------------------------------------------------------------------
 

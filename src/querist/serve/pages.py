@@ -1,0 +1,108 @@
+"""The pages of the server as HTML text, from plain values: the list of campaigns, the labeller, the manager.
+
+Whatever enters a template is escaped. A page holds no script and no style of its own, so that the server's
+content security policy can forbid both: what the scripts need to begin with stands in a block of JSON. The
+style sheet is that of the reports, with what the pages need besides. Scripts import each other, so a browser
+should ask each time whether a file under `/static/` is still the same (`no-cache`, with the digest as ETag).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from querist.asking.keys import Commands, command_keys, keys_for
+from querist.report.drawing import class_look
+from querist.version import VERSION
+
+STATIC = Path(__file__).parent / "static"
+"""Where the scripts and the pages' own part of the style sheet lie; `static_file` gives what is served."""
+
+BROWSER_COMMANDS: Commands = {
+    "unsure": ("?", "unsure", "/!~"),
+    "skip": ("s", "skip", "-,;"),
+    "undo": ("u", "undo", "<_^"),
+    "comment": ("c", "comment", "#+="),
+    "leave": ("q", "break", ".:@"),
+}
+"""Those of the labeller's page; a page scrolls, so that nothing is needed to read on."""
+
+_TYPES = {".svg": "image/svg+xml", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+
+def campaigns_page(campaigns: Sequence[Mapping[str, Any]], roles: Mapping[str, str] | None = None) -> str:
+    """The campaigns that somebody may see, each with `id` and `name`; `roles` by id, manager unless told."""
+    known = roles or {}
+    return _page(
+        "campaigns", campaigns=[{**each, "role": known.get(each["id"], "manager")} for each in campaigns]
+    )
+
+
+def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role: str = "labeller") -> str:
+    """Where `person` answers questions; `campaign` is what the API says of it."""
+    classes = [str(each) for each in campaign["classes"]]
+    keys = command_keys(classes, BROWSER_COMMANDS)
+    start = {
+        "campaign": dict(campaign),
+        "classes": classes,
+        "looks": [class_look(code) for code in range(len(classes))],
+        "keys": keys_for(classes, BROWSER_COMMANDS),
+        "commands": {key: what for what, key in keys.items()},
+        "person": person,
+    }
+    commands = [
+        (what, BROWSER_COMMANDS[what][1], key)
+        for what, key in command_keys(classes, BROWSER_COMMANDS).items()
+    ]
+    return _page("labeller", campaign=campaign, start=start, commands=commands, name=name, role=role)
+
+
+def manager_page(campaign: Mapping[str, Any], role: str = "manager") -> str:
+    """How a campaign goes and, for its manager, what can be done; a reader only looks."""
+    classes = [str(each) for each in campaign["classes"]]
+    start = {
+        "campaign": dict(campaign),
+        "classes": classes,
+        "looks": [class_look(code) for code in range(len(classes))],
+        "manager": role == "manager",
+    }
+    return _page("manager", campaign=campaign, start=start, role=role)
+
+
+def message_page(title: str, message: str) -> str:
+    """A few words and nothing else: a link that has expired, a page that is not there."""
+    return _page("message", title=title, message=message)
+
+
+@cache
+def static_file(name: str) -> tuple[bytes, str, str] | None:
+    """Content, media type and digest of a file under `/static/`; None where there is none of that name."""
+    if name not in {path.name for path in STATIC.iterdir()}:
+        return None
+    content = (STATIC / name).read_bytes()
+    if name.endswith(".css"):
+        content = files("querist.report").joinpath("templates/style.css").read_bytes() + b"\n" + content
+    return content, _TYPES[Path(name).suffix], sha256(content).hexdigest()
+
+
+def _page(template: str, **values: Any) -> str:
+    return _environment().get_template(f"{template}.html").render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("querist.serve"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(version=VERSION)
+    made.filters["segment"] = lambda text: quote(str(text), safe="")
+    return made

@@ -1,0 +1,128 @@
+"""The campaigns of one store, opened when somebody asks for them, and looked after while they are open."""
+
+import threading
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from querist.asking.arrivals import KIND, Arrival, arrival
+from querist.asking.people import DOUBT
+from querist.asking.store.events import Draft
+from querist.asking.store.interface import EventStore
+from querist.labelling.growth import join
+from querist.serve.access import Gate
+from querist.serve.campaign import RefusedError, ServedCampaign
+from querist.serve.opening import open_campaign
+from querist.serve.views import CampaignViews
+
+SWEEP = 2.0
+"""Seconds between two looks for leases that have ended, and for what other servers wrote."""
+CAME_BY = "it came by, and the model is unsure of it"
+
+
+class CampaignServer:
+    """All campaigns of a store."""
+
+    def __init__(self, store: EventStore) -> None:
+        self.store, self.gate = store, Gate(store)
+        self._open: dict[str, CampaignViews] = {}
+        self._opening: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, daemon=True, name="querist-keeper")
+        self._keeper.start()
+
+    def add(self, campaign: ServedCampaign) -> CampaignViews:
+        """Serve a campaign that is open already."""
+        with self._lock:
+            return self._open.setdefault(campaign.id, CampaignViews(campaign))
+
+    def views(self, id: str) -> CampaignViews:
+        """A campaign, which is opened where it is not."""
+        with self._lock:
+            found = self._open.get(id)
+            opening = self._opening.setdefault(id, threading.Lock())
+        if found is not None:
+            return found
+        with opening:
+            if id not in self._open:
+                if all(entry.id != id for entry in self.store.campaigns()):
+                    raise RefusedError(f"there is no campaign {id!r} here", 404)
+                self.add(open_campaign(self.store, id))
+            return self._open[id]
+
+    def open_campaigns(self) -> list[ServedCampaign]:
+        """Those that are open."""
+        with self._lock:
+            return [views.campaign for views in self._open.values()]
+
+    def close(self) -> None:
+        """Stop learning and sweeping; leases stay, as all else that is in the store."""
+        self._ended.set()
+        self._keeper.join(10.0)
+        for campaign in self.open_campaigns():
+            campaign.close()
+        self.store.close()
+
+    def _keep(self) -> None:
+        while not self._ended.wait(SWEEP):
+            for campaign in self.open_campaigns():
+                # Whoever asks next meets the same trouble, and is told.
+                with suppress(Exception):
+                    campaign.catch_up()
+                    campaign.expire()
+
+
+def arrive(campaign: ServedCampaign, edges: Any, nodes: Any, patience: float = 60.0) -> list[dict[str, Any]]:
+    """New nodes and edges join the graph; each new node is labelled at once, and asked about where that is
+    in doubt: the question is open for whoever comes next."""
+    while True:
+        with campaign.lock:
+            last = campaign.last
+        if not campaign.learner.caught_up(last, patience):
+            raise RefusedError("the learner is far behind; try again in a minute", 503)
+        before = campaign.asking.graph
+        came = arrival(before, join(before, edges, nodes))
+        if not came:
+            return []
+        events = campaign.write(partial(_growth, campaign, last, came))
+        if events:
+            break
+    campaign.learner.caught_up(events[-1].seq, patience)
+    rows = range(before.n_nodes, before.n_nodes + len(came.nodes))
+    found = []
+    for row in rows:
+        about = campaign.asking.state.about(row)
+        asked = _ask_about(campaign, row, about)
+        found.append(
+            {
+                "row": row,
+                "node": campaign.asking.graph.nodes[row],
+                "label": about["guess"],
+                "probability": about["probability"],
+                "asked": asked,
+            }
+        )
+    return found
+
+
+def _growth(campaign: ServedCampaign, last: int, came: Arrival) -> list[Draft]:
+    """What came, if nothing else did since: the rows of its nodes follow those that there were."""
+    return [Draft(KIND, came.body())] if campaign.last == last else []
+
+
+def _ask_about(campaign: ServedCampaign, row: int, about: dict[str, Any]) -> bool:
+    """Open a question about a node that came by, where the model is in doubt and the budget allows it."""
+    sure = about["probability"]
+
+    def decide() -> list[Draft]:
+        turns = campaign.turns
+        spent = turns.asked + turns.n_open >= campaign.budget
+        if spent or campaign.paused or turns.about(row) or (sure is not None and sure >= DOUBT):
+            return []
+        if not campaign.asking.state.chooser.foresees:
+            return []
+        plain = {"audit": False, "reason": CAME_BY, "round": 0, "value": 0.0, "gain": None}
+        return [Draft("question", {"row": row, **plain, **about})]
+
+    return bool(campaign.write(decide))

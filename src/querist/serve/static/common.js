@@ -1,0 +1,78 @@
+// What both pages need: calls of the API, and elements made of text. No text ever becomes markup: strings
+// enter the page as text nodes and as values of attributes, nothing else.
+
+export const start = JSON.parse(document.getElementById("start").textContent);
+
+const API = `/v1/campaigns/${encodeURIComponent(start.campaign.id)}`;
+const PATIENCE = 30_000; // milliseconds until a call counts as lost
+const SVG = "http://www.w3.org/2000/svg";
+
+/** What the server said instead of doing it. */
+export class Refusal extends Error {
+  constructor(status, text) {
+    super(text);
+    this.status = status;
+  }
+
+  /** Whether the same call may well succeed later. */
+  get passes() {
+    return this.status >= 500 || [408, 425, 429].includes(this.status);
+  }
+}
+
+/** JSON from the API. Throws a Refusal, or another error where no whole reply came. */
+export async function call(method, path, { body, key } = {}) {
+  const headers = { Accept: "application/json", "X-Querist-CSRF": cookie("querist_csrf") };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (key !== undefined) headers["Idempotency-Key"] = key;
+  const reply = await fetch(API + path, {
+    method, headers, body: JSON.stringify(body), cache: "no-store", signal: AbortSignal.timeout(PATIENCE),
+  });
+  if (reply.ok) return reply.status === 204 ? {} : reply.json();
+  const said = await reply.json().catch(() => ({}));
+  throw new Refusal(reply.status, typeof said.error === "string" ? said.error : `error ${reply.status}`);
+}
+
+export const address = (path) => API + path;
+
+function cookie(name) {
+  const found = document.cookie.split("; ").find((each) => each.startsWith(`${name}=`));
+  return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
+}
+
+export const $ = (id) => document.getElementById(id);
+
+/** An element with these attributes; null and false leave one out. Children are elements or text. */
+export function element(tag, attributes = {}, ...children) {
+  return furnished(document.createElement(tag), attributes, children);
+}
+
+export function drawn(tag, attributes = {}, ...children) {
+  return furnished(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function furnished(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name, value);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== ""));
+  return made;
+}
+
+export const look = (code) => (code === null || code < 0 ? "none" : start.looks[code] ?? "other");
+export const className = (code) => (code === null || code < 0 ? "no guess" : start.classes[code]);
+
+/** The colour of a class; hollow without one, fainter where it is a guess. */
+export function dot(code, known = true) {
+  const circle = drawn("circle", { class: look(code), cx: 5, cy: 5, r: 4.5, opacity: known ? null : 0.5 });
+  return drawn("svg", { class: "dot", viewBox: "0 0 10 10", "aria-hidden": "true" }, circle);
+}
+
+export const percent = (share, digits = 0) =>
+  share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`;
+
+export const some = (count, what, many = `${what}s`) => `${count.toLocaleString("en")} ${count === 1 ? what : many}`;
+
+export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -1,0 +1,350 @@
+"""What a campaign says of itself, as plain values: for the answers of the server and for its pages."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from querist.asking.campaign import Question
+from querist.asking.results import Audit, measured
+from querist.labelling.influence import influences
+from querist.labelling.storage import columns_of
+from querist.report.drawing import layout, piece
+from querist.serve.campaign import ServedCampaign
+from querist.tables.output import neutralised, save
+from querist.types import Codes, Floats
+
+DRAWN, AROUND = 150, 40
+"""Most nodes of a drawing; neighbours of neighbours are added up to the second number."""
+MAPPED = 5000
+"""Most nodes of the map."""
+PATIENCE = 60.0
+"""Seconds that an export waits for the learner."""
+NEIGHBOURS = 50
+"""Most neighbours that are listed."""
+FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson"}
+
+
+class CampaignViews:
+    """The views of one campaign; what takes long is computed once for the same answers."""
+
+    def __init__(self, campaign: ServedCampaign) -> None:
+        self.campaign = campaign
+        self.places = lru_cache(512)(self._places)
+        self._labelling = threading.Lock()
+        self._audit: tuple[Any, Audit | None] = (None, None)
+        self._auditing = threading.Lock()
+        self._map: tuple[Codes, Floats, list[list[int]]] | None = None
+
+    # -- the campaign -------------------------------------------------------------------------------------
+
+    def summary(self) -> dict[str, Any]:
+        """How the campaign stands."""
+        own = self.campaign
+        graph, spec, curve = own.asking.graph, own.asking.specification, own.learner.curve
+        with own.lock:
+            turns = own.turns
+            standing = {
+                "id": own.id,
+                "name": own.name,
+                "classes": list(own.classes),
+                "choose": spec.choose,
+                "find": spec.find,
+                "paused": own.paused,
+                "budget": own.budget,
+                "asked": turns.asked,
+                "unanswered": turns.unanswered,
+                "open": turns.n_open,
+                "nodes": graph.n_nodes,
+                "edges": graph.n_edges,
+                "stopped": own.stopped(),
+                "last": own.last,
+            }
+        audit = self.audit() if spec.audit else None
+        return {
+            **standing,
+            "expected_accuracy": curve[-1][1] if curve else None,
+            "curve": [list(point) for point in curve],
+            "audit": None
+            if audit is None or not audit.answered
+            else {"accuracy": audit.accuracy, "interval": list(audit.interval), "answered": audit.answered},
+        }
+
+    def audit(self) -> Audit | None:
+        """How right the labels are by the audit, as it was when it was last computed: that is begun anew in
+        the background whenever there are new answers in it."""
+        own = self.campaign
+        with own.learner.lock:
+            sample = own.asking.state.answers(audit=True)
+            chosen = own.asking.state.answers(audit=False)
+        key = tuple(sorted(sample.items()))
+        if key and key != self._audit[0] and self._auditing.acquire(blocking=False):
+
+            def measure() -> None:
+                try:
+                    with self._labelling:
+                        self._audit = (key, measured(own.asking, sample, chosen))
+                finally:
+                    self._auditing.release()
+
+            threading.Thread(target=measure, daemon=True, name="querist-audit").start()
+        return self._audit[1]
+
+    def people(self) -> list[dict[str, Any]]:
+        """Everybody who answered or has a question, by answers."""
+        own = self.campaign
+        with own.learner.lock:
+            believed = {p.name: p for p in own.asking.people}
+        names = own.store.people(own.id)
+        with own.lock:
+            votes: dict[str | None, int] = {}
+            for turn in own.turns:
+                if turn.outcome == "answer":
+                    votes[turn.person] = votes.get(turn.person, 0) + 1
+            holders = [lease.person for lease in own.turns.leases.values()]
+            everybody = {*votes, *holders, *names}
+            seconds = {who: None if who is None else own.turns.seconds(who) for who in everybody}
+        found = []
+        for who in sorted(everybody, key=lambda who: (-votes.get(who, 0), str(who))):
+            person = believed.get(who)
+            found.append(
+                {
+                    "person": who,
+                    "name": names.get(who or "", None) or who or "somebody",
+                    "votes": votes.get(who, 0),
+                    "accuracy": None if person is None else person.accuracy,
+                    "interval": None if person is None else list(person.interval),
+                    "median_seconds": seconds[who],
+                    "open": holders.count(who or ""),
+                }
+            )
+        return found
+
+    def doubts(self) -> list[dict[str, Any]]:
+        """The answered nodes whose class is in doubt, the least sure first."""
+        own = self.campaign
+        with own.learner.lock:
+            doubts = own.asking.doubts
+        rows = [(own.asking.graph.row_of[node], belief) for node, belief in doubts.items()]
+        return [
+            {"row": row, "belief": belief, **self._named(row), "votes": self.votes(row)}
+            for row, belief in rows
+            if row not in own.verdicts
+        ]
+
+    # -- nodes --------------------------------------------------------------------------------------------
+
+    def nodes(self, after: int, limit: int) -> dict[str, Any]:
+        """A page of nodes behind a row, and where the next page begins."""
+        n = self.campaign.asking.graph.n_nodes
+        rows = list(range(after + 1, min(after + 1 + limit, n)))
+        return {"nodes": self.listed(rows), "next": rows[-1] if rows and rows[-1] + 1 < n else None}
+
+    def listed(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """What is known of some rows: the label, by whom, how sure."""
+        own = self.campaign
+        if not len(rows):
+            return []
+        p, reached = own.asking.state.model.beliefs_at(rows)
+        found = []
+        for row, belief, there in zip(rows, p, reached.tolist(), strict=True):
+            code, by = self._label(row)
+            if code is None and there:
+                code, by = int(belief.argmax()), "guess"
+            sure = None if code is None or by != "guess" else float(belief[code])
+            votes = sum(turn.outcome == "answer" for turn in own.turns.about(row))
+            found.append({"row": row, **self._named(row), "label": code, "by": by, "belief": sure})
+            found[-1]["votes"] = votes
+        return found
+
+    def node(self, row: int) -> dict[str, Any]:
+        """Everything about a node: its row of the table, its guess, answers, comments, neighbourhood."""
+        own = self.campaign
+        names = own.store.people(own.id)
+        about = own.asking.state.about(row)
+        code, by = self._label(row)
+        with own.lock:
+            comments = [
+                {"person": c.person, "name": names.get(c.person, c.person), "text": c.text, "at": c.at}
+                for c in own.comments.get(row, ())
+            ]
+        return {
+            "row": row,
+            **self._named(row),
+            "values": [list(pair) for pair in own.texts.values(row)],
+            **{key: about[key] for key in ("guess", "probability", "second", "second_probability")},
+            "answer": code if by in ("answer", "verdict", "known") else None,
+            "votes": self.votes(row),
+            "comments": comments,
+            "neighbours": self.neighbours(row),
+            "drawing": self.drawing(row),
+        }
+
+    def lease(self, question: Question, detail: bool = True) -> dict[str, Any]:
+        """A question that somebody has."""
+        own = self.campaign
+        code = {name: code for code, name in enumerate(own.classes)}
+        held = own.turns.leases.get(question.row)
+        return {
+            "row": question.row,
+            **self._named(question.row),
+            "number": question.number,
+            "until": None if held is None else held.until,
+            "audit": question.audit,
+            "again": question.again,
+            "reason": question.reason,
+            "guess": None if question.guess is None else code[question.guess],
+            "probability": question.probability,
+            "second": None if question.second is None else code[question.second],
+            "second_probability": question.second_probability,
+            **({"detail": self.node(question.row)} if detail else {}),
+        }
+
+    def votes(self, row: int) -> list[dict[str, Any]]:
+        """Who answered what about a node."""
+        own = self.campaign
+        names = own.store.people(own.id)
+        with own.lock:
+            turns = own.turns.about(row)
+        return [
+            {"person": turn.person, "name": names.get(turn.person or "", turn.person), "label": turn.code}
+            for turn in turns
+            if turn.outcome == "answer"
+        ]
+
+    def neighbours(self, row: int) -> list[dict[str, Any]]:
+        """The neighbours by the heaviest edges, those with a label first."""
+        S = self.campaign.asking.graph.adjacency
+        part = slice(S.indptr[row], S.indptr[row + 1])
+        near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")].tolist()
+        known = {other for other in near if self._label(other)[0] is not None}
+        rows = sorted(near, key=lambda other: other not in known)[:NEIGHBOURS]
+        return [{**each, "known": each["row"] in known} for each in self.listed(rows)]
+
+    def drawing(self, row: int) -> dict[str, Any]:
+        """The neighbourhood of a node: places from 0 to 1, and edges between them."""
+        rows, places, edges = self.places(row, self.campaign.asking.graph.n_nodes)
+        drawn = [
+            {**{k: each[k] for k in ("row", "name", "label")}, "known": each["by"] not in ("guess", None)}
+            for each in self.listed(rows)
+        ]
+        for each, (x, y) in zip(drawn, places, strict=True):
+            each |= {"x": x, "y": y, "centre": each["row"] == row}
+        return {"nodes": drawn, "edges": edges}
+
+    def _places(self, row: int, n_nodes: int) -> tuple[list[int], list[list[float]], list[list[int]]]:
+        """Rows around a row, their places and edges. `n_nodes` makes a grown graph a new question."""
+        S = self.campaign.asking.graph.adjacency
+        rows = [row, *self._near(row)][:DRAWN]
+        for other in rows[1:]:
+            if len(rows) >= AROUND:
+                break
+            rows += [far for far in self._near(other) if far not in rows][: max(0, AROUND - len(rows))]
+        own = S[rows][:, rows].tocsr()
+        X = (layout(own) + 1) / 2 if len(rows) > 1 else np.full((1, 2), 0.5)
+        return rows, np.round(X, 4).tolist(), _pairs(own)
+
+    def _near(self, row: int) -> list[int]:
+        S = self.campaign.asking.graph.adjacency
+        part = slice(S.indptr[row], S.indptr[row + 1])
+        near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")]
+        return [other for other in near.tolist() if other != row]
+
+    def map(self) -> dict[str, Any]:
+        """The graph, or a piece of a large one, with what is known of every node."""
+        graph = self.campaign.asking.graph
+        if self._map is None or len(self._map[0]) < min(graph.n_nodes, MAPPED):
+            n, S = graph.n_nodes, graph.adjacency
+            none = np.zeros(n, dtype=bool)
+            rows = np.arange(n) if n <= MAPPED else piece(S, none, np.zeros(n, dtype=np.int64), MAPPED)
+            own = S[rows][:, rows].tocsr()
+            X = (layout(own) + 1) / 2 if n > 1 else np.full((n, 2), 0.5)
+            self._map = rows, np.round(X, 4), _pairs(own)
+        rows, X, edges = self._map
+        listed = self.listed(rows.tolist())
+        return {
+            "rows": rows.tolist(),
+            "x": X[:, 0].tolist(),
+            "y": X[:, 1].tolist(),
+            "label": [-1 if each["label"] is None else each["label"] for each in listed],
+            "known": [int(each["by"] not in ("guess", None)) for each in listed],
+            "edges": edges,
+        }
+
+    # -- labels -------------------------------------------------------------------------------------------
+
+    def labelling(self) -> Any:
+        """A label for every node by `auto`, from all answers."""
+        own = self.campaign
+        own.learner.caught_up(own.last, PATIENCE)
+        with own.learner.lock:
+            answers = own.asking.state.answers()
+        with self._labelling:
+            return own.asking.label_from(answers)
+
+    def export(self, format: str) -> bytes:
+        """The labels of all nodes as a file; in CSV what a spreadsheet would run is made harmless."""
+        found = self.labelling()
+        table = columns_of(found, influences(found), text=format == "csv")
+        if format == "jsonl":
+            lines = (json.dumps(row, default=str, ensure_ascii=False) for row in table.to_pylist())
+            return "".join(f"{line}\n" for line in lines).encode()
+        with TemporaryDirectory(prefix="querist-") as folder:
+            place = Path(folder) / f"labels.{format}"
+            save(neutralised(table) if format == "csv" else table, place)
+            return place.read_bytes()
+
+    # -- inside -------------------------------------------------------------------------------------------
+
+    def _named(self, row: int) -> dict[str, Any]:
+        asking = self.campaign.asking
+        node = asking.graph.nodes[row]
+        return {"node": node, "name": self.campaign.texts.name_of(asking, node)}
+
+    def _label(self, row: int) -> tuple[int | None, str | None]:
+        """The class of a row that somebody gave, and how: a verdict, a label known before, an answer."""
+        own = self.campaign
+        state = own.asking.state
+        if row in own.verdicts:
+            return own.verdicts[row], "verdict"
+        if row in state.known:
+            return state.known[row], "known"
+        codes = [turn.code for turn in own.turns.about(row) if turn.outcome == "answer"]
+        if not codes:
+            return None, None
+        opinions = state.opinions
+        if len(codes) > 1 and opinions is not None and row in opinions.rows:
+            return int(opinions.targets[opinions.rows[row]].argmax()), "answer"
+        return codes[-1], "answer"
+
+
+def _pairs(S: Any) -> list[list[int]]:
+    """Every edge of a symmetric matrix once."""
+    heads = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    once = heads < S.indices
+    return np.column_stack([heads[once], S.indices[once]]).tolist()  # type: ignore[no-any-return]
+
+
+def events_text(events: Sequence[Any]) -> Iterator[str]:
+    """Events as lines of JSON."""
+    for event in events:
+        body = {"seq": event.seq, "at": event.at, "kind": event.kind, "body": dict(event.body)}
+        yield json.dumps(body) + "\n"
+
+
+def anonymous(events: Sequence[Any]) -> list[Any]:
+    """The same events with people numbered in the order they came."""
+    numbers: dict[str, str] = {}
+    found = []
+    for event in events:
+        body, who = dict(event.body), event.body.get("person")
+        if who is not None:
+            body["person"] = numbers.setdefault(who, f"person {len(numbers) + 1}")
+        found.append(replace(event, body=body))
+    return found
