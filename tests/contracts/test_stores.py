@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from querist.asking.store import ConflictError, Draft, Event, SqliteStore, StoreError, Token
+from querist.asking.store import ConflictError, Draft, Event, SqliteStore, StoreError, Token, move
 from querist.errors import InputError
 from querist.serve import open_store
 
@@ -199,6 +199,41 @@ def test_processes_lose_nothing_and_number_nothing_twice(store, place):
     }
     assert acknowledged == {e.seq: (e.body["who"], e.body["number"]) for e in store.events("c")[1:]}
     assert sorted(acknowledged) == list(range(2, 122))
+
+
+def all_of(store, campaign):
+    """Everything that is kept of a campaign, as it is kept."""
+    return (
+        [entry for entry in store.campaigns() if entry.id == campaign],
+        list(store.stored(campaign)),
+        store.replies(campaign, 10**6),
+        store.sources(campaign),
+        store.people(campaign),
+    )
+
+
+def test_a_campaign_moves_to_the_other_store_and_back_byte_for_byte(tmp_path, new_database):
+    first = SqliteStore(tmp_path / "first", clock=iter([0.1 + 0.2, 1e-300, 1.7e9 + 1 / 3]).__next__)
+    first.create("c", "Cäts", BEGUN)
+    first.append("c", 1, [asked(3), answered(3, 1)], ("key", lambda _: ("digest", '{"seq": 3}')))
+    odd = {"row": 3, "person": "p", "text": "\0 \ud83d <é> \u2028", "x": [0.1, 1e300, -0.0, 2**60]}
+    first.append("c", 3, [Draft("comment", odd)])
+    first.name_person("c", "p", "Ann")
+    first.keep_source("c", "edges.csv", bytes(range(256)))
+    second, third = open_store(new_database()), SqliteStore(tmp_path / "third")
+    assert move(first, second, "c") == move(second, third, "c") == 4
+    kept = all_of(first, "c")
+    assert all_of(second, "c") == all_of(third, "c") == kept
+    assert [store.check("c") for store in (first, second, third)] == [first.events("c")] * 3
+    for store in (second, third):
+        assert store.append("c", 4, [asked(4)])[0].seq == 5
+    with pytest.raises(InputError, match="exists there already"):
+        move(first, second, "c")
+    assert second.last("c") == 5
+    with pytest.raises(InputError, match=r"no campaign 'x'; it has c"):
+        move(first, third, "x")
+    for store in (first, second, third):
+        store.close()
 
 
 def raw(store, place, sql):

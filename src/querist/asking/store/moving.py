@@ -46,8 +46,11 @@ def repair(store: SqlStore, campaign: str, place: str | PathLike[str]) -> Damage
     path = Path(place).expanduser()
     if path.exists():
         raise InputError(f"{path} exists already; give a name that is free")
-    entry = _entry(store, campaign)
-    damage, rows = None, []
+    entry, damage, rows = None, None, []
+    try:
+        entry = _entry(store, campaign)
+    except StoreDamagedError as problem:
+        damage = problem.damage
     try:
         for row, _ in meaningful(
             store.place, campaign, unchanged(store.place, campaign, store.stored(campaign))
@@ -55,7 +58,7 @@ def repair(store: SqlStore, campaign: str, place: str | PathLike[str]) -> Damage
             rows.append(row)
         store.check(campaign)
     except StoreDamagedError as problem:
-        damage = problem.damage
+        damage = damage or problem.damage
     if not rows:
         raise StoreError(
             f"{store.place}: nothing of campaign {campaign} can be saved; its first event is damaged"
@@ -65,7 +68,7 @@ def repair(store: SqlStore, campaign: str, place: str | PathLike[str]) -> Damage
     people = _if_readable(lambda: store.people(campaign))
     saved = SqliteStore(path, alone=True)
     try:
-        saved.take(entry, rows, replies, sources, people)
+        saved.take(entry or CampaignEntry(campaign, campaign, rows[0].at), rows, replies, sources, people)
     finally:
         saved.close()
     return damage

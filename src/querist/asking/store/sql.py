@@ -84,7 +84,11 @@ class SqlStore(ABC):
 
     def campaigns(self) -> list[CampaignEntry]:
         """See `EventStore`."""
-        return [CampaignEntry(*row) for row in self._read("SELECT * FROM campaigns ORDER BY created, id")]
+        found = self._read("SELECT * FROM campaigns ORDER BY created, id")
+        stray = () if found else self._read("SELECT campaign FROM events LIMIT 1")
+        if stray:
+            raise StoreDamagedError(self.place, Damage(stray[0][0], 1, "no campaign is known that it is of"))
+        return [CampaignEntry(*row) for row in found]
 
     def create(self, campaign: str, name: str, draft: Draft) -> Event:
         """See `EventStore`."""
