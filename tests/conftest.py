@@ -7,9 +7,12 @@ Hypothesis runs the profile named in HYPOTHESIS_PROFILE: `dev` (the default: few
 each time) or `ci` (more, the same every time).
 """
 
+import importlib.util
 import os
+import secrets
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,38 @@ def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QUERIST_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of this session's own; where there is none, the test is skipped."""
+    place = Path(__file__).parents[1] / "tools" / "postgres.py"
+    spec = importlib.util.spec_from_file_location("throwaway_postgres", place)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(tool.running(durable=False))
+        except tool.NoPostgresError as problem:
+            pytest.skip(str(problem))
+        yield url
+
+
+@pytest.fixture
+def new_database(postgres_server: str) -> Iterator[Callable[[], str]]:
+    """`new_database()`: the URL of an empty database, which is gone after the test."""
+    psycopg = pytest.importorskip("psycopg")
+    names: list[str] = []
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+
+        def make() -> str:
+            names.append(f"test_{secrets.token_hex(6)}")
+            connection.execute(f"CREATE DATABASE {names[-1]}")
+            return postgres_server.replace("/postgres?", f"/{names[-1]}?")
+
+        yield make
+        for name in names:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -20,10 +20,12 @@ class Journal:
     """An append-only file of events; without a path it is kept in memory and lost with the process.
 
     >>> with Journal() as journal:
-    ...     _ = journal.append("answer", row=3, code=1)
-    ...     [(event.kind, event.body["row"]) for event in journal.events()]
-    [('answer', 3)]
+    ...     _ = journal.append("stop", why="enough")
+    ...     [(event.seq, event.kind) for event in journal.store.events(journal.campaign)]
+    [(1, 'stop')]
     """
+
+    _checked = False
 
     def __init__(self, path: str | PathLike[str] | None = None) -> None:
         own = SqliteStore(path, alone=True)
@@ -39,6 +41,8 @@ class Journal:
             self.campaign = found[0].id if found else secrets.token_hex(6)
             """Its id in the store."""
             self._last = self.store.last(self.campaign)
+            if found and not self._last:
+                self.store.check(self.campaign)  # which says that its events are gone
         except BaseException:
             self.store.close()
             raise
@@ -63,8 +67,12 @@ class Journal:
         return event
 
     def events(self) -> list[Event]:
-        """All events, in order."""
-        return self.store.events(self.campaign) if self._last else []
+        """All events, in order; what is damaged is found at the first reading, and named."""
+        if not self._last:
+            return []
+        events = self.store.events(self.campaign) if self._checked else self.store.check(self.campaign)
+        self._checked = True
+        return events
 
     def close(self) -> None:
         """Let go of the file."""

@@ -14,6 +14,7 @@ from querist.cli.label import label
 from querist.cli.lists import algorithms, datasets
 from querist.cli.online import online
 from querist.cli.reproduce import reproduce
+from querist.cli.serve import campaign, serve
 from querist.cli.stream import stream
 from querist.cli.transduce import transduce
 
@@ -34,9 +35,11 @@ VERBS = (
     reproduce,
     experiment,
     ask,
+    serve,
 )
 for verb in VERBS:
     app.command()(verb)
+app.add_typer(campaign, name="campaign")
 
 
 def _version(wanted: bool) -> None:

@@ -1,1 +1,13 @@
-"""A server: people answer the questions of a campaign in the browser, and no answer is lost."""
+"""Campaigns of several people: over HTTP, in the browser, on a store that several servers share."""
+
+from typing import TYPE_CHECKING
+
+from querist.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(
+    __name__, {"RemoteAsking": ".client", "connect": ".client", "open_store": ".stores"}
+)
+
+if TYPE_CHECKING:
+    from querist.serve.client import RemoteAsking as RemoteAsking, connect as connect
+    from querist.serve.stores import open_store as open_store

@@ -14,14 +14,29 @@ import pytest
 from querist.asking.journal import Journal, JournalError
 from querist.asking.store.sqlite import APPLICATION
 
-APPENDING = """
+BEGUN = {"graph": "0", "nodes": 9, "edges": 8, "classes": ["a", "ü"], "choose": "random", "seed": 0}
+
+APPENDING = f"""
 import sys
 from querist.asking.journal import Journal
 journal = Journal(sys.argv[1])
+if not journal.events():
+    journal.append("campaign", **{BEGUN})
 for number in range(int(sys.argv[2])):
-    journal.append("answer", number=number, text="x" * 200)
+    journal.append("stop", why="x" * 200, number=number)
     print(number, flush=True)
 """
+
+
+def begun(path):
+    """A journal in which a campaign was begun."""
+    journal = Journal(path)
+    journal.append("campaign", **BEGUN)
+    return journal
+
+
+def numbers(journal):
+    return [event.body["number"] for event in journal.events()[1:]]
 
 
 def child(script, *arguments, **options):
@@ -37,9 +52,9 @@ def child(script, *arguments, **options):
 
 def test_events_come_back_in_order_with_what_they_said(tmp_path):
     said = [
-        ("campaign", {"classes": ["a", "ü"], "seed": 0}),
-        ("question", {"row": 3}),
-        ("answer", {"code": 1}),
+        ("campaign", BEGUN),
+        ("question", {"row": 3, "audit": False, "reason": "why"}),
+        ("answer", {"row": 3, "code": 1}),
     ]
     with Journal(tmp_path / "j") as journal:
         written = [journal.append(kind, **body) for kind, body in said]
@@ -52,23 +67,21 @@ def test_events_come_back_in_order_with_what_they_said(tmp_path):
 
 @pytest.mark.parametrize("change", ["UPDATE events SET kind = 'skip'", "DELETE FROM events"])
 def test_no_event_is_changed_or_removed(tmp_path, change):
-    with Journal(tmp_path / "j") as journal:
-        journal.append("answer", row=1)
+    begun(tmp_path / "j").close()
     with sqlite3.connect(tmp_path / "j") as database, pytest.raises(sqlite3.IntegrityError, match="never"):
         database.execute(change)
 
 
 def test_nothing_that_is_no_json_gets_in(tmp_path):
-    with Journal(tmp_path / "j") as journal:
+    with begun(tmp_path / "j") as journal:
         with pytest.raises(ValueError, match="JSON"):
             journal.append("question", value=float("nan"))
-        assert journal.events() == []
+        assert [event.kind for event in journal.events()] == ["campaign"]
 
 
 @pytest.mark.slow
 def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
-    with Journal(tmp_path / "j") as journal:
-        journal.append("answer", row=1)
+    with begun(tmp_path / "j") as journal:
         second = child(APPENDING, tmp_path / "j", 1)
         assert second.returncode == 1
         assert "another process is using it" in second.stderr
@@ -85,9 +98,9 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path):
     seen += process.stdout.read().splitlines()
     process.wait()
     with Journal(tmp_path / "j") as journal:
-        numbers = [event.body["number"] for event in journal.events()]
-    assert numbers == list(range(len(numbers)))
-    assert len(numbers) - len(seen) in (0, 1), "at most the one that was not acknowledged is there besides"
+        kept = numbers(journal)
+    assert kept == list(range(len(kept)))
+    assert len(kept) - len(seen) in (0, 1), "at most the one that was not acknowledged is there besides"
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path):
@@ -102,8 +115,8 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path):
     seen = full.stdout.split()
     assert len(seen) > 5
     with Journal(tmp_path / "j") as journal:
-        assert [event.body["number"] for event in journal.events()] == [int(number) for number in seen]
-        journal.append("answer", number=-1)
+        assert numbers(journal) == [int(number) for number in seen]
+        journal.append("stop", why="room was made", number=-1)
 
 
 @pytest.fixture
@@ -128,15 +141,14 @@ def test_a_file_that_cannot_be_written_is_said_to_be_so(nobody, where):
     # Not below tmp_path, whose parents only their owner may enter.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with Journal(folder / "j") as journal:
-            journal.append("answer", number=0)
+        begun(folder / "j").close()
         (folder / "j").chmod(0o444 if where == "file" else 0o666)
         folder.chmod(0o777 if where == "file" else 0o555)
         with nobody(), pytest.raises(JournalError, match="cannot be written; allow"):
-            Journal(folder / "j").append("answer", number=1)
+            Journal(folder / "j").append("stop", why="enough")
         folder.chmod(0o777)
         with Journal(folder / "j") as journal:
-            assert [event.body for event in journal.events()] == [{"number": 0}]
+            assert [event.body for event in journal.events()] == [BEGUN]
 
 
 def test_files_that_are_no_journal_are_refused(tmp_path):

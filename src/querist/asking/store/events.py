@@ -4,7 +4,7 @@ import hashlib
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 BEGINNING = bytes(32)
 """What the first event's sum follows."""
@@ -20,6 +20,25 @@ class Event:
     at: float
     kind: str
     body: Mapping[str, Any]
+
+
+class StoredEvent(NamedTuple):
+    """An event as it is kept: its body as JSON text, and its sum."""
+
+    seq: int
+    at: float
+    kind: str
+    body: str
+    sum: bytes
+
+
+@dataclass(frozen=True)
+class Damage:
+    """The first event of a campaign that is not whole, and what is wrong with it."""
+
+    campaign: str
+    seq: int
+    what: str
 
 
 @dataclass(frozen=True)

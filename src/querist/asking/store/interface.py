@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Protocol
 
-from querist.asking.store.events import Draft, Event
+from querist.asking.store.events import Damage, Draft, Event
 from querist.errors import QueristError
 
 
@@ -15,6 +15,21 @@ class StoreError(QueristError, OSError):
     # OSError would print a number in front of the text.
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class UnreadableError(StoreError):
+    """The database finds part of itself damaged."""
+
+
+class StoreDamagedError(StoreError):
+    """A log that is not whole: `damage` says which event is the first that is not."""
+
+    def __init__(self, place: str, damage: Damage) -> None:
+        super().__init__(
+            f"{place}: event {damage.seq} of campaign {damage.campaign} is damaged: {damage.what}. "
+            "`querist campaign repair` saves those before it"
+        )
+        self.damage = damage
 
 
 class ConflictError(QueristError):
@@ -78,6 +93,12 @@ class EventStore(Protocol):
 
     def events(self, campaign: str, after: int = 0, limit: int | None = None) -> list[Event]:
         """The events behind the `after`-th, at most `limit`, in order; their sums are checked."""
+
+    def check(self, campaign: str) -> list[Event]:
+        """All events, after everything about them was checked: to be called when a campaign is opened.
+
+        `StoreDamagedError` names the first that is missing, was changed, or makes no sense where it stands.
+        """
 
     def last(self, campaign: str) -> int:
         """The number of the newest event; 0 where there is no such campaign."""

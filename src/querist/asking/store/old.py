@@ -9,11 +9,10 @@ import os
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from querist.asking.store.events import BEGINNING, chained
+from querist.asking.store.events import BEGINNING, Damage, chained
 from querist.asking.store.sql import INSERT_CAMPAIGN, INSERT_EVENT, Statement
 
 
@@ -30,16 +29,24 @@ def held(path: Path, patience: float) -> sqlite3.Connection:
     return connection
 
 
-def converted(connection: sqlite3.Connection, name: str) -> Iterator[Statement]:
-    """What writes the same events into the tables of today."""
-    campaign, total = "", BEGINNING
-    for seq, at, kind, body in connection.execute("SELECT id, at, kind, body FROM events ORDER BY id"):
-        if not campaign:
-            # The same at every reading, as long as nothing is written.
-            campaign = hashlib.sha256(f"{at!r} {body}".encode()).hexdigest()[:12]
-            yield INSERT_CAMPAIGN, (campaign, name, at)
-        total = chained(total, seq, at, kind, body)
-        yield INSERT_EVENT, (campaign, seq, at, kind, body, total)
+def converted(connection: sqlite3.Connection, name: str) -> tuple[list[Statement], Damage | None]:
+    """What writes the same events into the tables of today, as far as they can be read; and what cannot."""
+    campaign, total, seen, what = "", BEGINNING, 0, None
+    written: list[Statement] = []
+    try:
+        for seq, at, kind, body in connection.execute("SELECT id, at, kind, body FROM events ORDER BY id"):
+            if seq != seen + 1 or not (type(at) is float and type(kind) is type(body) is str):
+                what = "it is missing" if seq > seen + 1 else "it was changed since it was written"
+                break
+            if not campaign:
+                # The same at every reading, as long as nothing is written.
+                campaign = hashlib.sha256(f"{at!r} {body}".encode()).hexdigest()[:12]
+                written.append((INSERT_CAMPAIGN, (campaign, name, at)))
+            seen, total = seq, chained(total, seq, at, kind, body)
+            written.append((INSERT_EVENT, (campaign, seq, at, kind, body, total)))
+    except sqlite3.Error as error:
+        what = f"it cannot be read ({error})"
+    return written, None if what is None else Damage(campaign, seen + 1, what)
 
 
 def replace(original: sqlite3.Connection, copy: sqlite3.Connection, path: Path) -> Path:

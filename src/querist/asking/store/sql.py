@@ -5,15 +5,25 @@ when it returns); the place of a value is written `?`.
 """
 
 import json
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
-from querist.asking.store.events import BEGINNING, Draft, Event, chained
-from querist.asking.store.interface import CampaignEntry, ConflictError, MakeReply, Reply, StoreError, Token
+from querist.asking.store.check import meaningful, unchanged
+from querist.asking.store.events import BEGINNING, Damage, Draft, Event, StoredEvent, chained
+from querist.asking.store.interface import (
+    CampaignEntry,
+    ConflictError,
+    MakeReply,
+    Reply,
+    StoreDamagedError,
+    Token,
+    UnreadableError,
+)
 from querist.errors import InputError
 
 Statement = tuple[str, Sequence[Any]]
@@ -21,8 +31,20 @@ Statement = tuple[str, Sequence[Any]]
 INSERT_EVENT = "INSERT INTO events (campaign, seq, at, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_CAMPAIGN = "INSERT INTO campaigns (id, name, created) VALUES (?, ?, ?)"
 _INSERT_REPLY = "INSERT INTO replies (campaign, key, digest, seq, body) VALUES (?, ?, ?, ?, ?)"
-_EVENTS = "SELECT seq, at, kind, body, sum FROM events WHERE campaign = ? AND seq > ? ORDER BY seq"
+_EVENTS = "SELECT seq, at, kind, body, sum FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT ?"
+_KEEP_SOURCE = (
+    "INSERT INTO sources (campaign, name, content) VALUES (?, ?, ?) "
+    "ON CONFLICT (campaign, name) DO UPDATE SET content = excluded.content"
+)
+_NAME_PERSON = (
+    "INSERT INTO people (campaign, person, name) VALUES (?, ?, ?) "
+    "ON CONFLICT (campaign, person) DO UPDATE SET name = excluded.name"
+)
 _TOKENS = "SELECT id, hash, campaign, person, role, created, expires, revoked FROM tokens"
+
+
+BLOCK = 10_000
+"""Events that are read at once."""
 
 
 class KeyTakenError(Exception):
@@ -32,8 +54,8 @@ class KeyTakenError(Exception):
 class SqlStore(ABC):
     """See `interface.EventStore`. `clock` gives the time of new events, in seconds since 1970."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+    def __init__(self, place: str, clock: Callable[[], float] = time.time) -> None:
+        self.place, self._clock = place, clock
         self._newest: dict[str, tuple[int, bytes]] = {}
         """Number and sum of an event of each campaign, the newest that this store has seen. Events never
         change: whoever wants to append after it need not read it again."""
@@ -42,7 +64,7 @@ class SqlStore(ABC):
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]: ...
 
     @abstractmethod
-    def _write(self, *statements: Statement) -> None: ...
+    def _write(self, statements: Iterable[Statement]) -> None: ...
 
     @abstractmethod
     def backup(self, path: str | PathLike[str]) -> None:
@@ -52,18 +74,28 @@ class SqlStore(ABC):
     def close(self) -> None:
         """See `EventStore`."""
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
     # -- the log -------------------------------------------------------------------
 
     def campaigns(self) -> list[CampaignEntry]:
         """See `EventStore`."""
-        return [CampaignEntry(*row) for row in self._read("SELECT * FROM campaigns ORDER BY created, id")]
+        found = self._read("SELECT * FROM campaigns ORDER BY created, id")
+        stray = () if found else self._read("SELECT campaign FROM events LIMIT 1")
+        if stray:
+            raise StoreDamagedError(self.place, Damage(stray[0][0], 1, "no campaign is known that it is of"))
+        return [CampaignEntry(*row) for row in found]
 
     def create(self, campaign: str, name: str, draft: Draft) -> Event:
         """See `EventStore`."""
         at = float(self._clock())
         (event,), inserts, newest = self._drafted(campaign, (0, BEGINNING), at, [draft])
         try:
-            self._write((INSERT_CAMPAIGN, (campaign, name, at)), *inserts)
+            self._write([(INSERT_CAMPAIGN, (campaign, name, at)), *inserts])
         except KeyTakenError:
             raise InputError(f"campaign {campaign!r} exists already; give another id") from None
         self._newest[campaign] = newest
@@ -79,17 +111,79 @@ class SqlStore(ABC):
                 if not found:
                     return []
                 seen, total = after, found[0][0]
-        limited = "" if limit is None else f" LIMIT {int(limit)}"
         events = []
-        for seq, at, kind, body, kept in self._read(_EVENTS + limited, campaign, after):
-            total = chained(total, seq, at, kind, body)
-            if seq != seen + 1 or total != kept:
-                raise StoreError(f"campaign {campaign}: event {seen + 1} is damaged")
-            events.append(Event(seq, at, kind, json.loads(body)))
-            seen = seq
+        for row, event in unchanged(self.place, campaign, self.stored(campaign, after, limit), seen, total):
+            events.append(event)
+            seen, total = event.seq, row.sum
         if seen > self._newest.get(campaign, (0,))[0]:
             self._newest[campaign] = (seen, total)
         return events
+
+    def check(self, campaign: str) -> list[Event]:
+        """See `EventStore`."""
+        rows = unchanged(self.place, campaign, self.stored(campaign))
+        events = [event for _, event in meaningful(self.place, campaign, rows)]
+        try:
+            what = self._missing(campaign, len(events))
+        except UnreadableError as error:
+            what = f"it may be missing ({error})"
+        if what is not None:
+            raise StoreDamagedError(self.place, Damage(campaign, len(events) + 1, what))
+        return events
+
+    def _missing(self, campaign: str, last: int) -> str | None:
+        """What tells that there were more events than the last that was found."""
+        if not last:
+            return "there is no event"
+        (replied,) = self._read("SELECT max(seq) FROM replies WHERE campaign = ?", campaign)[0]
+        if replied is not None and replied > last:
+            return f"it is missing, and a reply was given after event {replied}"
+        strays = "SELECT DISTINCT campaign FROM events EXCEPT SELECT id FROM campaigns"
+        if self._read(strays):
+            return "it may be missing: there are events of a campaign that does not exist"
+        return None
+
+    def stored(self, campaign: str, after: int = 0, limit: int | None = None) -> Iterator[StoredEvent]:
+        """The events behind the `after`-th as they are kept, unchecked; what cannot be read is named."""
+        block, left = BLOCK, math.inf if limit is None else limit
+        while left > 0:
+            try:
+                rows = self._read(_EVENTS, campaign, after, min(block, left))
+            except UnreadableError as error:
+                if block == 1:
+                    damage = Damage(campaign, after + 1, f"it cannot be read ({error})")
+                    raise StoreDamagedError(self.place, damage) from error
+                block = 1  # to come as far as can be
+                continue
+            yield from map(StoredEvent._make, rows)
+            if len(rows) < block:
+                return
+            after, left = rows[-1][0], left - len(rows)
+
+    def take(
+        self,
+        entry: CampaignEntry,
+        rows: Iterable[StoredEvent],
+        replies: Mapping[str, Reply],
+        sources: Mapping[str, bytes],
+        people: Mapping[str, str],
+    ) -> None:
+        """A campaign of another store, as it was kept there: all of it, or nothing."""
+        own = entry.id
+        try:
+            self._write(
+                [
+                    (INSERT_CAMPAIGN, astuple(entry)),
+                    *((INSERT_EVENT, (own, *row)) for row in rows),
+                    *((_INSERT_REPLY, (own, key, *astuple(reply))) for key, reply in replies.items()),
+                    *((_KEEP_SOURCE, (own, name, content)) for name, content in sources.items()),
+                    *((_NAME_PERSON, (own, person, name)) for person, name in people.items()),
+                ]
+            )
+        except KeyTakenError:
+            raise InputError(
+                f"{self.place}: campaign {own!r} exists there already; move it into another store"
+            ) from None
 
     def last(self, campaign: str) -> int:
         """See `EventStore`."""
@@ -116,7 +210,7 @@ class SqlStore(ABC):
             digest, body = make(events)
             inserts.append((_INSERT_REPLY, (campaign, key, digest, newest[0], body)))
         try:
-            self._write(*inserts)
+            self._write(inserts)
         except KeyTakenError:
             raise ConflictError(campaign, last, self.last(campaign)) from None
         self._newest[campaign] = newest
@@ -150,6 +244,11 @@ class SqlStore(ABC):
         )
         return Reply(*rows[0]) if rows else None
 
+    def replies(self, campaign: str, last: int) -> dict[str, Reply]:
+        """Those given until the `last` event, by their keys."""
+        which = "SELECT key, digest, seq, body FROM replies WHERE campaign = ? AND seq <= ? ORDER BY key"
+        return {key: Reply(*rest) for key, *rest in self._read(which, campaign, last)}
+
     # -- beside the log --------------------------------------------------------------
 
     def sources(self, campaign: str) -> dict[str, bytes]:
@@ -159,11 +258,7 @@ class SqlStore(ABC):
 
     def keep_source(self, campaign: str, name: str, content: bytes) -> None:
         """See `EventStore`."""
-        keep = (
-            "INSERT INTO sources (campaign, name, content) VALUES (?, ?, ?) "
-            "ON CONFLICT (campaign, name) DO UPDATE SET content = excluded.content"
-        )
-        self._write((keep, (campaign, name, content)))
+        self._write([(_KEEP_SOURCE, (campaign, name, content))])
 
     def people(self, campaign: str) -> dict[str, str]:
         """See `EventStore`."""
@@ -172,15 +267,11 @@ class SqlStore(ABC):
 
     def name_person(self, campaign: str, person: str, name: str) -> None:
         """See `EventStore`."""
-        keep = (
-            "INSERT INTO people (campaign, person, name) VALUES (?, ?, ?) "
-            "ON CONFLICT (campaign, person) DO UPDATE SET name = excluded.name"
-        )
-        self._write((keep, (campaign, person, name)))
+        self._write([(_NAME_PERSON, (campaign, person, name))])
 
     def erase_person(self, campaign: str, person: str) -> None:
         """See `EventStore`."""
-        self._write(("DELETE FROM people WHERE campaign = ? AND person = ?", (campaign, person)))
+        self._write([("DELETE FROM people WHERE campaign = ? AND person = ?", (campaign, person))])
 
     def tokens(self, campaign: str | None) -> list[Token]:
         """See `EventStore`."""
@@ -192,13 +283,13 @@ class SqlStore(ABC):
     def keep_token(self, token: Token) -> None:
         """See `EventStore`."""
         try:
-            self._write((f"INSERT INTO tokens VALUES ({', '.join('?' * 8)})", astuple(token)))
+            self._write([(f"INSERT INTO tokens VALUES ({', '.join('?' * 8)})", astuple(token))])
         except KeyTakenError:
             raise InputError(f"token {token.id!r} exists already; make another") from None
 
     def revoke_token(self, id: str, at: float) -> None:
         """See `EventStore`."""
-        self._write(("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (at, id)))
+        self._write([("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (at, id))])
 
     def token_by_hash(self, hash: str) -> Token | None:
         """See `EventStore`."""

@@ -6,19 +6,22 @@ never happened. A file that is not ours is refused by its first bytes, before SQ
 
 import contextlib
 import os
+import secrets
 import sqlite3
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from querist.asking.store import old
-from querist.asking.store.interface import StoreError
+from querist.asking.store.events import Damage, StoredEvent
+from querist.asking.store.interface import StoreDamagedError, StoreError, UnreadableError
 from querist.asking.store.schema import VERSION, statements
 from querist.asking.store.sql import KeyTakenError, SqlStore, Statement
+from querist.errors import InputError
 
 APPLICATION = 0x51535254
 """Marks the file as ours, whatever its name."""
@@ -54,12 +57,16 @@ class SqliteStore(SqlStore):
         alone: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(clock)
         self.path = None if path is None else Path(path).expanduser()
+        super().__init__("the journal in memory" if self.path is None else str(self.path), clock)
         self._alone = alone or path is None
         self._lock = threading.RLock()
         self._old: sqlite3.Connection | None = None
         """A file of version 1, while nothing was written: it is held, and a copy in memory is read."""
+        self._cut: Damage | None = None
+        """Where the file of version 1 could be read no further."""
+        self._sound = False
+        """Whether SQLite has looked the file through."""
         version = 0
         if self.path is not None:
             _check_place(self.path)
@@ -70,7 +77,10 @@ class SqliteStore(SqlStore):
                 self._old = old.held(self.path, PATIENCE)
             try:
                 self._connection = self._opened(None)
-                self._write_now(old.converted(self._old, self.path.stem))
+                converted, self._cut = old.converted(self._old, self.path.stem)
+                if self._cut is not None and not converted:
+                    raise StoreDamagedError(self.place, self._cut)
+                self._write_now(converted)
             except BaseException:
                 self._old.close()
                 raise
@@ -111,13 +121,13 @@ class SqliteStore(SqlStore):
         with self._lock, self._explained():
             return self._connection.execute(sql, values).fetchall()
 
-    def _write(self, *statements: Statement) -> None:
+    def _write(self, statements: Iterable[Statement]) -> None:
         with self._lock:
             if self._old is not None:
                 self._replace_old()
             self._write_now(statements)
 
-    def _write_now(self, statements: Iterator[Statement] | tuple[Statement, ...]) -> None:
+    def _write_now(self, statements: Iterable[Statement]) -> None:
         with self._lock, self._explained():
             run = self._connection.execute
             run("BEGIN IMMEDIATE")
@@ -134,15 +144,53 @@ class SqliteStore(SqlStore):
         """Put the copy in the place of the file of version 1, which is kept beside it."""
         assert self._old is not None
         assert self.path is not None
+        for campaign in self.campaigns():
+            self.check(campaign.id)
         with self._explained():
             old.replace(self._old, self._connection, self.path)
             self._old = None
             self._connection.close()
         self._connection = self._opened(self.path)
 
+    def stored(self, campaign: str, after: int = 0, limit: int | None = None) -> Iterator[StoredEvent]:
+        """See `SqlStore`."""
+        yield from super().stored(campaign, after, limit)
+        if self._cut is not None:
+            raise StoreDamagedError(self.place, self._cut)
+
+    def _missing(self, campaign: str, last: int) -> str | None:
+        """Also what SQLite finds: a page that counts one row less hides the newest event."""
+        if not self._sound:
+            with self._lock, self._explained():
+                file = self._connection if self._old is None else self._old
+                (found,) = file.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                return f"it may be missing: the file is damaged ({found})"
+            self._sound = True
+        return super()._missing(campaign, last)
+
     def backup(self, path: str | PathLike[str]) -> None:
         """See `EventStore`."""
-        raise NotImplementedError
+        target = Path(path).expanduser()
+        if target.exists():
+            raise InputError(f"{target} exists already; give a name that is free")
+        if not target.parent.is_dir():
+            raise InputError(f"{target}: there is no folder {target.parent}; make it first")
+        beside = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
+        with self._explained(), contextlib.ExitStack() as stack:
+            # A reader of its own sees one moment, and nobody waits; where the file is held, others wait.
+            own = self._alone or self._old is not None
+            if own:
+                stack.enter_context(self._lock)
+                source = self._connection
+            else:
+                source = stack.enter_context(contextlib.closing(sqlite3.connect(self.place, timeout=QUEUE)))
+            try:
+                with contextlib.closing(sqlite3.connect(beside, isolation_level=None)) as copy:
+                    source.backup(copy)
+                os.link(beside, target)
+            finally:
+                beside.unlink(missing_ok=True)
 
     def close(self) -> None:
         """See `EventStore`."""
@@ -154,7 +202,7 @@ class SqliteStore(SqlStore):
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
         """What SQLite says, in words that tell what to do."""
-        name = "the journal in memory" if self.path is None else str(self.path)
+        name = self.place
         try:
             yield
         except sqlite3.ProgrammingError:
@@ -162,7 +210,8 @@ class SqliteStore(SqlStore):
         except sqlite3.IntegrityError as error:
             raise KeyTakenError from error
         except sqlite3.Error as error:
-            raise StoreError(f"{name}: {_advice(error)}") from error
+            kind = UnreadableError if _is_damage(error) else StoreError
+            raise kind(f"{name}: {_advice(error)}") from error
 
 
 def _check_place(path: Path) -> None:
@@ -203,6 +252,8 @@ def _version(path: Path) -> int:
         if schema == version == application == 0:
             return 0  # a database in which nothing was ever made
         raise StoreError(f"{path}: a database, but no journal of querist; give another file")
+    if not version:
+        raise StoreError(f"{path}: {_ADVICE['SQLITE_CORRUPT']} (its version is 0)")
     if version > VERSION:
         raise StoreError(
             f"{path}: a journal of version {version}, this querist reads up to {VERSION}; update it"
@@ -230,8 +281,14 @@ _ADVICE = {
     "SQLITE_CANTOPEN": "it cannot be opened; allow reading and writing the file and its folder",
     "SQLITE_PERM": "it cannot be opened; allow reading and writing the file and its folder",
     "SQLITE_NOTADB": "it is no journal of querist; give another file",
-    "SQLITE_CORRUPT": "it is damaged; `querist campaign repair` saves what is whole",
+    "SQLITE_CORRUPT": "it is damaged; restore a backup, or save what the sqlite3 program can recover",
 }
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Whether SQLite cannot make sense of a page, or Python of a text in it."""
+    code = getattr(error, "sqlite_errorname", None) or ""
+    return code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "decode" in str(error)
 
 
 def _advice(error: sqlite3.Error) -> str:

@@ -1,0 +1,349 @@
+"""`querist serve`: a campaign in the browser; `querist campaign`: what can be done with one at a terminal."""
+
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from querist.cli import options
+from querist.cli.screen import print_json, print_line, progress
+from querist.errors import InputError
+
+if TYPE_CHECKING:
+    from querist.asking.store.interface import CampaignEntry
+    from querist.asking.store.sql import SqlStore
+    from querist.serve.campaign import ServedCampaign
+
+STORE = "querist.db"
+DEMO, DEMO_STORE = "messages", "querist-demo.db"
+
+Store = Annotated[
+    str,
+    typer.Option(metavar="STORE", help="A file (SQLite), or postgresql://user@host/database."),
+]
+Campaign = Annotated[
+    str | None,
+    typer.Argument(metavar="CAMPAIGN", help="Its id or name; the only one where there is one."),
+]
+Optional = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[DATA]",
+        help="A campaign on this graph: a data set, or a file of edges. Without it, those there are.",
+    ),
+]
+Labels = Annotated[
+    str | None, typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked.")
+]
+Classes = Annotated[str | None, typer.Option(metavar="A,B,C", help="What an answer may be.")]
+Named = Annotated[str | None, typer.Option(metavar="NAME", help="What people see the campaign called.")]
+NameColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column of NODES by which nodes are shown.")
+]
+Budget = Annotated[int, typer.Option(min=1, help="The most answers.")]
+AuditSize = Annotated[int | None, typer.Option(min=0, help="So many questions are random, to measure.")]
+Choose = Annotated[str | None, typer.Option(metavar="WAY", help="As in querist ask.")]
+Find = Annotated[str | None, typer.Option(metavar="CLASS", help="Find nodes of this class.")]
+Overlap = Annotated[int, typer.Option(min=1, help="People who answer about every node.")]
+
+
+@options.with_columns
+def serve(
+    data: Optional = None,
+    nodes: options.Nodes = None,
+    labels: Labels = None,
+    classes: Classes = None,
+    name: Named = None,
+    name_column: NameColumn = None,
+    budget: Budget = 100,
+    audit: AuditSize = None,
+    choose: Choose = None,
+    find: Find = None,
+    overlap: Overlap = 1,
+    store: Store = STORE,
+    host: Annotated[str, typer.Option(help="Where it listens; 0.0.0.0 is everywhere.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8377,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="A campaign on messages that ship with querist, ready to answer.")
+    ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="A line of JSON per request, on standard error.")
+    ] = False,
+    columns: options.Columns = MappingProxyType({}),
+    as_json: options.Json = False,
+) -> None:
+    """Label a graph with a team, in the browser.
+
+    Prints a link that makes whoever opens it first the manager, who invites others. Everything is kept in
+    the store before it is acknowledged; stop with Ctrl-C, and the same command goes on.
+    """
+    from querist.serve.running import address_of, bound, run
+    from querist.serve.server import CampaignServer
+
+    if demo:
+        data, budget = DEMO, min(budget, 100)
+        store = DEMO_STORE if store == STORE else store
+    with bound(host, port) as where:
+        opened = _opened(store)
+        server = CampaignServer(opened)
+        if data is not None:
+            begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap)
+            found = _of_data(opened, data, nodes, labels, columns, name, name_column, **begun)
+            server.add(found)
+        _, secret = server.gate.invite(None, "manager", once=True)
+        address = address_of(where)
+        said: dict[str, Any] = {"address": address, "manager": f"{address}/enter?token={secret}"}
+        if demo:
+            said["labeller"] = f"{address}/enter?token={server.gate.invite(found.id, 'labeller', 'You')[1]}"
+        if as_json:
+            print_json(said)
+        else:
+            if demo:
+                print_line(f"Answer questions:  {said['labeller']}")
+            print_line(f"Manage, and invite others (works once):  {said['manager']}")
+            print_line(f"Everything is kept in {opened.place}. Stop with Ctrl-C.")
+        run(server, where, log=log)
+
+
+def _of_data(
+    store: "SqlStore",
+    data: str,
+    nodes: Path | None,
+    labels: str | None,
+    columns: Any,
+    name: str | None,
+    name_column: str | None,
+    **begun: Any,
+) -> "ServedCampaign":
+    """The campaign of the store that was begun with these files, or a new one."""
+    from querist.labelling.files import GraphFiles
+    from querist.serve.opening import OPTIONS, create, open_campaign
+
+    files = GraphFiles(data, nodes, **columns)
+    entries = store.campaigns()
+    title = name or (data if files.is_named else Path(data).stem)
+    with progress() as show:
+
+        def tell(done: float, text: str) -> None:
+            show("embedding", done, text)
+
+        if len(entries) == 1 and OPTIONS not in store.sources(entries[0].id):
+            return open_campaign(store, entries[0].id, files=files, progress=tell)
+        same = [entry for entry in entries if entry.name == title]
+        if same:
+            return open_campaign(store, same[0].id, progress=tell)
+        return create(
+            store,
+            data,
+            nodes=nodes,
+            labels=labels,
+            name=title,
+            name_column=name_column,
+            columns=dict(columns),
+            progress=tell,
+            **begun,
+        )
+
+
+# -- querist campaign --------------------------------------------------------------------------------------
+
+campaign = typer.Typer(
+    help="Campaigns in a store: make, list, export, move, invite to, back up, repair.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@campaign.command("create")
+@options.with_columns
+def create_campaign(
+    data: options.Data,
+    nodes: options.Nodes = None,
+    labels: Labels = None,
+    classes: Classes = None,
+    name: Named = None,
+    name_column: NameColumn = None,
+    budget: Budget = 100,
+    audit: AuditSize = None,
+    choose: Choose = None,
+    find: Find = None,
+    overlap: Overlap = 1,
+    store: Store = STORE,
+    columns: options.Columns = MappingProxyType({}),
+    as_json: options.Json = False,
+) -> None:
+    """Make a campaign; its files are kept in the store."""
+    from querist.serve.opening import create
+
+    begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap)
+    with _opened(store) as opened, progress() as show:
+        made = create(
+            opened,
+            data,
+            nodes=nodes,
+            labels=labels,
+            name=name,
+            name_column=name_column,
+            columns=dict(columns),
+            progress=lambda done, text: show("embedding", done, text),
+            **begun,
+        )
+        made.close()
+    if as_json:
+        print_json({"campaign": made.id, "name": made.name})
+    else:
+        print_line(f"{made.name}: campaign {made.id} in {opened.place}.")
+
+
+@campaign.command("list")
+def list_campaigns(store: Store = STORE, as_json: options.Json = False) -> None:
+    """The campaigns of a store."""
+    with _opened(store, there=True) as opened:
+        found = [
+            {"campaign": e.id, "name": e.name, "created": e.created, "events": opened.last(e.id)}
+            for e in opened.campaigns()
+        ]
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        print_line(f"{each['campaign']}  {each['name']}  {each['events']:,} events")
+
+
+@campaign.command("export")
+def export(
+    which: Campaign = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="OUT", help="Labels as .csv, .parquet or .jsonl; or the events as .ndjson."
+        ),
+    ] = Path("labels.csv"),
+    store: Store = STORE,
+) -> None:
+    """Write a label for every node, or every event."""
+    from querist.asking.store.moving import export_events
+    from querist.atomic import replacing
+    from querist.serve.opening import open_campaign
+    from querist.serve.views import FORMATS, CampaignViews
+
+    form = out.suffix.lstrip(".")
+    if form not in (*FORMATS, "ndjson"):
+        raise InputError(f"{out}: the name must end in .{', .'.join((*FORMATS, 'ndjson'))}")
+    with _opened(store, there=True) as opened:
+        entry = _entry(opened, which)
+        if form == "ndjson":
+            with out.open("w", encoding="utf-8") as stream:
+                export_events(opened, entry.id, stream)
+        else:
+            with progress() as show:
+                found = open_campaign(
+                    opened, entry.id, progress=lambda done, text: show("embedding", done, text)
+                )
+                content = CampaignViews(found).export(form)
+                found.close()
+            with replacing(out) as file:
+                file.write(content)
+    print_line(f"{out}: written.")
+
+
+@campaign.command("move")
+def move(
+    to: Annotated[str, typer.Argument(metavar="TO", help="The other store.")],
+    which: Annotated[
+        str | None, typer.Option("--campaign", metavar="CAMPAIGN", help="Its id or name.")
+    ] = None,
+    store: Store = STORE,
+) -> None:
+    """Copy a campaign into another store, its events byte for byte."""
+    from querist.asking.store.moving import move as moved
+
+    with _opened(store, there=True) as opened, _opened(to) as target:
+        entry = _entry(opened, which)
+        count = moved(opened, target, entry.id)
+        print_line(
+            f"{entry.name}: {count:,} events are in {target.place} now; {opened.place} has them still."
+        )
+
+
+@campaign.command("token")
+def token(
+    which: Campaign = None,
+    role: Annotated[str, typer.Option(help="manager, labeller or reader.")] = "labeller",
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Whose it is.")] = None,
+    days: Annotated[float | None, typer.Option(help="It ends after so many.")] = None,
+    address: Annotated[str, typer.Option(help="Of the server, for the link.")] = "http://127.0.0.1:8377",
+    revoke: Annotated[str | None, typer.Option(metavar="ID", help="End this token instead.")] = None,
+    store: Store = STORE,
+    as_json: options.Json = False,
+) -> None:
+    """Invite somebody: a link that is shown once."""
+    from querist.serve.access import Gate
+
+    with _opened(store, there=True) as opened:
+        entry, gate = _entry(opened, which), Gate(opened)
+        if revoke is not None:
+            gate.revoke(entry.id, revoke)
+            print_line(f"token {revoke} has ended.")
+            return
+        made, secret = gate.invite(entry.id, role, name, days)
+    link = f"{address.rstrip('/')}/enter?token={secret}"
+    if as_json:
+        print_json({"id": made.id, "person": made.person, "role": role, "token": secret, "link": link})
+    else:
+        print_line(f"{link}\n(shown once; end it with --revoke {made.id})")
+
+
+@campaign.command("backup")
+def backup(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A new file.")], store: Store = STORE
+) -> None:
+    """Copy a store as it is at one moment, while it is used."""
+    with _opened(store, there=True) as opened:
+        opened.backup(out)
+    print_line(f"{out}: written.")
+
+
+@campaign.command("repair")
+def repair(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A new file.")],
+    which: Annotated[
+        str | None, typer.Option("--campaign", metavar="CAMPAIGN", help="Its id or name.")
+    ] = None,
+    store: Store = STORE,
+) -> None:
+    """Write all that is whole of a damaged campaign into a new store."""
+    from querist.asking.store.moving import repair as repaired
+
+    with _opened(store, there=True) as opened:
+        damage = repaired(opened, _entry(opened, which).id, out)
+    print_line(f"{out}: written. " + ("Nothing is damaged." if damage is None else str(damage)))
+
+
+def _opened(place: str, *, there: bool = False) -> "SqlStore":
+    from querist.serve import open_store
+
+    if there and "://" not in place and not Path(place).expanduser().exists():
+        raise InputError(f"{place}: there is no such store; name it with --store")
+    return open_store(place)
+
+
+def _entry(store: "SqlStore", which: str | None) -> "CampaignEntry":
+    entries = store.campaigns()
+    found = [entry for entry in entries if which in (None, entry.id, entry.name)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(f"{entry.id} ({entry.name})" for entry in entries) or "none"
+    wanted = "name one" if which is None else f"{which!r} is {'none' if not found else 'several'} of them"
+    raise InputError(f"{store.place} has the campaigns {names}; {wanted}")
+
+
+def _begun(
+    classes: str | None, audit: int | None, choose: str | None, find: str | None, **others: int
+) -> dict[str, Any]:
+    """What was said of a new campaign."""
+    names = None if classes is None else [part for each in classes.split(",") if (part := each.strip())]
+    said = {"classes": names, "audit": audit, "choose": choose, "find": find, **others}
+    return {key: value for key, value in said.items() if value is not None}

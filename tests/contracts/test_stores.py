@@ -1,0 +1,319 @@
+"""Every store keeps the same promises: one suite over a SQLite file and a real PostgreSQL."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from querist.asking.store import ConflictError, Draft, Event, SqliteStore, StoreError, Token, move
+from querist.errors import InputError
+from querist.serve import open_store
+
+BEGUN = Draft("campaign", {"graph": "0", "nodes": 10, "edges": 9, "classes": ["a", "ü"], "choose": "random"})
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    """Where a store is made, as `open_store` takes it."""
+    return str(tmp_path / "store") if request.param == "sqlite" else request.getfixturevalue("new_database")()
+
+
+@pytest.fixture
+def opened(place):
+    """`opened(**options)`: the store at that place, closed after the test."""
+    stores = []
+
+    def make(**options):
+        stores.append(open_store(place, **options))
+        return stores[-1]
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def store(opened):
+    return opened()
+
+
+def asked(row):
+    return Draft("question", {"row": row, "audit": False, "reason": "why"})
+
+
+def answered(row, code=0):
+    return Draft("answer", {"row": row, "code": code, "person": None})
+
+
+def test_events_come_back_as_they_were_written(store, opened):
+    written = [store.create("c", "Cats", BEGUN)]
+    written += store.append("c", 1, [asked(3), answered(3, 1)])
+    written += store.append(
+        "c", 3, [Draft("comment", {"row": 3, "text": "\0 \ud83d <é>", "x": [0.1, 1e300]})]
+    )
+    assert [event.seq for event in written] == [1, 2, 3, 4]
+    for own in (store, opened()):
+        assert own.events("c") == written
+        assert own.events("c", after=2) == written[2:]
+        assert own.events("c", after=1, limit=2) == written[1:3]
+        assert own.events("c", after=4) == own.events("c", after=9) == []
+        assert own.last("c") == 4
+        (entry,) = own.campaigns()
+        assert (entry.id, entry.name, entry.created) == ("c", "Cats", written[0].at)
+
+
+def test_campaigns_do_not_mix(store):
+    for name in ("one", "two"):
+        store.create(name, name, BEGUN)
+    store.append("two", 1, [asked(1)])
+    assert (store.last("one"), store.last("two"), store.last("three")) == (1, 2, 0)
+    with pytest.raises(InputError, match="exists already"):
+        store.create("one", "again", BEGUN)
+    with pytest.raises(InputError, match="no campaign 'three'"):
+        store.append("three", 0, [asked(1)])
+    assert [entry.id for entry in store.campaigns()] == ["one", "two"]
+    assert store.events("three") == []
+
+
+def test_who_has_not_seen_the_newest_event_appends_nothing(store, opened):
+    store.create("c", "c", BEGUN)
+    other = opened()
+    assert other.events("c")
+    store.append("c", 1, [asked(3)])
+    for own in (other, store):
+        for last in (0, 1, 3):
+            with pytest.raises(ConflictError) as problem:
+                own.append("c", last, [asked(4), asked(5)])
+            assert problem.value.last == 2
+    assert store.last("c") == 2
+    assert other.append("c", 2, [asked(4)])[0].seq == 3
+
+
+def test_what_cannot_be_written_whole_is_not_written(store):
+    store.create("c", "c", BEGUN)
+    with pytest.raises(ValueError, match="JSON"):
+        store.append("c", 1, [asked(1), Draft("answer", {"value": float("nan")})])
+
+    def fail(events):
+        raise RuntimeError("no reply")
+
+    with pytest.raises(RuntimeError):
+        store.append("c", 1, [asked(1)], ("key", fail))
+    assert store.last("c") == 1
+    assert store.reply("c", "key") is None
+    assert store.append("c", 1, [asked(1)])[0].seq == 2
+
+
+def test_a_reply_is_kept_with_its_events_and_its_key_used_once(store, opened):
+    store.create("c", "c", BEGUN)
+
+    def make(events: list[Event]):
+        return "digest", json.dumps([event.seq for event in events])
+
+    store.append("c", 1, [asked(1), answered(1)], ("key", make))
+    kept = opened().reply("c", "key")
+    assert (kept.digest, kept.seq, json.loads(kept.body)) == ("digest", 3, [2, 3])
+    for own in (store, opened()):
+        with pytest.raises(ConflictError) as problem:
+            own.append("c", 3, [asked(2)], ("key", make))
+        assert problem.value.last == own.last("c") == 3
+    assert store.append("c", 3, [asked(2)], ("other", make))[0].seq == 4
+
+
+def test_threads_lose_nothing_and_number_nothing_twice(opened):
+    """8 threads on two stores of the same place; each appends whenever it knows the newest event."""
+    stores = [opened(), opened()]
+    stores[0].create("c", "c", BEGUN)
+    start, conflicts = threading.Barrier(8), Counter()
+
+    def work(who):
+        store, mine = stores[who % 2], []
+        start.wait()
+        for number in range(12):
+            last = store.last("c")
+            while True:
+                try:
+                    draft = Draft("comment", {"who": who, "number": number})
+                    (event,) = store.append("c", last, [draft], (f"{who} {number}", lambda _: ("", "")))
+                    mine.append(event)
+                    break
+                except ConflictError as problem:
+                    conflicts[who] += 1
+                    last = problem.last
+        return mine
+
+    with ThreadPoolExecutor(8) as pool:
+        acknowledged = [event for mine in pool.map(work, range(8)) for event in mine]
+    assert conflicts
+    assert [e.seq for e in stores[0].events("c")] == list(range(1, 8 * 12 + 2))
+    assert sorted(acknowledged, key=lambda e: e.seq) == stores[1].events("c")[1:]
+    own = [[e.body["number"] for e in stores[0].events("c")[1:] if e.body["who"] == who] for who in range(8)]
+    assert own == [list(range(12))] * 8
+
+
+APPENDING = """
+import sys
+from querist.asking.store import ConflictError, Draft
+from querist.serve import open_store
+store, who = open_store(sys.argv[1]), sys.argv[2]
+print("ready", flush=True)
+sys.stdin.readline()
+last = 1
+for number in range(60):
+    while True:
+        try:
+            (event,) = store.append("c", last, [Draft("comment", {"who": who, "number": number})])
+        except ConflictError as problem:
+            last = problem.last
+        else:
+            last = event.seq
+            print(event.seq, number, flush=True)
+            break
+store.close()
+"""
+
+
+def test_processes_lose_nothing_and_number_nothing_twice(store, place):
+    store.create("c", "c", BEGUN)
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", APPENDING, place, who],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for who in "ab"
+    ]  # fmt: skip
+    for worker in workers:
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        worker.stdin.write("\n")
+        worker.stdin.flush()
+    said = {who: worker.communicate()[0] for who, worker in zip("ab", workers, strict=True)}
+    acknowledged = {
+        int(seq): (who, int(number))
+        for who, text in said.items()
+        for seq, number in map(str.split, text.splitlines())
+    }
+    assert acknowledged == {e.seq: (e.body["who"], e.body["number"]) for e in store.events("c")[1:]}
+    assert sorted(acknowledged) == list(range(2, 122))
+
+
+def all_of(store, campaign):
+    """Everything that is kept of a campaign, as it is kept."""
+    return (
+        [entry for entry in store.campaigns() if entry.id == campaign],
+        list(store.stored(campaign)),
+        store.replies(campaign, 10**6),
+        store.sources(campaign),
+        store.people(campaign),
+    )
+
+
+def test_a_campaign_moves_to_the_other_store_and_back_byte_for_byte(tmp_path, new_database):
+    first = SqliteStore(tmp_path / "first", clock=iter([0.1 + 0.2, 1e-300, 1.7e9 + 1 / 3]).__next__)
+    first.create("c", "Cäts", BEGUN)
+    first.append("c", 1, [asked(3), answered(3, 1)], ("key", lambda _: ("digest", '{"seq": 3}')))
+    odd = {"row": 3, "person": "p", "text": "\0 \ud83d <é> \u2028", "x": [0.1, 1e300, -0.0, 2**60]}
+    first.append("c", 3, [Draft("comment", odd)])
+    first.name_person("c", "p", "Ann")
+    first.keep_source("c", "edges.csv", bytes(range(256)))
+    second, third = open_store(new_database()), SqliteStore(tmp_path / "third")
+    assert move(first, second, "c") == move(second, third, "c") == 4
+    kept = all_of(first, "c")
+    assert all_of(second, "c") == all_of(third, "c") == kept
+    assert [store.check("c") for store in (first, second, third)] == [first.events("c")] * 3
+    for store in (second, third):
+        assert store.append("c", 4, [asked(4)])[0].seq == 5
+    with pytest.raises(InputError, match="exists there already"):
+        move(first, second, "c")
+    assert second.last("c") == 5
+    with pytest.raises(InputError, match=r"no campaign 'x'; it has c"):
+        move(first, third, "x")
+    for store in (first, second, third):
+        store.close()
+
+
+def raw(store, place, sql):
+    """Run SQL past the store."""
+    if isinstance(store, SqliteStore):
+        import sqlite3
+
+        with sqlite3.connect(place) as connection:
+            connection.execute(sql)
+    else:
+        import psycopg
+
+        with psycopg.connect(place) as connection:
+            connection.execute("SET search_path TO querist")
+            connection.execute(sql)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET kind = 'skip'",
+        "UPDATE events SET seq = seq + 10",
+        "DELETE FROM events",
+        "INSERT INTO events SELECT campaign, seq + 5, at, kind, body, sum FROM events",
+        "INSERT INTO events SELECT campaign, 0, at, kind, body, sum FROM events WHERE seq = 1",
+        "INSERT OR REPLACE INTO events SELECT campaign, seq, at, 'skip', body, sum FROM events",
+        "INSERT INTO events SELECT campaign, seq, at, 'skip', body, sum FROM events WHERE true "
+        "ON CONFLICT (campaign, seq) DO UPDATE SET kind = 'skip'",
+        "TRUNCATE events",
+    ],
+)
+def test_the_database_itself_changes_no_event(store, place, change):
+    if ("TRUNCATE" if isinstance(store, SqliteStore) else "REPLACE") in change:
+        return  # words of the other dialect
+    written = [store.create("c", "c", BEGUN), *store.append("c", 1, [asked(1)])]
+    with pytest.raises(Exception, match=r"never (changed|removed)|follow one another"):
+        raw(store, place, change)
+    assert store.events("c") == written
+
+
+def test_a_clock_that_is_set_back_is_harmless(opened):
+    times = iter([1000.0, 2000.0, 500.0, 0.0, 3000.0])
+    store = opened(clock=lambda: next(times))
+    store.create("c", "c", BEGUN)
+    for last in (1, 2, 3):
+        store.append("c", last, [asked(last)])
+    assert [event.at for event in opened().events("c")] == [1000.0, 2000.0, 500.0, 0.0]
+    assert store.append("c", 4, [asked(4)])[0].seq == 5
+
+
+def test_what_lies_beside_the_log(store, opened):
+    store.keep_source("c", "edges.csv", b"a,b\n\0\xff")
+    store.keep_source("c", "options.json", b"{}")
+    store.keep_source("c", "options.json", b'{"seed": 1}')
+    assert opened().sources("c") == {"edges.csv": b"a,b\n\0\xff", "options.json": b'{"seed": 1}'}
+    assert store.sources("d") == {}
+    store.name_person("c", "p1", "Ann")
+    store.name_person("c", "p2", "Bob")
+    store.name_person("c", "p1", "Anna")
+    assert opened().people("c") == {"p1": "Anna", "p2": "Bob"}
+    store.erase_person("c", "p1")
+    assert opened().people("c") == {"p2": "Bob"}
+
+
+def test_tokens_are_found_by_their_hash_and_revoked_once(store, opened):
+    ann = Token("t1", "h1", "c", "p1", "labeller", 1.0, 99.0)
+    root = Token("t2", "h2", None, "p2", "manager", 2.0)
+    for token in (ann, root):
+        store.keep_token(token)
+    assert store.tokens("c") == [ann] and opened().tokens(None) == [root]
+    assert opened().token_by_hash("h1") == ann and store.token_by_hash("h3") is None
+    with pytest.raises(InputError, match="exists already"):
+        store.keep_token(ann)
+    for at in (5.0, 6.0):
+        store.revoke_token("t1", at)
+    assert opened().token_by_hash("h1").revoked == 5.0
+    assert store.token_by_hash("h2").revoked is None
+
+
+def test_a_closed_store_says_so(store):
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.campaigns()
