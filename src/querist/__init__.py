@@ -33,6 +33,7 @@ __getattr__, __dir__, __all__ = names_of(
         "Trace": ".online",
         "as_graph": ".graph",
         "ask": ".asking",
+        "connect": ".serve",
         "embed": ".embedding",
         "from_points": ".graph",
         "label": ".labelling",
@@ -44,7 +45,7 @@ __getattr__, __dir__, __all__ = names_of(
             [
                 "adapters", "asking", "budgeted", "collective", "datasets", "embedding", "errors",
                 "experiment", "graph", "labelling", "labels", "metrics", "online", "operator", "papers",
-                "report", "stats", "tables", "theory",
+                "report", "serve", "stats", "tables", "theory",
             ],
             "",
         ),
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         operator as operator,
         papers as papers,
         report as report,
+        serve as serve,
         stats as stats,
         tables as tables,
         theory as theory,
@@ -100,3 +102,4 @@ if TYPE_CHECKING:
         Trace as Trace,
     )
     from querist.operator import Operator as Operator
+    from querist.serve import connect as connect

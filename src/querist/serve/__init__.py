@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING
 
 from querist.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__, {"open_store": ".stores"})
+__getattr__, __dir__, __all__ = names_of(
+    __name__, {"RemoteAsking": ".client", "connect": ".client", "open_store": ".stores"}
+)
 
 if TYPE_CHECKING:
+    from querist.serve.client import RemoteAsking as RemoteAsking, connect as connect
     from querist.serve.stores import open_store as open_store

@@ -94,7 +94,12 @@ class Gate:
         """Whoever sent a request, or a refusal."""
         kind, _, secret = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and secret:
-            return self.entered(secret.strip())
+            found = self.entered(secret.strip())
+            if found.token.startswith(ONCE):
+                raise RefusedError(
+                    "this link works one time, in a browser; make a token with querist campaign token", 401
+                )
+            return found
         secret = cookies.get(COOKIE, "")
         if not secret:
             raise RefusedError("nobody is signed in; open the link you were given, or send a token", 401)

@@ -37,6 +37,8 @@ TRIES = 50
 """Times that a call decides anew because somebody else was first."""
 PATIENCE = 30.0
 """Seconds that a request for a question waits for the learner."""
+SOON = 1.0
+"""Seconds that it waits for more questions where there is one already."""
 LATE = "answered after it was given to somebody else: a further vote"
 NOTHING_LEFT = "no node is left to ask about"
 ACTIVE = 120.0
@@ -113,16 +115,16 @@ class ServedCampaign:
         if not 1 <= count <= AT_ONCE:
             raise RefusedError(f"count {count}; take 1 to {AT_ONCE} questions at once", 422)
         self.catch_up()
-        self._mark_active(person)
-        until = time.monotonic() + PATIENCE
+        self._mark_active(person, count)
+        began = time.monotonic()
         why: list[str | None] = [None]
         while True:
             self.expire()
             self.write(lambda: self._leases(person, count, why))
             with self.lock:
                 held = self.held(person)[:count]
-            waiting = why[0] is None and len(held) < count
-            if held or not waiting or not self.learner.wait(max(0.0, until - time.monotonic())):
+            left = (SOON if held else PATIENCE) - (time.monotonic() - began)
+            if len(held) == count or why[0] is not None or not self.learner.wait(max(0.0, left)):
                 break
             self._check_learner()
         return [self.question(row) for row in held], why[0] if len(held) < count else None
@@ -467,13 +469,13 @@ class ServedCampaign:
         if self.learner.failed is not None:
             raise RefusedError(f"the learner failed: {self.learner.failed}; restart the server", 500)
 
-    def _mark_active(self, person: str) -> None:
+    def _mark_active(self, person: str, wanted: int) -> None:
         now = time.monotonic()
         with self.lock:
             self._seen[person] = now
             self._seen = {who: when for who, when in self._seen.items() if now - when < ACTIVE}
             count = len(self._seen)
-        self.learner.want(count + 1)
+        self.learner.want(count + wanted)
 
 
 def check_text(text: Any, most: int = 10_000) -> str:

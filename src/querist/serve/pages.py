@@ -48,17 +48,14 @@ def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role
     classes = [str(each) for each in campaign["classes"]]
     keys = command_keys(classes, BROWSER_COMMANDS)
     start = {
-        "campaign": dict(campaign),
+        "campaign": {name: campaign[name] for name in ("id", "asked", "budget", "expected_accuracy")},
         "classes": classes,
         "looks": [class_look(code) for code in range(len(classes))],
         "keys": keys_for(classes, BROWSER_COMMANDS),
         "commands": {key: what for what, key in keys.items()},
         "person": person,
     }
-    commands = [
-        (what, BROWSER_COMMANDS[what][1], key)
-        for what, key in command_keys(classes, BROWSER_COMMANDS).items()
-    ]
+    commands = [(what, BROWSER_COMMANDS[what][1], key) for what, key in keys.items()]
     return _page("labeller", campaign=campaign, start=start, commands=commands, name=name, role=role)
 
 

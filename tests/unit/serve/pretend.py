@@ -63,7 +63,17 @@ class Pretend:
             {"row": r, "name": self.node_name(r), "label": self.label(r), "known": r % 5 == 1 and bool(r % 4)}
             for r in around
         ]
-        nodes = [{"row": row, "name": self.node_name(row), "x": 0.5, "y": 0.5, "label": 1, "known": False, "centre": True}]
+        nodes = [
+            {
+                "row": row,
+                "name": self.node_name(row),
+                "x": 0.5,
+                "y": 0.5,
+                "label": 1,
+                "known": False,
+                "centre": True,
+            }
+        ]
         edges = []
         for i in range(60):
             angle, far = 2 * math.pi * i / 12 + i, 0.22 if i < 12 else 0.34 + 0.13 * ((i * 7) % 10) / 10
@@ -73,7 +83,12 @@ class Pretend:
                 "label": self.label(r), "known": r % 5 == 1 and bool(r % 4), "centre": False,
             })  # fmt: skip
             edges.append([0, i + 1] if i < 12 else [i % 12 + 1, i + 1])
-        values = self.values or [["abstract", TEXT], ["year", "2013"], ["venue", "Machine Learning"], ["authors", "F. Vitale"]]
+        values = self.values or [
+            ["abstract", TEXT],
+            ["year", "2013"],
+            ["venue", "Machine Learning"],
+            ["authors", "F. Vitale"],
+        ]
         return {
             "row": row, "node": f"p{row}", "name": self.node_name(row), "values": values, "guess": 1,
             "probability": 0.61, "second": 0, "second_probability": 0.2, "answer": None, "votes": [],

@@ -74,7 +74,9 @@ def test_pages_hold_nothing_that_the_policy_forbids():
             assert tag != "style"
             assert not [name for name in attributes if name == "style" or name.startswith("on")]
             if tag == "script":
-                assert attributes.get("type") == "application/json" or attributes["src"].startswith("/static/")
+                assert attributes.get("type") == "application/json" or attributes["src"].startswith(
+                    "/static/"
+                )
             for name in ("src", "href", "action"):
                 assert re.match(r"[/#](?!/)", attributes.get(name, "/"))
 
@@ -84,11 +86,15 @@ def test_addresses_of_a_campaign_are_quoted():
 
 
 def test_a_role_sees_what_it_may_do():
-    roles = {role: pages.campaigns_page([CAMPAIGN], {"a/b c": role}) for role in ("manager", "labeller", "reader")}
+    roles = {
+        role: pages.campaigns_page([CAMPAIGN], {"a/b c": role}) for role in ("manager", "labeller", "reader")
+    }
     assert {role: ("/label" in text, "/manage" in text) for role, text in roles.items()} == {
         "manager": (True, True), "labeller": (True, False), "reader": (False, True),
     }  # fmt: skip
-    assert 'id="invite"' in pages.manager_page(CAMPAIGN) and 'id="invite"' not in pages.manager_page(CAMPAIGN, "reader")
+    assert 'id="invite"' in pages.manager_page(CAMPAIGN) and 'id="invite"' not in pages.manager_page(
+        CAMPAIGN, "reader"
+    )
 
 
 def test_the_script_of_the_labeller_is_small():
@@ -105,7 +111,9 @@ def test_only_what_is_meant_is_served():
 def test_no_script_writes_markup_or_names_another_host():
     for name in ("labeller.js", "manager.js", "common.js"):
         text = pages.static_file(name)[0].decode()
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|new Function", text)
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|new Function", text
+        )
         assert set(re.findall(r"https?://[^\"'`\s]+", text)) <= {"http://www.w3.org/2000/svg"}
 
 

@@ -33,7 +33,11 @@ def axe(tmp_path_factory):
     folder = tmp_path_factory.mktemp("axe")
     try:
         subprocess.run(
-            ["npm", "pack", "--silent", "axe-core@4"], cwd=folder, check=True, capture_output=True, timeout=120
+            ["npm", "pack", "--silent", "axe-core@4"],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            timeout=120,
         )
     except (OSError, subprocess.SubprocessError) as error:
         pytest.skip(f"axe-core is not to be had from npm here: {error}")
@@ -56,13 +60,17 @@ def opened(browser, address, **options):
 def serious(page, axe):
     page.evaluate(axe)
     found = page.evaluate("() => axe.run()")["violations"]
-    return [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")]
+    return [
+        (each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")
+    ]
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_serious(browser, site, axe, path):
     for colours in ("light", "dark"):
-        page = opened(browser, f"{site}/{path}", color_scheme=colours, viewport={"width": 1200, "height": 800})
+        page = opened(
+            browser, f"{site}/{path}", color_scheme=colours, viewport={"width": 1200, "height": 800}
+        )
         assert serious(page, axe) == []
         page.set_viewport_size({"width": 390, "height": 800})
         assert serious(page, axe) == []
@@ -74,7 +82,9 @@ def test_axe_finds_nothing_serious(browser, site, axe, path):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_nothing_is_wider_than_a_phone(browser, site, path):
-    page = opened(browser, f"{site}/{path}", viewport={"width": 360, "height": 700}, is_mobile=True, has_touch=True)
+    page = opened(
+        browser, f"{site}/{path}", viewport={"width": 360, "height": 700}, is_mobile=True, has_touch=True
+    )
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     page.context.close()
 
@@ -119,7 +129,14 @@ def test_the_manager_works(browser, site, world):
     assert "84.0 %" in page.locator("#headline").inner_text()
     assert "95 % interval 71.0 % to 92.0 %" in page.locator("#headline").inner_text()
     assert "points with 10 more answers" in page.locator("#buy").inner_text()
-    assert page.locator("#people tr").first.inner_text().split("\t") == ["Ada", "31", "93 %", "80 % to 98 %", "7.4 s", "2"]
+    assert page.locator("#people tr").first.inner_text().split("\t") == [
+        "Ada",
+        "31",
+        "93 %",
+        "80 % to 98 %",
+        "7.4 s",
+        "2",
+    ]
 
     page.locator("#pause").click()
     page.locator("#pause", has_text="Go on").wait_for()
@@ -134,7 +151,10 @@ def test_the_manager_works(browser, site, world):
     page.locator("#doubts li[data-row='7']").wait_for(state="detached")
     page.get_by_label("Another class for").select_option("Theory")
     page.locator("#doubts-text", has_text="Nothing waits").wait_for()
-    assert [body for kind, body in world.log if kind == "verdict"] == [{"row": 7, "label": 1}, {"row": 23, "label": 2}]
+    assert [body for kind, body in world.log if kind == "verdict"] == [
+        {"row": 7, "label": 1},
+        {"row": 23, "label": 2},
+    ]
 
     page.locator("#invite-name").fill("Linus")
     page.get_by_role("button", name="Make a link").click()
@@ -160,6 +180,8 @@ def test_the_graph_is_drawn_in_the_colours_of_the_classes(browser, site):
             " return [...new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer))] }"
         )
         wanted = [int(colours[f"class-{k}"][1:], 16) for k in range(3)]
-        found = {(p & 255) << 16 | (p >> 8 & 255) << 8 | (p >> 16 & 255) for p in pixels if p >> 24 & 255 == 255}
+        found = {
+            (p & 255) << 16 | (p >> 8 & 255) << 8 | (p >> 16 & 255) for p in pixels if p >> 24 & 255 == 255
+        }
         assert found >= set(wanted)
         page.context.close()

@@ -199,13 +199,16 @@ def test_what_the_server_refuses_is_told_and_kept(page, world):
 def test_two_tabs_double_nothing(page, world, context, site):
     other = context.new_page()
     open_questions(other, site)
+    first = row(page, world)
+    assert row(other, world) == first
     context.set_offline(True)
     page.keyboard.press("a")
+    other.locator("#name", has_not_text=f"part {first}").wait_for()
     context.set_offline(False)
     for each in (page, other):
         each.evaluate("dispatchEvent(new Event('online'))")
         saved(each)
-    assert len(answers(world)) == 1
+    assert answers(world) == [(first, "answer", 0)]
 
 
 # -- undo, comments, leases ---------------------------------------------------------------------------------

@@ -574,9 +574,9 @@ const breakable = (name) => name.split(/(?<=[_/.-])/).flatMap((part, i) => (i ? 
 function classButtons() {
   $("classes").replaceChildren(
     ...start.classes.map((name, code) =>
-      element("button", { type: "button", "data-code": code, click: () => answer("answer", code) },
+      element("button", { type: "button", "data-code": code, "aria-keyshortcuts": start.keys?.[code] ?? null, click: () => answer("answer", code) },
         dot(code), element("span", {}, ...breakable(name)), element("small", { class: "chance" }),
-        start.keys ? element("kbd", {}, start.keys[code]) : null)),
+        start.keys ? element("kbd", { "aria-hidden": "true" }, start.keys[code]) : null)),
   );
 }
 
@@ -613,7 +613,13 @@ addEventListener("offline", () => {
   away = true;
   showSafe();
 });
-addEventListener("storage", () => {
+addEventListener("storage", ({ key, newValue }) => {
+  // Another tab of this person has the same questions on loan: what is answered there is done here.
+  const entry = key?.startsWith(PREFIX) && newValue ? entryOf(key) : null;
+  if (entry?.path === "/answers" && held.some((lease) => lease.row === entry.body.row)) {
+    held = held.filter((lease) => lease.row !== entry.body.row);
+    show();
+  }
   showSafe();
   showRefused();
 });
