@@ -313,8 +313,9 @@ def verdict(views: Manage, visitor: Who, given: Decided, key: Key = None) -> dic
 def arrivals(views: Manage, given: Came) -> dict[str, Any]:
     """New nodes and edges: each new node is labelled at once, and perhaps becomes a question."""
     edges = [_edge(each) for each in given.edges]
-    table = pa.Table.from_pylist(given.nodes) if given.nodes else None
-    return {"nodes": arrive(views.campaign, edges or None, table)}
+    bare = all(len(each) == 1 for each in given.nodes)
+    table = [next(iter(each.values())) for each in given.nodes] if bare else pa.Table.from_pylist(given.nodes)
+    return {"nodes": arrive(views.campaign, edges or None, table or None)}
 
 
 def _edge(given: list[Any]) -> tuple[Any, ...]:

@@ -92,11 +92,12 @@ def test_a_campaign_over_the_network_is_asked_and_answered_like_one_at_hand(serv
         assert {each["name"] for each in manager.people} >= {"Ann", "Bob"}
         with pytest.raises(ServerError, match="takes a manager"):
             _ = ann.people
-        (came,) = manager.extend([("new", "m001"), ("new", "m002")], [{"id": "new", "text": "water bill"}])
-        assert came["node"] == "new" and came["label"] is not None
+        came = manager.extend([("new", "m001"), ("new", "m002")], [{"id": "new"}, {"id": "alone"}])
+        assert [each["node"] for each in came] == ["alone", "new"]
+        assert came[1]["label"] is not None and came[0]["label"] is None
     finally:
         again.terminate()
-        assert again.wait(30) == 0, "a server that is told to stop does so in peace"
+        assert again.wait(30) == -signal.SIGTERM, "it finishes what is under way, then ends as it was told"
 
 
 def test_what_is_no_link_is_refused_and_says_what_to_do(served):
