@@ -34,7 +34,7 @@ PAYLOADS = [
 """Texts that would do something, were they taken for markup."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def payloads():
     return PAYLOADS
 
@@ -56,6 +56,11 @@ def _serving(app):
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+@pytest.fixture(scope="session")
+def serving():
+    return _serving
 
 
 @dataclass
