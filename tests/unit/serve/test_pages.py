@@ -4,22 +4,8 @@ import gzip
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from querist.serve import pages
 
-PAYLOADS = [
-    "<script>window.hit = 1</script>",
-    "</script><script>window.hit = 1</script>",
-    "<img src=x onerror='window.hit = 1'>",
-    "\"><svg onload=window.hit=1>",
-    "'><iframe srcdoc='<script>parent.hit = 1</script>'>",
-    "<!--<script>window.hit = 1//-->",
-    "javascript:window.hit=1",
-    "{{ 7 * 7 }}{% set x = 1 %}${window.hit = 1}",
-    "\u2028window.hit=1\u2029<\x00script>window.hit = 1</script>",
-    "<style>* { display: none }</style>",
-]  # fmt: skip
 CAMPAIGN = {
     "id": "a/b c", "name": "Papers", "classes": ["cat", "dog"], "paused": False, "budget": 10, "asked": 0,
     "unanswered": 0, "open": 0, "nodes": 3, "edges": 2, "expected_accuracy": None, "audit": None,
@@ -61,11 +47,11 @@ def shape(text):
     return [(tag, sorted(attributes)) for tag, attributes in Found(text).tags]
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_what_is_given_never_becomes_a_tag(payload):
-    hostile = {**CAMPAIGN, "id": payload, "name": payload, "classes": [payload, "dog"]}
-    for name, text in all_pages(hostile).items():
-        assert shape(text) == shape(all_pages(CAMPAIGN)[name])
+def test_what_is_given_never_becomes_a_tag(payloads):
+    for payload in payloads:
+        hostile = {**CAMPAIGN, "id": payload, "name": payload, "classes": [payload, "dog"]}
+        for name, text in all_pages(hostile).items():
+            assert shape(text) == shape(all_pages(CAMPAIGN)[name])
 
 
 def test_pages_hold_nothing_that_the_policy_forbids():

@@ -343,7 +343,10 @@ document.body.classList.toggle("no-keys", !$("single").checked);
 let shown = null, shownSince = 0, hiddenFor = 0, hiddenSince = 0;
 
 const titleOf = (lease) => lease.name || String(lease.node);
-const secondsShown = () => (performance.now() - shownSince - hiddenFor) / 1000;
+const secondsShown = () => Math.max(0, performance.now() - shownSince - hiddenFor) / 1000;
+
+/** What the model makes of a question's node: as it was last read, which is later than when it was chosen. */
+const guessOf = (lease) => (lease.detail.guess === undefined ? lease : lease.detail);
 
 function show() {
   const lease = held[0] ?? null;
@@ -390,7 +393,8 @@ function showQuestion(lease) {
   $("kind").textContent = lease.audit ? " · a random check" : lease.again ? " · a second answer is wanted" : "";
   $("name").textContent = titleOf(lease);
   $("why").textContent = lease.reason ?? "";
-  showGuess(lease);
+  const guessed = guessOf(lease);
+  showGuess(guessed);
   showValues(detail.values ?? [], $("texts"), $("values"));
   $("values-box").hidden = !$("values").children.length;
   showComments(detail.comments ?? []);
@@ -399,8 +403,8 @@ function showQuestion(lease) {
   $("find").value = "";
   filter();
   scrollTo({ top: 0 });
-  const second = lease.guess === null ? "" : ` Guess: ${className(lease.guess)}, ${percent(lease.probability)}.`;
-  $("said").textContent = `Question ${lease.number}: ${titleOf(lease)}.${second} ${lease.reason ?? ""}`;
+  const guess = guessed.guess === null ? "" : ` Guess: ${className(guessed.guess)}, ${percent(guessed.probability)}.`;
+  $("said").textContent = `Question ${lease.number}: ${titleOf(lease)}.${guess} ${lease.reason ?? ""}`;
 }
 
 function showGuess({ guess, probability, second, second_probability: less }) {

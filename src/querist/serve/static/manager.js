@@ -17,9 +17,8 @@ async function look(force = false) {
     campaign = await call("GET", "");
     showCampaign();
     if (force || campaign.last !== seen) {
-      const [people, doubts] = await Promise.all([call("GET", "/people"), call("GET", "/doubts")]);
-      showPeople(people);
-      showDoubts(doubts);
+      showDoubts(await call("GET", "/doubts"));
+      if (start.manager) showPeople(await call("GET", "/people"));
       if (Date.now() - mapAt > MAP_EVERY) {
         mapAt = Date.now();
         map = await call("GET", "/map");
@@ -49,10 +48,15 @@ async function change(work, said) {
     await look(true);
     return reply;
   } catch (error) {
-    $("notice").hidden = false;
-    $("notice").textContent = error instanceof Refusal ? error.message : "The network is away: nothing was changed.";
+    tell(error instanceof Refusal ? error.message : "The network is away: nothing was changed.");
     return null;
   }
+}
+
+function tell(text) {
+  $("notice").hidden = false;
+  $("notice").textContent = text;
+  $("notice").scrollIntoView({ block: "nearest" });
 }
 
 // -- progress -------------------------------------------------------------------------------------------------
@@ -85,8 +89,7 @@ function showCampaign() {
 }
 
 function audited(audit) {
-  if (!audit) return "no audit in this campaign";
-  if (!audit.answered) return "no random question answered yet";
+  if (!audit?.answered) return "no random question answered";
   const [low, high] = audit.interval;
   return `95 % interval ${percent(low, 1)} to ${percent(high, 1)}, ${some(audit.answered, "random question")}`;
 }
@@ -266,11 +269,6 @@ addEventListener("resize", showMap);
 
 // -- what a manager does --------------------------------------------------------------------------------------
 
-$("anonymous").addEventListener("change", (event) => {
-  for (const link of document.querySelectorAll("[data-format]"))
-    link.href = address(`/export?format=${link.dataset.format}&anonymous=${event.target.checked ? 1 : 0}`);
-});
-
 const day = (seconds) => (seconds ? new Date(1000 * seconds).toISOString().slice(0, 10) : "");
 
 async function showTokens() {
@@ -313,6 +311,26 @@ async function copy() {
   $("said").textContent = "Copied";
 }
 
+/** A file by way of the script, so that what the server refuses is told here. */
+async function fetchFile(event) {
+  event.preventDefault();
+  const link = event.target;
+  link.setAttribute("aria-busy", "true");
+  try {
+    const reply = await fetch(link.href);
+    if (!reply.ok) throw new Refusal(reply.status, (await reply.json().catch(() => ({}))).error ?? `error ${reply.status}`);
+    const place = URL.createObjectURL(await reply.blob());
+    element("a", { href: place, download: link.download }).click();
+    setTimeout(() => URL.revokeObjectURL(place), 60_000);
+    $("notice").hidden = true;
+  } catch (error) {
+    tell(error instanceof Refusal ? error.message : "The network is away: nothing was fetched.");
+  }
+  link.removeAttribute("aria-busy");
+}
+
+for (const link of document.querySelectorAll("a[download]")) link.addEventListener("click", fetchFile);
+
 if (start.manager) {
   $("pause").addEventListener("click", () => {
     const paused = !campaign.paused;
@@ -322,6 +340,9 @@ if (start.manager) {
     event.preventDefault();
     const budget = Number($("budget-field").value);
     change(() => call("PATCH", "", { body: { budget } }), `The budget is ${budget}`);
+  });
+  $("anonymous").addEventListener("change", (event) => {
+    $("log").href = address(`/events?anonymous=${event.target.checked}`);
   });
   $("invite").addEventListener("submit", invite);
   $("copy").addEventListener("click", copy);
