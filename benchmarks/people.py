@@ -4,6 +4,9 @@
 the labels of the quick model on nodes nobody was asked about, mean over the starts. A batch is chosen with
 its own questions open, and all of it is answered before the next.
 
+`together`: the same for 16 people who answer at the same time: whoever is done gets the next question, which
+is chosen with those of the others open.
+
 `noise`: accuracy of the labels made in the end from 200 answers: all right, 20 % wrong and taken for the
 truth, 20 % wrong and presumed so, and that with 40 of the 200 put again.
 
@@ -11,6 +14,7 @@ truth, 20 % wrong and presumed so, and that with 40 of the 200 put again.
 them put to a second person as well; the accuracy that is estimated of each.
 
     python benchmarks/people.py batches [--data cora citeseer pubmed] [--starts 30] [--size 10] [--json]
+    python benchmarks/people.py together [--data cora citeseer pubmed] [--starts 10] [--size 16] [--json]
     python benchmarks/people.py noise [--data cora] [--starts 10] [--json]
     python benchmarks/people.py reliability [--data cora] [--starts 10] [--json]
 
@@ -44,40 +48,52 @@ QUESTIONS, TWICE = 150, 50
 # -- batches ----------------------------------------------------------------------------
 
 
-def curve(rows: Embedding, codes: Codes, start: int, size: int | None) -> Floats:
-    """Accuracy after 1, 2, ... answers in batches of this size; None asks at random."""
-    labelled = codes >= 0
-    order = np.random.default_rng(start).permutation(np.flatnonzero(labelled))
+def curve(rows: Embedding, codes: Codes, start: int, size: int | None, steady: bool = False) -> Floats:
+    """Accuracy after 1, 2, ... answers with up to `size` questions open; None asks at random.
+
+    A batch is answered whole before the next; `steady`: whichever is answered is followed by another, as by
+    people who work at the same time and are not equally fast.
+    """
+    labelled, draw = codes >= 0, np.random.default_rng(start)
+    order = draw.permutation(np.flatnonzero(labelled))
     rule = RULES[DEFAULTS["pool"]]
     model = QuickModel.start(rows, int(codes.max()) + 1, centred=rule.centred)
-    free, found, batch = labelled.copy(), np.empty(ANSWERS), [int(order[0])]
+    free, found, opened = labelled.copy(), np.empty(ANSWERS), [int(order[0])]
+    waiting = free.copy()
+    waiting[opened] = False
     for t in range(ANSWERS):
-        if not batch and size is not None:
-            waiting = free.copy()
-            for _ in range(min(size, ANSWERS - t)):
-                row = best(rule(model.opened(batch)), waiting)
+        if size is not None and (steady or not opened):
+            while len(opened) < min(size, ANSWERS - t):
+                row = best(rule(model.opened(opened)), waiting)
                 assert row is not None
-                batch.append(row)
+                opened.append(row)
                 waiting[row] = False
-        row = batch.pop(0) if size is not None else int(order[t])
+        at = int(draw.integers(len(opened))) if steady and size else 0
+        row = opened.pop(at) if size else int(order[t])
         free[row] = False
         model = model.learn(row, int(codes[row]))
         found[t] = (model.scores.argmax(axis=1) == codes)[free].mean()
     return found
 
 
-def batches(name: str, starts: Sequence[int], size: int) -> dict[str, Any]:
+def batches(name: str, starts: Sequence[int], size: int, steady: bool = False) -> dict[str, Any]:
     graph = load(name)
     codes, rows = np.asarray(graph.codes), quick_rows(graph.without_labels(), max(RANKS))
 
     def mean(of: int | None) -> Floats:
         print(name, of, file=sys.stderr, flush=True)
-        return np.mean([curve(rows, codes, start, of) for start in starts], axis=0)
+        return np.mean([curve(rows, codes, start, of, steady) for start in starts], axis=0)
 
     target = float(mean(None)[-1])
     needed = {of: _needed(mean(of), target) for of in (1, size)}
-    return {"data": name, "random": target, "one": needed[1], "batch": needed[size], "size": size} | {
-        "ratio": needed[size] / needed[1]
+    return {
+        "data": name,
+        "random": target,
+        "one": needed[1],
+        "several": needed[size],
+        "size": size,
+        "steady": steady,
+        "ratio": needed[size] / needed[1],
     }
 
 
@@ -176,8 +192,9 @@ def table(result: dict[str, Any]) -> str:
     if "ratio" in result:
         return (
             f"{result['data']}: accuracy of {ANSWERS} random answers {result['random']:.3f}, reached after "
-            f"{result['one']} one at a time, {result['batch']} in batches of {result['size']}: "
-            f"{result['ratio']:.2f} times as many"
+            f"{result['one']} one at a time, {result['several']} "
+            f"{'by {} people at once' if result['steady'] else 'in batches of {}'}: ".format(result["size"])
+            + f"{result['ratio']:.2f} times as many"
         )
     lines = [result["data"]]
     if "accuracy" in result:
@@ -196,16 +213,18 @@ def table(result: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["batches", "noise", "reliability"])
+    parser.add_argument("what", choices=["batches", "together", "noise", "reliability"])
     parser.add_argument("--data", nargs="+")
     parser.add_argument("--starts", type=int, default=10)
-    parser.add_argument("--size", type=int, default=10)
+    parser.add_argument("--size", type=int)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     starts, results = range(given.starts), []
-    for name in given.data or (["cora", "citeseer", "pubmed"] if given.what == "batches" else ["cora"]):
-        if given.what == "batches":
-            results.append(batches(name, starts, given.size))
+    steady = given.what == "together"
+    several = steady or given.what == "batches"
+    for name in given.data or (["cora", "citeseer", "pubmed"] if several else ["cora"]):
+        if several:
+            results.append(batches(name, starts, given.size or (16 if steady else 10), steady))
         else:
             results.append((noise if given.what == "noise" else reliability)(name, starts))
         if not given.json:

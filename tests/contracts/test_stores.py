@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
 from querist.asking.store import ConflictError, Draft, Event, SqliteStore, StoreError, Token, move
@@ -201,6 +202,29 @@ def test_processes_lose_nothing_and_number_nothing_twice(store, place):
     assert sorted(acknowledged) == list(range(2, 122))
 
 
+def test_what_was_acknowledged_survives_a_kill(store, place):
+    store.create("c", "c", BEGUN)
+    acknowledged = {}
+    for who in "abc":
+        with subprocess.Popen(
+            [sys.executable, "-c", APPENDING, place, who],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as worker:
+            assert worker.stdout.readline() == "ready\n"
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+            said = [worker.stdout.readline() for _ in range(5 + ord(who) % 7)]
+            worker.kill()
+            said += worker.stdout.readlines()
+        whole = [line.split() for line in said if line.endswith("\n")]
+        acknowledged |= {int(seq): (who, int(number)) for seq, number in whole}
+    kept = {event.seq: (event.body["who"], event.body["number"]) for event in store.events("c")[1:]}
+    assert acknowledged.items() <= kept.items()
+    assert len(kept) <= len(acknowledged) + 3, "at most the one that was not acknowledged is there besides"
+
+
 def all_of(store, campaign):
     """Everything that is kept of a campaign, as it is kept."""
     return (
@@ -244,8 +268,6 @@ def raw(store, place, sql):
         with sqlite3.connect(place) as connection:
             connection.execute(sql)
     else:
-        import psycopg
-
         with psycopg.connect(place) as connection:
             connection.execute("SET search_path TO querist")
             connection.execute(sql)
@@ -317,3 +339,55 @@ def test_a_closed_store_says_so(store):
     store.close()
     with pytest.raises(StoreError, match="closed"):
         store.campaigns()
+
+
+# -- what only PostgreSQL does -------------------------------------------------------------------------
+
+
+def test_a_server_that_hung_up_is_called_again(new_database):
+    url = new_database()
+    store = open_store(url)
+    store.create("c", "c", BEGUN)
+    with psycopg.connect(url, autocommit=True) as other:
+        for last in (1, 2):
+            hung_up = other.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            ).fetchall()
+            assert hung_up == [(True,)]
+            assert store.append("c", last, [asked(last)])[0].seq == last + 1
+    store.close()
+
+
+def test_two_servers_may_start_on_an_empty_database_at_once(new_database):
+    url = new_database()
+    with ThreadPoolExecutor(4) as pool:
+        stores = list(pool.map(open_store, [url] * 4))
+    stores[0].create("c", "c", BEGUN)
+    assert [store.last("c") for store in stores] == [1] * 4
+    for store in stores:
+        store.close()
+
+
+def test_tables_of_a_newer_version_are_refused(new_database):
+    url = new_database()
+    open_store(url).close()
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE querist.version SET number = 99")
+    with pytest.raises(StoreError, match=r"version 99.*update"):
+        open_store(url)
+
+
+def test_a_database_that_cannot_be_reached_is_named_without_its_password(tmp_path):
+    with pytest.raises(StoreError, match="cannot be reached; see that") as problem:
+        open_store(f"postgresql://ann:secret@/cats?host={tmp_path}")
+    assert "secret" not in str(problem.value) and "/cats" in str(problem.value)
+    with pytest.raises(InputError, match="postgresql://user@host/name"):
+        open_store("postgresql://a:b:c@[/x?y")
+
+
+def test_a_copy_of_a_database_is_made_by_its_own_program(new_database, tmp_path):
+    store = open_store(new_database())
+    with pytest.raises(InputError, match="pg_dump"):
+        store.backup(tmp_path / "copy")
+    store.close()

@@ -3,6 +3,7 @@
 Its tables live in the schema `querist`. Every call takes a connection that nobody uses, or opens one more.
 """
 
+import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -105,8 +106,11 @@ class PostgresStore(SqlStore):
         with self._lock:
             if self._closed:
                 raise StoreError(f"{self.place}: it is closed; open it again")
-            if self._idle:
-                return self._idle.pop()
+            while self._idle:
+                connection = self._idle.pop()
+                if not _has_ended(connection):
+                    return connection
+                connection.close()
         connection = psycopg.connect(self._url, autocommit=True)
         connection.execute(_SETTINGS)
         return connection
@@ -120,6 +124,15 @@ class PostgresStore(SqlStore):
             idle, self._idle = self._idle, []
         for each in (connection, *idle):
             each.close()
+
+
+def _has_ended(connection: Connection) -> bool:
+    """Whether the server has hung up: it says nothing else unasked."""
+    if not hasattr(select, "poll"):
+        return False
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 @cache

@@ -93,18 +93,18 @@ def test_a_log_with_every_kind_of_event_is_sound():
         ([asked(1), answered(1, 2)], "its class is 2, and there are 2 classes"),
         ([asked(1, guess=5)], "its class is 5"),
         ([Draft("known", {"rows": [1, 9], "codes": [0, 0]})], "its row is 9"),
-        ([Draft("known", {"rows": [1, 2], "codes": [0]})], "it has 2 rows and 1 codes"),
+        ([Draft("known", {"rows": [1, 2], "codes": [0]})], "its rows and codes are not as many integers"),
         ([Draft("growth", GROWN), asked(11)], "its row is 11, and there are 11 nodes"),
         ([Draft("growth", {**GROWN, "edges": [[0, 11, 1.0]]})], "cannot be one of its edges"),
         ([Draft("growth", {**GROWN, "edges": [[0, 1]]})], "cannot be one of its edges"),
         ([Draft("growth", {**GROWN, "attributes": [[2, 0, 1.0]]})], "cannot be one of its attributes"),
         ([Draft("growth", {**GROWN, "nodes": [None]})], "neither text nor number"),
         ([Draft("answer", {"row": 1})], "its body has no 'code'"),
-        ([asked("1")], "its 'row' is '1', not an integer"),
-        ([asked(True)], "its 'row' is True, not an integer"),
-        ([asked(1, person=3)], "its 'person' is 3, not a text or null"),
-        ([asked(1, until=None)], "its 'until' is None, not a number"),
-        ([Draft("known", {"rows": [1.0], "codes": [0]})], "not a list of integers"),
+        ([asked("1")], "its 'row' is '1', not of type int"),
+        ([asked(True)], "its 'row' is True, not of type int"),
+        ([asked(1, person=3)], "its 'person' is 3, not of type NoneType or str"),
+        ([asked(1, until=None)], "its 'until' is None, not of type float or int"),
+        ([Draft("known", {"rows": [1.0], "codes": [0]})], "not as many integers"),
     ],
 )
 def test_what_cannot_have_happened_is_named(drafts, what):
@@ -253,6 +253,15 @@ def test_a_flipped_bit_is_found_or_harmless(tmp_path):
         assert isinstance(ending, StoreError) or ending == events, seed
         found += ending != events
     assert found > 150
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_table_whose_definition_is_damaged_ends_in_words_of_ours(tmp_path, old):
+    kept(tmp_path / "j").close()
+    content = (OLD / "pool.journal" if old else tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(content.replace(b"ABORT", b"AB\xcfRT", 1))
+    with pytest.raises(StoreError, match="damaged"):
+        Journal(tmp_path / "j")
 
 
 def test_a_page_of_elsewhere_is_found_or_harmless(tmp_path):

@@ -5,54 +5,34 @@ Sums find what was changed; journals of version 1 had none, and there only what 
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
 
 from querist.asking.store.events import BEGINNING, Damage, Event, StoredEvent, chained
 from querist.asking.store.interface import StoreDamagedError
 from querist.asking.turns import CLOSING, Turns
 
-Test = tuple[str, Callable[[Any], bool]]
-"""What a value must be, in words, and whether it is."""
+Types = frozenset[type]
+"""What the value of a field may be; exactly these, as true is an integer to Python."""
 
-
-def _number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-_INTEGER: Test = ("an integer", lambda value: type(value) is int)
-_COUNT: Test = ("an integer of 0 or more", lambda value: type(value) is int and value >= 0)
-_NUMBER: Test = ("a number", _number)
-_TEXT: Test = ("a text", lambda value: type(value) is str)
-_FLAG: Test = ("true or false", lambda value: type(value) is bool)
-_LIST: Test = ("a list", lambda value: type(value) is list)
-_INTEGERS: Test = (
-    "a list of integers",
-    lambda value: type(value) is list and all(type(each) is int for each in value),
-)
-_CLASSES: Test = (
-    "a list of two classes or more",
-    lambda value: type(value) is list and len(value) > 1 and all(type(v) in (str, int, float) for v in value),
-)
-
-
-def _or_none(test: Test) -> Test:
-    words, holds = test
-    return f"{words} or null", lambda value: value is None or holds(value)
-
-
-_PERSON = _or_none(_TEXT)
+_NONE: Types = frozenset({type(None)})
+_INTEGER: Types = frozenset({int})
+_NUMBER: Types = frozenset({int, float})
+_TEXT: Types = frozenset({str})
+_FLAG: Types = frozenset({bool})
+_LIST: Types = frozenset({list})
+_PERSON = _TEXT | _NONE
 _ABOUT_A_ROW = {"row": _INTEGER}
 _HELD = {"row": _INTEGER, "person": _TEXT, "until": _NUMBER}
-KINDS: dict[str, dict[str, Test]] = {
-    "campaign": {"graph": _TEXT, "nodes": _COUNT, "edges": _COUNT, "classes": _CLASSES, "choose": _TEXT},
+KINDS: dict[str, dict[str, Types]] = {
+    "campaign": {"graph": _TEXT, "nodes": _INTEGER, "edges": _INTEGER, "classes": _LIST, "choose": _TEXT},
     "question": {"row": _INTEGER, "audit": _FLAG, "reason": _TEXT},
     "answer": {"row": _INTEGER, "code": _INTEGER},
     "skip": _ABOUT_A_ROW,
     "unsure": _ABOUT_A_ROW,
     "undo": _ABOUT_A_ROW,
-    "growth": {"nodes": _LIST, "edges": _LIST, "attributes": _LIST, "columns": _COUNT},
-    "known": {"rows": _INTEGERS, "codes": _INTEGERS},
+    "growth": {"nodes": _LIST, "edges": _LIST, "attributes": _LIST, "columns": _INTEGER},
+    "known": {"rows": _LIST, "codes": _LIST},
     "stop": {"why": _TEXT},
     "lease": _HELD,
     "beat": _HELD,
@@ -62,19 +42,26 @@ KINDS: dict[str, dict[str, Test]] = {
     "verdict": {"row": _INTEGER, "code": _INTEGER, "person": _PERSON},
     "pause": {"person": _PERSON},
     "resume": {"person": _PERSON},
-    "budget": {"budget": _COUNT, "person": _PERSON},
+    "budget": {"budget": _INTEGER, "person": _PERSON},
 }
 """What the body of every kind of event has."""
 
-_MAY_HAVE: dict[str, Test] = {
+_MAY_HAVE: dict[str, Types] = {
     "person": _PERSON,
     "until": _NUMBER,
     "round": _INTEGER,
-    "guess": _or_none(_INTEGER),
-    "second": _or_none(_INTEGER),
-    **dict.fromkeys(("value", "gain", "chance", "probability", "second_probability"), _or_none(_NUMBER)),
+    "guess": _INTEGER | _NONE,
+    "second": _INTEGER | _NONE,
+    **dict.fromkeys(("value", "gain", "chance", "probability", "second_probability"), _NUMBER | _NONE),
 }
-"""Of fields that are not everywhere."""
+_FIELDS = {kind: {**_MAY_HAVE, **own} for kind, own in KINDS.items()}
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+_decoded = json.JSONDecoder(parse_constant=_no_number).decode
 
 Pair = tuple[StoredEvent, Event]
 
@@ -100,7 +87,7 @@ def unchanged(
             total = chained(total, seq, at, kind, text)
             if total == kept:
                 try:
-                    body = json.loads(text)
+                    body = _decoded(text)
                 except ValueError:
                     body = None
                 if type(body) is dict:
@@ -134,10 +121,8 @@ class _Log:
             return f"it is {kind!r}, and a log begins with 'campaign', once"
         if kind not in KINDS:
             return f"nothing is known of the kind {kind!r}; update querist if a newer one wrote it"
-        wrong = _misshapen(kind, body) or self._out_of_range(kind, body)
-        if wrong is None:
-            wrong = self._impossible(kind, body)
-        if wrong is not None:
+        wrong = _misshapen(kind, body) or self._out_of_range(kind, body) or self._impossible(kind, body)
+        if wrong:
             return wrong
         if kind == "campaign":
             self.nodes, self.classes = body["nodes"], len(body["classes"])
@@ -150,25 +135,28 @@ class _Log:
         return None
 
     def _out_of_range(self, kind: str, body: Any) -> str | None:
-        rows = [body["row"]] if "row" in body else ()
-        codes: Any = [code for name in ("code", "guess", "second") if (code := body.get(name)) is not None]
+        if kind == "campaign":
+            return _campaign_fault(body)
+        if kind == "growth":
+            return self._growth_fault(body)
         if kind == "known":
             rows, codes = body["rows"], body["codes"]
-            if len(rows) != len(codes):
-                return f"it has {len(rows)} rows and {len(codes)} codes"
-        elif kind == "growth":
-            return self._growth_fault(body)
+            if len(rows) != len(codes) or not all(type(number) is int for number in (*rows, *codes)):
+                return "its rows and codes are not as many integers"
+        else:
+            rows = (body["row"],) if "row" in body else ()
+            codes = (body.get("code"), body.get("guess"), body.get("second"))
         for row in rows:
             if not 0 <= row < self.nodes:
                 return f"its row is {row}, and there are {self.nodes} nodes"
         for code in codes:
-            if not 0 <= code < self.classes:
+            if code is not None and not 0 <= code < self.classes:
                 return f"its class is {code}, and there are {self.classes} classes"
         return None
 
     def _growth_fault(self, body: Any) -> str | None:
         new, columns = len(body["nodes"]), body["columns"]
-        if not all(type(node) in (str, int, float) for node in body["nodes"]):
+        if not _plain(body["nodes"]):
             return "an id of its nodes is neither text nor number"
         for name, heads, tails in (
             ("edges", self.nodes + new, self.nodes + new),
@@ -181,7 +169,8 @@ class _Log:
                     and type(entry[0]) is type(entry[1]) is int
                     and 0 <= entry[0] < heads
                     and 0 <= entry[1] < tails
-                    and _number(entry[2])
+                    and type(entry[2]) in _NUMBER
+                    and math.isfinite(entry[2])
                 ):
                     return f"{entry!r} cannot be one of its {name}"
         return None
@@ -199,16 +188,24 @@ class _Log:
         return None
 
 
+def _campaign_fault(body: Any) -> str | None:
+    if len(body["classes"]) < 2 or not _plain(body["classes"]):
+        return "its classes are not two texts or numbers, or more"
+    if body["nodes"] < 0:
+        return f"it has {body['nodes']} nodes"
+    return None
+
+
+def _plain(names: list[Any]) -> bool:
+    return all(type(name) in (str, int, float) for name in names)
+
+
 def _misshapen(kind: str, body: Any) -> str | None:
-    own = KINDS[kind]
-    for name, (words, holds) in own.items():
-        if name not in body:
-            return f"its body has no {name!r}"
-        if not holds(body[name]):
-            return f"its {name!r} is {body[name]!r:.80}, not {words}"
+    if not KINDS[kind].keys() <= body.keys():
+        return f"its body has no {min(KINDS[kind].keys() - body.keys())!r}"
+    own = _FIELDS[kind]
     for name, value in body.items():
-        if name not in own and name in _MAY_HAVE:
-            words, holds = _MAY_HAVE[name]
-            if not holds(value):
-                return f"its {name!r} is {value!r:.80}, not {words}"
+        if name in own and type(value) not in own[name]:
+            words = " or ".join(sorted(each.__name__ for each in own[name]))
+            return f"its {name!r} is {value!r:.80}, not of type {words}"
     return None

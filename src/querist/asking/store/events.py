@@ -40,6 +40,9 @@ class Damage:
     seq: int
     what: str
 
+    def __str__(self) -> str:
+        return f"event {self.seq} of campaign {self.campaign} is damaged: {self.what}"
+
 
 @dataclass(frozen=True)
 class Draft:

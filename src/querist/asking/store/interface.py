@@ -25,10 +25,7 @@ class StoreDamagedError(StoreError):
     """A log that is not whole: `damage` says which event is the first that is not."""
 
     def __init__(self, place: str, damage: Damage) -> None:
-        super().__init__(
-            f"{place}: event {damage.seq} of campaign {damage.campaign} is damaged: {damage.what}. "
-            "`querist campaign repair` saves those before it"
-        )
+        super().__init__(f"{place}: {damage}. `querist campaign repair` saves those before it")
         self.damage = damage
 
 

@@ -44,7 +44,7 @@ def converted(connection: sqlite3.Connection, name: str) -> tuple[list[Statement
                 written.append((INSERT_CAMPAIGN, (campaign, name, at)))
             seen, total = seq, chained(total, seq, at, kind, body)
             written.append((INSERT_EVENT, (campaign, seq, at, kind, body, total)))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         what = f"it cannot be read ({error})"
     return written, None if what is None else Damage(campaign, seen + 1, what)
 

@@ -209,6 +209,8 @@ class SqliteStore(SqlStore):
             raise StoreError(f"{name}: it is closed; open it again") from None
         except sqlite3.IntegrityError as error:
             raise KeyTakenError from error
+        except UnicodeDecodeError as error:  # what SQLite says quotes the damaged bytes
+            raise UnreadableError(f"{name}: {_ADVICE['SQLITE_CORRUPT']} ({error})") from error
         except sqlite3.Error as error:
             kind = UnreadableError if _is_damage(error) else StoreError
             raise kind(f"{name}: {_advice(error)}") from error
