@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench docs picture results clean
+.PHONY: demo test quick lint bench docs picture screenshots results clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -35,6 +35,9 @@ docs: $(DEV)  ## every command in README and docs runs as printed
 
 picture: $(DEV)  ## which room imports which, for docs/architecture.md
 	$(BIN)/python tools/architecture.py
+
+screenshots: $(DEV)  ## the server's pages in Chromium, for docs/serve.md
+	$(BIN)/python tools/serve_screenshots.py
 
 results: $(DEV)  ## every table and figure of the papers by the full protocol, in docs/results; goes on where it stopped
 	$(BIN)/querist reproduce --all --out docs/results

@@ -188,6 +188,23 @@ def test_who_is_signed_out_keeps_the_answers(page, papers, site):
     assert page.evaluate("Object.keys(localStorage).filter(k => k.startsWith('querist ')).length") == 1
 
 
+def test_a_question_answered_while_the_next_is_fetched_does_not_come_back(page, papers):
+    """The server gives the question out once more, just before it has the answer."""
+    rows, late = [row(page)], []
+    # The reply, with the second question in it, comes after that was answered and saved.
+    page.route("**/leases", lambda route: late.append((route, route.fetch())), times=1)
+    with page.expect_request("**/leases"):
+        page.keyboard.press("a")
+    rows.append(row(page))
+    page.keyboard.press("a")
+    saved(page)
+    ((route, reply),) = late
+    route.fulfill(response=reply)
+    page.locator("#question").wait_for()
+    assert row(page) not in rows
+    assert [each for each, _, _ in papers.answers()] == rows
+
+
 def test_two_tabs_double_nothing(page, papers):
     other, first = again(page, papers), row(page)
     shows(other, first)
@@ -353,3 +370,20 @@ def test_a_guess_is_faint_and_in_the_colour_of_its_class(page):
     assert button.locator("circle").evaluate(fill) == page.locator("#guess circle").first.evaluate(fill)
     assert centre.evaluate(fill) == button.locator("circle").evaluate(fill)
     assert float(centre.get_attribute("fill-opacity")) < 0.6
+
+
+def test_an_answer_that_checks_others_leans_on_none(opened, site):
+    """A second answer about a node is wanted: neither the first nor the guess that came of it is shown."""
+    papers = site.papers(overlap=2)
+    own = papers.campaign
+    row = own.lease("another")[0][0].row
+    own.close_question("another", row, "answer", 1)
+    assert own.learner.caught_up(own.last, 20)
+    page = opened(papers.link())
+    shows(page, row)
+    assert (
+        "check" in page.locator("#guess").inner_text()
+        and "Databases" not in page.locator("#said").inner_text()
+    )
+    assert page.locator("#classes .guessed, #drawing .centre.known").count() == 0
+    assert "none" in page.locator("#drawing .centre").get_attribute("class")
