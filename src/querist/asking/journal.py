@@ -72,7 +72,13 @@ class Journal:
             return []
         events = self.store.events(self.campaign) if self._checked else self.store.check(self.campaign)
         self._checked = True
+        self._last = events[-1].seq
         return events
+
+    @property
+    def last(self) -> int:
+        """The newest event that was read or written here."""
+        return self._last
 
     def close(self) -> None:
         """Let go of the file."""

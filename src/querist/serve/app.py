@@ -178,13 +178,6 @@ Answer = Annotated[CampaignViews, Depends(_allowed("labeller"))]
 Manage = Annotated[CampaignViews, Depends(_allowed("manager"))]
 
 
-def _checked(views: CampaignViews, row: int) -> int:
-    n = views.campaign.asking.graph.n_nodes
-    if not 0 <= row < n:
-        raise RefusedError(f"row {row}; the nodes have rows 0 to {n - 1}", 404)
-    return row
-
-
 # -- campaigns ---------------------------------------------------------------------------------------------
 
 
@@ -276,20 +269,20 @@ def take_leases(views: Answer, visitor: Who, wanted: Wanted) -> dict[str, Any]:
 @api.post("/campaigns/{c}/leases/{row}/beat")
 def beat(views: Answer, visitor: Who, row: int) -> dict[str, Any]:
     """You are still at it."""
-    return {"until": views.campaign.beat(visitor.person, _checked(views, row))}
+    return {"until": views.campaign.beat(visitor.person, views.campaign.check_row(row))}
 
 
 @api.delete("/campaigns/{c}/leases/{row}", status_code=204)
 def give_back(views: Answer, visitor: Who, row: int) -> None:
     """Let somebody else have it."""
-    views.campaign.give_back(visitor.person, _checked(views, row))
+    views.campaign.give_back(visitor.person, views.campaign.check_row(row))
 
 
 @api.post("/campaigns/{c}/answers")
 def answer(views: Answer, visitor: Who, given: Given, key: Key = None) -> dict[str, Any]:
     """Answer, skip or be unsure. With an Idempotency-Key it can be sent again without harm."""
     own = views.campaign
-    row = _checked(views, given.row)
+    row = views.campaign.check_row(given.row)
     return own.close_question(visitor.person, row, given.outcome, given.label, key).body
 
 
@@ -306,14 +299,14 @@ def undo(views: Answer, visitor: Who, key: Key = None) -> dict[str, Any]:
 @api.post("/campaigns/{c}/comments")
 def comment(views: Answer, visitor: Who, given: Remark, key: Key = None) -> dict[str, Any]:
     """Say something about a node."""
-    row, text = _checked(views, given.row), check_text(given.text)
+    row, text = views.campaign.check_row(given.row), check_text(given.text)
     return views.campaign.comment(visitor.person, row, text, key).body
 
 
 @api.post("/campaigns/{c}/verdicts")
 def verdict(views: Manage, visitor: Who, given: Decided, key: Key = None) -> dict[str, Any]:
     """Decide on a node."""
-    return views.campaign.verdict(visitor.person, _checked(views, given.row), given.label, key).body
+    return views.campaign.verdict(visitor.person, views.campaign.check_row(given.row), given.label, key).body
 
 
 @api.post("/campaigns/{c}/arrivals")
@@ -347,7 +340,7 @@ def nodes(
 @api.get("/campaigns/{c}/nodes/{row}")
 def node(views: Read, row: int) -> dict[str, Any]:
     """A node with its neighbourhood."""
-    return views.node(_checked(views, row))
+    return views.node(views.campaign.check_row(row))
 
 
 @api.get("/campaigns/{c}/map")

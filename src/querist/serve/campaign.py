@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from querist.asking.arrivals import KIND as GROWTH
 from querist.asking.campaign import LEAST_UNANSWERED, Asking, Question
 from querist.asking.choosers import Pick
 from querist.asking.state import AUDITED, SECOND, another, due
 from querist.asking.store.events import Draft, Event
-from querist.asking.store.interface import ConflictError, EventStore
+from querist.asking.store.interface import ConflictError, EventStore, MakeReply
 from querist.asking.texts import NodeTexts
 from querist.asking.turns import CLOSING, Lease, Turns
 from querist.errors import InputError, QueristError
@@ -92,6 +93,8 @@ class ServedCampaign:
         self.turns = Turns()
         self.last = 0
         """The newest event that is known here."""
+        self.grown = 0
+        """The newest event by which nodes or edges came."""
         self.paused = False
         self.budget = asking.budget
         self.comments: defaultdict[int, list[Comment]] = defaultdict(list)
@@ -102,10 +105,14 @@ class ServedCampaign:
         """(row, person) of questions that the person gave back: others come first."""
         self._seen: dict[str, float] = {}
         self._unaudited: list[int] = list(asking.state.audit_rows)
-        for event in store.events(id):
+        events = store.events(id)
+        for event in events:
             self._note(event)
-        self.learner = BackgroundLearner(asking, self.last)
-        self.learner.asking.budget = self.budget
+        asking.budget = self.budget
+        learned = asking.journal.last
+        self.learner = BackgroundLearner(asking, learned)
+        # Another server may have written since the model was made.
+        self.learner.feed([event for event in events if event.seq > learned])
 
     # -- questions ----------------------------------------------------------------------------------------
 
@@ -114,7 +121,6 @@ class ServedCampaign:
         and why there are no more, where that is so."""
         if not 1 <= count <= AT_ONCE:
             raise RefusedError(f"count {count}; take 1 to {AT_ONCE} questions at once", 422)
-        self.catch_up()
         self._mark_active(person, count)
         began = time.monotonic()
         why: list[str | None] = [None]
@@ -123,18 +129,23 @@ class ServedCampaign:
             self.write(lambda: self._leases(person, count, why))
             with self.lock:
                 held = self.held(person)[:count]
-            left = (SOON if held else PATIENCE) - (time.monotonic() - began)
-            if len(held) == count or why[0] is not None or not self.learner.wait(max(0.0, left)):
-                break
-            self._check_learner()
-        return [self.question(row) for row in held], why[0] if len(held) < count else None
+                known = [row for row in held if row < self.n_nodes]
+                left = (SOON if known else PATIENCE) - (time.monotonic() - began)
+                enough = len(known) == (count if why[0] is None else len(held))
+                if enough or left <= 0:
+                    return [self.question(row) for row in known], why[0] if len(held) < count else None
+            if len(known) < len(held):  # nodes that came by on another server, and are not learned here yet
+                self.learner.caught_up(self.last, left)
+            else:
+                self.learner.wait(left)
+            self.check_learner()
 
     def _leases(self, person: str, count: int, why: list[str | None]) -> list[Draft]:
         """The drafts by which a person gets their questions."""
         why[0] = None
         drafts: list[Draft] = []
         missing = count - len(self.held(person))
-        taken: set[int] = set()
+        picks: list[Pick] = []
         waiting = self._waiting(person) if missing > 0 else []
         while len(drafts) < missing:
             if self.paused:
@@ -145,13 +156,13 @@ class ServedCampaign:
                 row = waiting.pop(0)
                 drafts.append(Draft("lease", {"row": row, "person": person, "until": until}))
                 continue
-            found = self._next(person, taken, len(drafts))
+            found = self._next(person, picks)
             if found is None:
                 break
             if isinstance(found, str):
                 why[0] = found
                 break
-            taken.add(found.row)
+            picks.append(found)
             drafts.append(Draft("question", self._question(found, person, until)))
         return drafts
 
@@ -161,39 +172,51 @@ class ServedCampaign:
         own = [row for row in rows if person not in {turn.person for turn in self.turns.about(row)}]
         return sorted(own, key=lambda row: (row, person) in self.returned)
 
-    def _next(self, person: str, taken: set[int], drafted: int) -> Pick | str | None:
-        """The next question for somebody; why there is none; or None while the learner works one out."""
+    def _next(self, person: str, picks: Sequence[Pick]) -> Pick | str | None:
+        """The next question for somebody, after those that are just picked for them; why there is none; or
+        None while the learner works one out."""
         turns, own = self.turns, self.asking.specification
-        asked = turns.asked + turns.n_open + drafted
+        taken = {pick.row for pick in picks}
+        asked = self.spent + len(picks)
 
         def fresh(row: int) -> bool:
-            return row not in taken and row not in self.verdicts and not turns.about(row)
+            return row not in self.verdicts and not turns.about(row)
 
-        why = self._limit(asked, drafted)
+        why = self._limit(asked, len(picks))
         if why is not None:
             return why
-        audit = next(filter(fresh, self._unaudited), None)
-        if audit is not None and due(asked, turns.audited, own.audit, self.budget):
+        audit = next((row for row in self._unaudited if row not in taken and fresh(row)), None)
+        audited = turns.audited + sum(pick.audit for pick in picks)
+        if audit is not None and due(asked, audited, own.audit, self.budget):
             return Pick(audit, AUDITED, audit=True)
         wanted = (row for row in self.learner.wanting if row not in taken and row not in self.verdicts)
         second = next((row for row in wanted if another(turns, row, person)), None)
         if second is not None:
             return Pick(second, SECOND, again=True)
-        pick: Pick | str | None = self.learner.take(fresh)
+        pick: Pick | str | None = self.learner.best(fresh, taken)
         if pick is None and self.learner.nothing_left:
             pick = NOTHING_LEFT if audit is None else Pick(audit, AUDITED, audit=True)
         return pick
 
-    def _limit(self, asked: int, drafted: int) -> str | None:
+    @property
+    def spent(self) -> int:
+        """Answers that are spent of the budget, or will be by the open questions; a late one is not."""
+        return self.turns.asked + sum(not turn.about.get("late") for turn in self.turns.opens)
+
+    def _limit(self, asked: int, picked: int) -> str | None:
         """Why no question more may be open."""
         turns, own = self.turns, self.asking.specification
         if asked >= self.budget:
-            return f"the budget of {some(self.budget, 'answer')} is spent"
+            return self._budget_spent
         if turns.unanswered >= max(self.budget, LEAST_UNANSWERED):
             return f"{some(turns.unanswered, 'question')} left unanswered, as many as may be"
-        if not self.asking.state.chooser.foresees and turns.n_open + drafted:
+        if not self.asking.state.chooser.foresees and turns.n_open + picked:
             return f"{own.choose} decides at one node after another and allows one open question at a time"
         return None
+
+    @property
+    def _budget_spent(self) -> str:
+        return f"the budget of {some(self.budget, 'answer')} is spent"
 
     def _question(self, pick: Pick, person: str, until: float) -> dict[str, Any]:
         """The body of the event by which a question is put and leased."""
@@ -219,7 +242,7 @@ class ServedCampaign:
             until = self.clock() + self.lease_seconds(person)
             return [Draft("beat", {"row": row, "person": person, "until": until})]
 
-        (event,) = self.write(decide)
+        (event,) = self.write(decide) or []
         return float(event.body["until"])
 
     def give_back(self, person: str, row: int) -> None:
@@ -262,6 +285,7 @@ class ServedCampaign:
             raise RefusedError(
                 f"label {code!r}; an answer has the number of a class, 0 to {len(self.classes) - 1}", 422
             )
+        self.check_row(row)
         late = [False]
 
         def decide() -> list[Draft]:
@@ -287,7 +311,7 @@ class ServedCampaign:
             seq = events[-1].seq if events else self.last
             return {"seq": seq, "row": row, "outcome": outcome, "late": late[0]}
 
-        return self._once(key, [person, row, outcome, code], decide, response)
+        return self._once(person, key, [row, outcome, code], decide, response)
 
     def undo(self, person: str, key: str | None = None) -> Kept:
         """Take back one's own last answer; its question is open for them again."""
@@ -296,27 +320,30 @@ class ServedCampaign:
             back = self.turns.last_closed(person)
             if back is None:
                 return []
+            opens = back.unanswered and self.turns.open_about(back.row) is None
+            if opens and self.spent >= self.budget:
+                raise RefusedError(f"{self._budget_spent}: nothing can be asked again; raise it first")
             until = self.clock() + self.lease_seconds(person)
             return [Draft("undo", {"row": back.row, "person": person, "until": until})]
 
         def response(events: list[Event]) -> dict[str, Any]:
             return {"row": events[-1].body["row"] if events else None}
 
-        return self._once(key, [person, "undo"], decide, response)
+        return self._once(person, key, ["undo"], decide, response)
 
     def comment(self, person: str, row: int, text: str, key: str | None = None) -> Kept:
         """Keep what somebody says of a node."""
-        self._check_row(row)
+        self.check_row(row)
         drafts = [Draft("comment", {"row": row, "person": person, "text": text})]
-        return self._once(key, [person, row, text], lambda: drafts, lambda events: {"seq": events[-1].seq})
+        return self._once(person, key, [row, text], lambda: drafts, lambda events: {"seq": events[-1].seq})
 
     def verdict(self, person: str, row: int, code: int, key: str | None = None) -> Kept:
         """Decide on the class of a node, whatever was answered."""
-        self._check_row(row)
+        self.check_row(row)
         if not 0 <= code < len(self.classes):
             raise RefusedError(f"label {code}; the classes are 0 to {len(self.classes) - 1}", 422)
         drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
-        return self._once(key, [person, row, code], lambda: drafts, lambda events: {"seq": events[-1].seq})
+        return self._once(person, key, [row, code], lambda: drafts, lambda events: {"seq": events[-1].seq})
 
     def change(self, person: str, *, paused: bool | None = None, budget: int | None = None) -> None:
         """Pause or go on; raise or lower the budget, not below what was answered."""
@@ -326,7 +353,7 @@ class ServedCampaign:
             if paused is not None and paused != self.paused:
                 drafts.append(Draft("pause" if paused else "resume", {"person": person}))
             if budget is not None and budget != self.budget:
-                spent = self.turns.asked + self.turns.n_open
+                spent = self.spent
                 if budget < spent:
                     raise RefusedError(
                         f"budget {budget}; {some(spent, 'question')} answered or open, give that or more", 422
@@ -341,19 +368,30 @@ class ServedCampaign:
     def write(
         self,
         decide: Callable[[], list[Draft]],
-        reply: tuple[str, Callable[[list[Event]], tuple[str, str]]] | None = None,
-    ) -> list[Event]:
-        """Append what `decide` drafts, which is asked anew whenever somebody else was first."""
+        reply: tuple[str, MakeReply] | None = None,
+    ) -> list[Event] | None:
+        """Append what `decide` drafts, and the reply; None where its key is taken.
+
+        It is asked anew whenever somebody else was first, and a refusal stands when all there is was seen.
+        """
         with self.lock:
             for _ in range(TRIES):
-                drafts = decide()
+                try:
+                    drafts = decide()
+                except RefusedError:
+                    if self.catch_up():
+                        continue
+                    raise
                 if not drafts:
-                    return []
+                    if self.catch_up():
+                        continue
+                    if reply is None:
+                        return []
                 try:
                     events = self.store.append(self.id, self.last, drafts, reply)
                 except ConflictError:
                     if not self.catch_up() and reply is not None:
-                        return []  # nothing new was written: the key is taken
+                        return None
                     continue
                 self._take_in(events)
                 return events
@@ -361,24 +399,27 @@ class ServedCampaign:
 
     def _once(
         self,
+        person: str,
         key: str | None,
         request: Sequence[Any],
         decide: Callable[[], list[Draft]],
         response: Callable[[list[Event]], dict[str, Any]],
     ) -> Kept:
-        """Do what was not done yet under this key; else give the first response again."""
+        """Do what was not done yet under this person's key; else give the first response again."""
         if key is None:
-            return Kept(response(self.write(decide)))
-        digest = hashlib.sha256(json.dumps(request).encode()).hexdigest()
-        with self.lock:
-            before = self.store.reply(self.id, key)
-            if before is None:
-                events = self.write(decide, (key, lambda events: (digest, json.dumps(response(events)))))
-                if events:
-                    return Kept(response(events))
-                before = self.store.reply(self.id, key)
-                if before is None:
-                    return Kept(response([]))
+            return Kept(response(self.write(decide) or []))
+        own, digest = f"{person} {key}", hashlib.sha256(json.dumps(request).encode()).hexdigest()
+        refusal: RefusedError | None = None
+        try:
+            events = self.write(decide, (own, lambda events: (digest, json.dumps(response(events)))))
+            if events is not None:
+                return Kept(response(events))
+        except RefusedError as problem:
+            refusal = problem
+        # The key is taken; or it was done before, and cannot be done again.
+        before = self.store.reply(self.id, own)
+        if before is None:
+            raise refusal or RefusedError("somebody else was first; try again", 503)
         if before.digest != digest:
             raise RefusedError(
                 f"Idempotency-Key {key!r} came before with another request; take a new key for a new request",
@@ -418,6 +459,8 @@ class ServedCampaign:
             self.paused = kind == "pause"
         elif kind == "budget":
             self.budget = body["budget"]
+        elif kind == GROWTH:
+            self.grown = event.seq
 
     # -- what is so ---------------------------------------------------------------------------------------
 
@@ -445,7 +488,7 @@ class ServedCampaign:
         if self.paused:
             return "paused"
         if self.turns.asked >= self.budget:
-            return f"the budget of {some(self.budget, 'answer')} is spent"
+            return self._budget_spent
         return NOTHING_LEFT if self.learner.nothing_left and not self.turns.n_open else None
 
     def close(self) -> None:
@@ -460,12 +503,22 @@ class ServedCampaign:
             raise RefusedError(f"row {row} is not leased to you; take a lease first")
         return held
 
-    def _check_row(self, row: int) -> None:
-        n = self.asking.graph.n_nodes
-        if not 0 <= row < n:
-            raise RefusedError(f"row {row}; the nodes have rows 0 to {n - 1}", 404)
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes the model knows; nodes that came by are in the graph a moment before."""
+        return len(self.asking.state.model.rows)
 
-    def _check_learner(self) -> None:
+    def check_row(self, row: int) -> int:
+        """The row, if there is a node there; it may have come by on another server."""
+        if row >= self.n_nodes:
+            self.catch_up()
+            self.learner.caught_up(self.last, PATIENCE)
+        if not 0 <= row < self.n_nodes:
+            raise RefusedError(f"row {row}; the nodes have rows 0 to {self.n_nodes - 1}", 404)
+        return row
+
+    def check_learner(self) -> None:
+        """Say so where nothing is learned any more."""
         if self.learner.failed is not None:
             raise RefusedError(f"the learner failed: {self.learner.failed}; restart the server", 500)
 

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from querist.asking.campaign import Asking
@@ -47,21 +47,20 @@ class BackgroundLearner:
 
     def feed(self, events: Sequence[Event]) -> None:
         """Events that were written."""
+        if not events:
+            return
         with self._changed:
             self._events.extend(events)
             self._fed = events[-1].seq
             self._changed.notify_all()
 
-    def take(self, fits: Callable[[int], bool]) -> Pick | None:
-        """The first question that is ready and fits; None where there is none, now."""
+    def best(self, fresh: Callable[[int], bool], taken: Collection[int]) -> Pick | None:
+        """The first question that is ready about a fresh row, but for those taken; None where there is none,
+        now. It stays ready until its row is no more fresh: somebody else may be first to write it down."""
         with self._changed:
-            while self.ready:
-                pick = self.ready.pop(0)
-                if fits(pick.row):
-                    self._changed.notify_all()
-                    return pick
+            self.ready = [pick for pick in self.ready if fresh(pick.row)]
             self._changed.notify_all()
-            return None
+            return next((pick for pick in self.ready if pick.row not in taken), None)
 
     def want(self, count: int) -> None:
         """Keep about so many questions ready."""

@@ -78,17 +78,16 @@ def arrive(campaign: ServedCampaign, edges: Any, nodes: Any, patience: float = 6
     in doubt: the question is open for whoever comes next."""
     while True:
         with campaign.lock:
-            last = campaign.last
-        if not campaign.learner.caught_up(last, patience):
-            raise RefusedError("the learner is far behind; try again in a minute", 503)
+            grown = campaign.grown
+        _catch_up(campaign, grown, patience)
         before = campaign.asking.graph
         came = arrival(before, join(before, edges, nodes))
         if not came:
             return []
-        events = campaign.write(partial(_growth, campaign, last, came))
+        events = campaign.write(partial(_growth, campaign, grown, came))
         if events:
             break
-    campaign.learner.caught_up(events[-1].seq, patience)
+    _catch_up(campaign, events[-1].seq, patience)
     rows = range(before.n_nodes, before.n_nodes + len(came.nodes))
     found = []
     for row in rows:
@@ -106,9 +105,15 @@ def arrive(campaign: ServedCampaign, edges: Any, nodes: Any, patience: float = 6
     return found
 
 
-def _growth(campaign: ServedCampaign, last: int, came: Arrival) -> list[Draft]:
-    """What came, if nothing else did since: the rows of its nodes follow those that there were."""
-    return [Draft(KIND, came.body())] if campaign.last == last else []
+def _catch_up(campaign: ServedCampaign, seq: int, patience: float) -> None:
+    if not campaign.learner.caught_up(seq, patience):
+        raise RefusedError("the learner is far behind; try again in a minute", 503)
+    campaign.check_learner()
+
+
+def _growth(campaign: ServedCampaign, grown: int, came: Arrival) -> list[Draft]:
+    """What came, if nothing else came by since: the rows of its nodes follow those that there were."""
+    return [Draft(KIND, came.body())] if campaign.grown == grown else []
 
 
 def _ask_about(campaign: ServedCampaign, row: int, about: dict[str, Any]) -> bool:
@@ -117,7 +122,7 @@ def _ask_about(campaign: ServedCampaign, row: int, about: dict[str, Any]) -> boo
 
     def decide() -> list[Draft]:
         turns = campaign.turns
-        spent = turns.asked + turns.n_open >= campaign.budget
+        spent = campaign.spent >= campaign.budget
         if spent or campaign.paused or turns.about(row) or (sure is not None and sure >= DOUBT):
             return []
         if not campaign.asking.state.chooser.foresees:

@@ -1,0 +1,599 @@
+"""A campaign that several people work on: who gets which question, what becomes of an answer, and that every
+server of a store says the same."""
+
+import threading
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from querist.asking.store import Draft, SqliteStore
+from querist.serve import open_store
+from querist.serve.campaign import LATE, LEASE, RefusedError, ServedCampaign
+from querist.serve.opening import create, open_campaign
+from querist.serve.server import arrive
+
+
+class Clock:
+    """A time that tests move."""
+
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def begin(clock):
+    """`begin(**options)`: a campaign on the karate club in memory, with a clock that stands still."""
+    made = []
+
+    def make(store=None, data="karate", **options):
+        found = create(
+            store or SqliteStore(None, clock=clock),
+            data,
+            **{"budget": 10, "second_opinions": False} | options,
+        )
+        found.clock = clock
+        made.append(found)
+        return found
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    return str(tmp_path / "store") if request.param == "sqlite" else request.getfixturevalue("new_database")()
+
+
+@pytest.fixture
+def servers(place, clock):
+    """`servers(**options)`: a new campaign, and a second server of it on the same store."""
+    opened = []
+
+    def make(count=2, **options):
+        stores = [open_store(place, clock=clock) for _ in range(count)]
+        first = create(stores[0], "karate", **{"budget": 10, "second_opinions": False} | options)
+        found = [first, *(open_campaign(store, first.id) for store in stores[1:])]
+        opened.extend(zip(found, stores, strict=True))
+        for each in found:
+            each.clock = clock
+        return found
+
+    yield make
+    for campaign, store in opened:
+        campaign.close()
+        store.close()
+
+
+def kinds(campaign, *wanted):
+    found = campaign.store.events(campaign.id)
+    return [event for event in found if not wanted or event.kind in wanted]
+
+
+def take(campaign, person, count=1):
+    return [question.row for question in campaign.lease(person, count)[0]]
+
+
+def answer(campaign, person, row, code=0, key=None):
+    return campaign.close_question(person, row, "answer", code, key).body
+
+
+# -- leases ------------------------------------------------------------------------------------------------
+
+
+def test_a_question_is_one_persons_until_it_is_closed(begin):
+    campaign = begin()
+    own = take(campaign, "ann", 2)
+    assert take(campaign, "ann", 2) == own
+    others = take(campaign, "bob", 5)
+    assert len({*own, *others}) == 7
+    answer(campaign, "ann", own[0])
+    assert own[0] not in take(campaign, "cem", 3)
+    assert {event.body["person"] for event in kinds(campaign, "question")} == {"ann", "bob", "cem"}
+
+
+def test_a_lease_that_ended_goes_to_somebody_else(begin, clock):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    clock.now += LEASE
+    assert take(campaign, "bob") != [row]
+    clock.now += 0.1
+    assert row in take(campaign, "bob", 2)
+    assert [event.body for event in kinds(campaign, "expire")] == [{"row": row, "person": "ann"}]
+    with pytest.raises(RefusedError, match="not leased to you"):
+        campaign.beat("ann", row)
+
+
+def test_a_beat_prolongs_a_lease(begin, clock):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    for _ in range(4):
+        clock.now += LEASE - 1
+        assert campaign.beat("ann", row) == clock.now + LEASE
+    assert take(campaign, "ann") == [row]
+    assert not kinds(campaign, "expire")
+
+
+def test_a_lease_lasts_three_times_as_long_as_the_person_takes(begin, clock):
+    campaign = begin()
+    for seconds in (100.0, 200.0, 150.0):
+        (row,) = take(campaign, "ann")
+        clock.now += seconds
+        answer(campaign, "ann", row)
+    take(campaign, "ann")
+    assert campaign.turns.leases.popitem()[1].until == clock.now + 450.0
+    take(campaign, "bob")
+    assert campaign.turns.leases.popitem()[1].until == clock.now + LEASE
+
+
+def test_what_is_given_back_goes_to_others_first(begin):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    campaign.give_back("ann", row)
+    with pytest.raises(RefusedError, match="not leased to you"):
+        campaign.give_back("ann", row)
+    assert take(campaign, "bob") == [row]
+    campaign.give_back("bob", row)
+    assert take(campaign, "cem") == [row]
+
+
+def test_nobody_else_can_prolong_or_give_back(begin):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    for call in (campaign.beat, campaign.give_back):
+        with pytest.raises(RefusedError, match="not leased to you"):
+            call("bob", row)
+    assert take(campaign, "ann") == [row]
+
+
+@pytest.mark.parametrize("count", [0, 6, -1])
+def test_one_person_has_at_most_five(begin, count):
+    with pytest.raises(RefusedError, match="1 to 5"):
+        begin().lease("ann", count)
+
+
+def test_open_questions_count_in_the_budget(begin):
+    campaign = begin(budget=3)
+    rows = take(campaign, "ann", 5)
+    assert len(rows) == 3
+    found, why = campaign.lease("bob")
+    assert not found
+    assert "budget of 3 answers is spent" in why
+    for row in rows:
+        answer(campaign, "ann", row)
+    assert campaign.lease("bob") == ([], why)
+    assert "budget" in campaign.stopped()
+    campaign.change("ann", budget=4)
+    assert len(take(campaign, "bob", 2)) == 1
+    with pytest.raises(RefusedError, match="answered or open"):
+        campaign.change("ann", budget=3)
+
+
+def test_a_question_that_waits_is_not_counted_twice(begin):
+    campaign = begin(budget=3)
+    rows = take(campaign, "ann", 2)
+    for row in rows:
+        campaign.give_back("ann", row)
+    assert len(take(campaign, "bob", 3)) == 3
+
+
+def test_a_skip_that_is_taken_back_does_not_exceed_the_budget(begin):
+    campaign = begin(budget=2)
+    (row,) = take(campaign, "ann")
+    campaign.close_question("ann", row, "skip")
+    for other in take(campaign, "bob", 2):
+        answer(campaign, "bob", other)
+    with pytest.raises(RefusedError, match="budget of 2 answers is spent"):
+        campaign.undo("ann")
+    campaign.change("cem", budget=3)
+    assert campaign.undo("ann").body == {"row": row}
+    answer(campaign, "ann", row)
+    assert campaign.turns.asked == 3
+
+
+def test_skipped_questions_are_not_counted(begin):
+    campaign = begin(budget=3)
+    for outcome in ("skip", "unsure"):
+        (row,) = take(campaign, "ann")
+        assert campaign.close_question("ann", row, outcome).body["outcome"] == outcome
+        assert row not in take(campaign, "bob")
+        campaign.give_back("bob", *take(campaign, "bob"))
+    assert (campaign.turns.asked, campaign.turns.unanswered) == (0, 2)
+
+
+def test_a_paused_campaign_gives_nothing_new_and_takes_answers(begin):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    campaign.change("cem", paused=True)
+    campaign.change("cem", paused=True)
+    assert take(campaign, "ann") == [row]
+    found, why = campaign.lease("bob")
+    assert not found
+    assert "paused" in why
+    answer(campaign, "ann", row)
+    assert campaign.stopped() == "paused"
+    campaign.change("cem", paused=False)
+    assert len(take(campaign, "bob")) == 1
+    assert [event.kind for event in kinds(campaign, "pause", "resume")] == ["pause", "resume"]
+
+
+def test_a_rule_that_cannot_look_ahead_allows_one_lease_and_says_so(begin):
+    campaign = begin(choose="msg")
+    for code in (0, 1, 0):
+        found, why = campaign.lease("ann", 3)
+        assert len(found) == 1
+        assert "msg decides at one node after another" in why
+        assert campaign.lease("bob") == ([], why)
+        answer(campaign, "ann", found[0].row, code)
+    again = open_campaign(campaign.store, campaign.id)
+    assert take(again, "ann") == take(campaign, "ann")
+    again.close()
+
+
+# -- answers -----------------------------------------------------------------------------------------------
+
+
+def test_a_late_answer_is_a_further_vote_and_not_counted(begin, clock):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    clock.now += LEASE + 1
+    assert take(campaign, "bob") == [row]
+    assert answer(campaign, "bob", row, 1)["late"] is False
+    late = answer(campaign, "ann", row, 0, "key")
+    assert late["late"] is True
+    assert campaign.turns.asked == 1
+    votes = {turn.person: turn.code for turn in campaign.turns.about(row)}
+    assert votes == {"bob": 1, "ann": 0}
+    assert campaign.turns.about(row)[-1].about["reason"] == LATE
+    assert answer(campaign, "ann", row, 0, "key") == late
+    assert len(campaign.turns.about(row)) == 2
+
+
+def test_an_answer_while_another_person_has_the_question_is_kept_too(begin, clock):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    clock.now += LEASE + 1
+    assert take(campaign, "bob") == [row]
+    assert answer(campaign, "ann", row, 0)["late"] is True
+    assert answer(campaign, "bob", row, 1)["late"] is True
+    assert {turn.person: turn.code for turn in campaign.turns.about(row)} == {"ann": 0, "bob": 1}
+    assert campaign.turns.asked == 1
+
+
+def test_a_late_skip_ends_nothing_for_whoever_has_it_now(begin, clock):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    clock.now += LEASE + 1
+    assert take(campaign, "bob") == [row]
+    assert campaign.close_question("ann", row, "skip", key="key").body["late"] is True
+    assert take(campaign, "bob") == [row]
+    assert campaign.close_question("ann", row, "skip", key="key").repeated
+    with pytest.raises(RefusedError, match="another request"):
+        campaign.close_question("ann", row, "unsure", key="key")
+
+
+def test_late_answers_never_spend_the_budget(begin, clock):
+    campaign = begin(budget=2)
+    rows = take(campaign, "ann", 2)
+    clock.now += LEASE + 1
+    assert sorted(take(campaign, "bob", 2)) == sorted(rows)
+    for row in rows:
+        answer(campaign, "bob", row)
+        answer(campaign, "ann", row, 1)
+    assert campaign.turns.asked == 2
+    assert campaign.undo("ann").body["row"] == rows[1]
+    assert campaign.turns.asked == 2
+    assert answer(campaign, "ann", rows[1], 1)
+    assert campaign.turns.asked == 2
+    campaign.change("cem", budget=3)
+    (row,) = take(campaign, "ann", 2)
+
+
+def test_only_who_was_given_a_question_can_answer_it(begin):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    with pytest.raises(RefusedError, match="take a lease first"):
+        answer(campaign, "bob", row)
+    with pytest.raises(RefusedError, match="number of a class, 0 to 1"):
+        answer(campaign, "ann", row, 2)
+    with pytest.raises(RefusedError, match="number of a class"):
+        campaign.close_question("ann", row, "answer")
+    with pytest.raises(RefusedError, match="outcome 'maybe'"):
+        campaign.close_question("ann", row, "maybe")
+    assert not kinds(campaign, "answer", "skip", "unsure")
+
+
+def test_the_same_key_gives_the_first_response_and_writes_nothing(begin):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    first = answer(campaign, "ann", row, 1, "key")
+    events = kinds(campaign)
+    kept = campaign.close_question("ann", row, "answer", 1, "key")
+    assert (kept.body, kept.repeated) == (first, True)
+    with pytest.raises(RefusedError, match="another request") as refusal:
+        answer(campaign, "ann", row, 0, "key")
+    assert refusal.value.status == 422
+    assert kinds(campaign) == events
+    again = open_campaign(campaign.store, campaign.id)
+    assert again.close_question("ann", row, "answer", 1, "key") == kept
+    again.close()
+
+
+def test_a_key_is_one_persons_own(begin):
+    campaign = begin()
+    (one,), (two,) = take(campaign, "ann"), take(campaign, "bob")
+    answer(campaign, "ann", one, 1, "1")
+    assert answer(campaign, "bob", two, 1, "1")["row"] == two
+    assert len(kinds(campaign, "answer")) == 2
+
+
+def test_a_request_that_did_nothing_is_remembered_by_its_key(begin):
+    campaign = begin()
+    assert campaign.undo("ann", "key").body == {"row": None}
+    answer(campaign, "ann", *take(campaign, "ann"))
+    assert campaign.undo("ann", "key").body == {"row": None}
+    assert campaign.turns.asked == 1
+
+
+def test_undo_takes_back_ones_own_last_answer(begin):
+    campaign = begin()
+    (one,), (two,) = take(campaign, "ann"), take(campaign, "bob")
+    answer(campaign, "ann", one)
+    answer(campaign, "bob", two)
+    assert campaign.undo("ann", "key").body == {"row": one}
+    assert campaign.undo("ann", "key").repeated
+    assert (campaign.turns.asked, take(campaign, "ann")) == (1, [one])
+    assert answer(campaign, "ann", one, 1)["late"] is False
+    assert campaign.turns.about(one)[0].code == 1
+
+
+def test_comments_are_kept_once_with_their_person(begin):
+    campaign = begin()
+    for _ in range(2):
+        campaign.comment("ann", 3, "<b>odd", "key")
+    assert [(c.person, c.text) for c in campaign.comments[3]] == [("ann", "<b>odd")]
+    with pytest.raises(RefusedError, match="rows 0 to 33"):
+        campaign.comment("ann", 34, "none")
+
+
+def test_a_verdict_ends_the_question_and_stands(begin):
+    campaign = begin()
+    (row,) = take(campaign, "ann")
+    campaign.verdict("cem", row, 1)
+    assert row not in take(campaign, "ann", 3)
+    assert answer(campaign, "ann", row, 0)["late"] is True
+    assert campaign.learner.caught_up(campaign.last, 30)
+    assert campaign.asking.state.answers()[row] == 1
+    assert row not in take(campaign, "bob", 5)
+
+
+# -- several answers about a node --------------------------------------------------------------------------
+
+
+def test_with_an_overlap_of_two_everybody_answers_once_about_a_node(begin):
+    campaign = begin(budget=8, overlap=2)
+    for _ in range(4):
+        for person in ("ann", "bob"):
+            for row in take(campaign, person):
+                answer(campaign, person, row)
+            assert campaign.learner.caught_up(campaign.last, 30)
+    turns = list(campaign.turns)
+    pairs = {(turn.row, turn.person) for turn in turns}
+    assert len(turns) == len(pairs) == 8
+    assert len({row for row, _ in pairs}) == 4
+
+
+def test_a_doubtful_answer_is_put_to_another_person_three_times_at_most(begin):
+    campaign = begin(budget=20, second_opinions=True, noise=0.4)
+    (row,) = take(campaign, "ann")
+    answer(campaign, "ann", row, 0)
+    assert campaign.learner.caught_up(campaign.last, 30)
+    assert row not in take(campaign, "ann", 3)
+    assert row == take(campaign, "bob")[0]
+    answer(campaign, "bob", row, 1)
+    assert campaign.learner.caught_up(campaign.last, 30)
+    assert row == take(campaign, "cem")[0]
+    answer(campaign, "cem", row, 0)
+    assert campaign.learner.caught_up(campaign.last, 30)
+    assert row not in take(campaign, "dea", 5)
+
+
+def test_the_audit_is_spread_over_the_budget(begin):
+    campaign = begin(budget=20, audit=4)
+    flags = []
+    for person, count in (("ann", 3), ("bob", 5), ("cem", 4), ("dea", 5), ("eve", 3)):
+        flags += [question.audit for question in campaign.lease(person, count)[0]]
+    assert [at for at, audit in enumerate(flags) if audit] == [4, 9, 14, 19]
+
+
+# -- arrivals ----------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_comes_by_is_labelled_at_once(begin):
+    campaign = begin()
+    for code in (0, 1):
+        answer(campaign, "ann", *take(campaign, "ann"), code)
+    node = campaign.asking.graph.nodes[0]
+    (came,) = arrive(campaign, [("new", node)], None)
+    assert (came["row"], came["node"]) == (34, "new")
+    assert came["label"] in (0, 1)
+    assert came["asked"] == (came["probability"] < 0.8)
+    if came["asked"]:
+        assert take(campaign, "bob") == [34]
+    assert arrive(campaign, [("new", node)], None) == []
+    (other,) = arrive(campaign, [("far", "new")], None)
+    assert other["row"] == 35
+
+
+def test_arrivals_come_in_between_the_answers_of_others(begin):
+    """They depend on the graph, not on the answers: people at work must not hold them up for ever."""
+    campaign = begin(budget=10_000)
+    ended = threading.Event()
+
+    def work():
+        while not ended.is_set():
+            campaign.comment("ann", 3, "busy")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        before = len(kinds(campaign))
+        nodes = campaign.asking.graph.nodes
+        for number in range(3):
+            (came,) = arrive(campaign, [(f"new{number}", nodes[0])], None)
+            assert came["row"] == 34 + number
+        assert len(kinds(campaign)) > before
+        # Each was worked out once, whatever came between.
+        assert len(kinds(campaign, "growth")) == 3
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_question_about_an_arrival_can_be_leased_on_another_server(servers):
+    one, two = servers(budget=30)
+    for code in (0, 1):
+        answer(one, "ann", *take(one, "ann"), code)
+    nodes = one.asking.graph.nodes
+    edges = [("new", nodes[0]), ("new", nodes[33])]
+    (came,) = arrive(one, edges, None)
+    if not came["asked"]:
+        body = {"row": came["row"], "audit": False, "reason": "", "round": 0, "value": 0.0, "gain": None}
+        body |= {"guess": None, "probability": None, "second": None, "second_probability": None}
+        one.write(lambda: [Draft("question", body)])
+    assert take(two, "bob") == [34]
+    assert two.question(34).node == "new"
+    assert answer(two, "bob", 34)["late"] is False
+
+
+# -- several servers ---------------------------------------------------------------------------------------
+
+
+def same(one, two):
+    """Both have seen, and learned, the same."""
+    for each in (one, two):
+        each.catch_up()
+        assert each.learner.caught_up(each.last, 60)
+    assert one.last == two.last
+    assert one.turns == two.turns
+    assert one.turns.leases == two.turns.leases
+    assert [turn.about for turn in one.turns] == [turn.about for turn in two.turns]
+    assert one.asking.state.turns == two.asking.state.turns
+    states = one.asking.state, two.asking.state
+    assert np.array_equal(states[0].model.scores, states[1].model.scores)
+    assert np.array_equal(states[0].model.variance, states[1].model.variance)
+    assert states[0].answers() == states[1].answers()
+    for name in ("paused", "budget", "verdicts", "had", "returned", "comments"):
+        assert getattr(one, name) == getattr(two, name)
+
+
+def work(campaigns, people, clock, rounds=6):
+    """Everybody does a little of everything, on one server after another."""
+    places = iter(campaigns * 1000)
+    for turn in range(rounds):
+        for number, person in enumerate(people):
+            rows = take(next(places), person, 1 + number % 2)
+            for row in islice(rows, 1):
+                clock.now += 7.0
+                server = next(places)
+                outcome = ("answer", "answer", "answer", "skip", "unsure")[(turn + number) % 5]
+                server.close_question(
+                    person, row, outcome, row % 2 if outcome == "answer" else None, f"{clock.now}"
+                )
+        next(places).undo(people[turn % len(people)])
+        next(places).comment(people[0], turn, "said")
+        clock.now += (LEASE + 1) * (turn == 2)
+
+
+def test_two_servers_are_equal_after_the_same_events(servers, clock):
+    one, two = servers(budget=40, audit=4, second_opinions=True)
+    work([one, two], ["ann", "bob", "cem"], clock)
+    two.verdict("cem", 5, 1)
+    arrive(one, [("new", one.asking.graph.nodes[0])], None)
+    work([two, one], ["ann", "bob"], clock, 2)
+    same(one, two)
+    assert one.turns.asked + one.turns.n_open <= one.budget
+
+
+def test_a_replay_is_equal_with_the_clock_moved_by_a_day(servers, clock):
+    one, two = servers(budget=40, audit=4, second_opinions=True)
+    work([one], ["ann", "bob", "cem"], clock)
+    take(one, "dea")
+    clock.now += 86_400
+    again = open_campaign(one.store, one.id)
+    again.clock = clock
+    same(one, again)
+    same(two, again)
+    assert "dea" in {lease.person for lease in again.turns.leases.values()}
+    again.close()
+
+
+def test_an_answer_reaches_a_server_that_did_not_give_the_question(servers):
+    one, two = servers()
+    (row,) = take(one, "ann")
+    assert answer(two, "ann", row)["late"] is False
+    (row,) = take(one, "ann")
+    assert two.beat("ann", row)
+    (row,) = take(one, "bob")
+    two.give_back("bob", row)
+    assert answer(one, "ann", *take(one, "ann"))
+    assert two.undo("ann").body["row"] is not None
+
+
+def test_an_undo_sees_an_answer_that_came_to_another_server(servers):
+    one, two = servers()
+    (row,) = take(one, "ann")
+    answer(one, "ann", row)
+    assert two.undo("ann").body == {"row": row}
+
+
+def test_what_was_written_while_a_server_opened_is_learned_too(begin, clock):
+    """Between reading the log into the model and the first request another server may write."""
+    one = begin(budget=20)
+    from querist.asking.files import from_files
+    from querist.asking.journal import Journal
+
+    read = from_files("karate", journal=Journal.of(one.store, one.id, "karate"), prefetch=False)
+    for code in (0, 1, 0):
+        answer(one, "ann", *take(one, "ann"), code)
+    two = ServedCampaign(one.store, one.id, "karate", read.asking, one.texts, clock=clock)
+    same(one, two)
+    answer(two, "ann", *take(two, "ann"), 1)
+    same(one, two)
+    two.close()
+
+
+def test_people_at_once_on_two_servers_never_have_the_same_question(servers):
+    own = servers(budget=34)
+    held, problems, seen = {}, [], []
+    lock = threading.Lock()
+
+    def person(number):
+        who, server = f"p{number}", own[number % 2]
+        for turn in range(4):
+            for question in server.lease(who)[0]:
+                with lock:
+                    if held.setdefault(question.row, who) != who:
+                        problems.append((question.row, who, held[question.row]))
+                server.close_question(who, question.row, "answer", question.row % 2, f"{who}{turn}")
+                with lock:
+                    seen.append(question.row)
+
+    threads = [threading.Thread(target=person, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert len(seen) == len(set(seen))
+    same(*own)
+    assert own[0].turns.asked == len(seen)
