@@ -299,6 +299,23 @@ def test_undo_after_a_reload_until_nothing_is_left(page, papers):
     assert len(papers.events("undo")) == 1
 
 
+def test_a_question_stays_on_the_screen_until_it_is_answered(page, papers):
+    """An undo whose reply is late brings another question, but never under somebody's fingers."""
+    first = row(page)
+    page.keyboard.press("a")
+    saved(page)
+    page.reload()
+    page.locator("#question").wait_for()
+    page.context.set_offline(True)
+    page.keyboard.press("u")
+    page.locator("#rest-title", has_text="The network is away").wait_for()
+    page.keyboard.press("t")  # answers nothing: which question would it be?
+    page.context.set_offline(False)
+    shows(page, first)
+    saved(page)
+    assert papers.answers() == [(first, "answer", 0)] and len(papers.events("undo")) == 1
+
+
 def test_comments(page, papers):
     first = row(page)
     page.keyboard.press("c")
