@@ -224,9 +224,14 @@ function refresh() {
 
 // -- what a person does ---------------------------------------------------------------------------------------
 
+/** The question on the screen. After an undo that only the server can tell the question of, there is none. */
+const current = () => (takingBack() ? null : held[0] ?? null);
+const takingBack = () => outbox().some((each) => each.path === "/undo" && each.row === null && each.refused === null);
+
 function answer(outcome, code = null) {
-  const lease = held.shift();
+  const lease = current();
   if (!lease) return;
+  held.shift();
   stopped = null; // until the server says so again
   const said = outcome === "answer" ? className(code) : outcome;
   const body = { row: lease.row, outcome, seconds: Math.round(10 * secondsShown()) / 10 };
@@ -261,26 +266,25 @@ function undo() {
   showRefused();
 }
 
-/** The server took an answer back; the question on the screen stays where it is the right one. */
+/** The server took an answer back. Whatever is on the screen stays there: somebody may be about to answer it. */
 function undone(entry, { row, lease }) {
   $("said-saved").textContent = row === null ? "There is no answer to take back" : "Taken back";
   if (row === entry.row && row !== null) {
     if (lease) held = held.map((each) => (each.row === row ? { ...each, until: lease.until } : each));
     return refresh();
   }
-  const wrong = entry.row;
-  held = held.filter((each) => each.row !== wrong && each.row !== row);
-  if (lease) held.unshift(lease);
-  else if (row === null) notice("There is no answer to take back.");
+  held = held.filter((each) => each.row !== entry.row && each.row !== row);
+  if (lease && !unsentRows().includes(row)) held.splice(held[0] && held[0].row === shown ? 1 : 0, 0, lease);
   show();
+  if (row === null) notice("There is no answer to take back.");
   refresh();
 }
 
 let commented = null; // the lease that the dialog is about
 
 function comment() {
-  if (!held[0] || $("comment").open) return;
-  commented = held[0];
+  if (!current() || $("comment").open) return;
+  commented = current();
   $("comment-text").value = "";
   $("comment").showModal();
 }
@@ -359,7 +363,7 @@ const checks = (lease) => lease.audit || lease.again;
 const guessOf = (lease) => (checks(lease) ? { guess: null, checks: true } : lease.detail.guess === undefined ? lease : lease.detail);
 
 function show() {
-  const lease = held[0] ?? null;
+  const lease = current();
   $("question").hidden = lease === null;
   $("rest").hidden = lease !== null;
   for (const button of document.querySelectorAll("#classes button, [data-command]")) {
@@ -383,7 +387,7 @@ function showRest() {
       ? ["You are signed out", "Open your link again. Answers that are not saved yet are kept in this browser."]
       : away
         ? ["The network is away", unsent ? `${some(unsent, "answer")} kept in this browser, sent when it is back.` : "Questions come when it is back."]
-        : stopped
+        : stopped && !takingBack()
           ? ["No question now", stopped]
           : sending || refilling
             ? ["Fetching a question", ""]
@@ -545,7 +549,7 @@ function showSafe() {
   box.dataset.state = state;
   box.textContent = text;
   if (state === "away" || state === "alarm") $("said-saved").textContent = text;
-  if (held.length === 0) showRest();
+  if (current() === null) showRest();
 }
 
 /** What the server will not take stays here, and is told, until the person lets it go. */
