@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench docs picture results clean
+.PHONY: demo test quick lint bench faults load docs picture screenshots results clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -30,11 +30,20 @@ bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online .
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
+faults: $(DEV)  ## servers that are killed 200 times on each store, while people answer
+	QUERIST_FAULTS=200 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults
+
+load: $(DEV)  ## how fast the server is beside the least that could be done; 100 people for 10 minutes
+	$(BIN)/python benchmarks/serve.py
+
 docs: $(DEV)  ## every command in README and docs runs as printed
 	$(BIN)/python -m pytest tests/unit/docs
 
 picture: $(DEV)  ## which room imports which, for docs/architecture.md
 	$(BIN)/python tools/architecture.py
+
+screenshots: $(DEV)  ## the server's pages in Chromium, for docs/serve.md
+	$(BIN)/python tools/serve_screenshots.py
 
 results: $(DEV)  ## every table and figure of the papers by the full protocol, in docs/results; goes on where it stopped
 	$(BIN)/querist reproduce --all --out docs/results

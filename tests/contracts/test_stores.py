@@ -67,6 +67,17 @@ def test_events_come_back_as_they_were_written(store, opened):
         assert (entry.id, entry.name, entry.created) == ("c", "Cats", written[0].at)
 
 
+def test_many_events_are_one_transaction(store):
+    store.create("c", "c", BEGUN)
+    for last, count in ((1, 19), (20, 20), (40, 500)):
+        drafts = [Draft("comment", {"number": number}) for number in range(count)]
+        store.append("c", last, drafts, (f"{count}", lambda events: ("", str(len(events)))))
+        with pytest.raises(ConflictError):
+            store.append("c", last + count, drafts, (f"{count}", lambda events: ("", "")))
+        assert store.reply("c", f"{count}").body == str(count)
+        assert [event.body["number"] for event in store.events("c", after=last)] == list(range(count))
+
+
 def test_campaigns_do_not_mix(store):
     for name in ("one", "two"):
         store.create(name, name, BEGUN)

@@ -12,11 +12,12 @@ from urllib.parse import quote
 import pyarrow as pa
 from fastapi import APIRouter, Depends, FastAPI, Form, Header, Query, Request, Response, UploadFile
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from querist.asking.store.interface import StoreError
 from querist.errors import QueristError
 from querist.serve import pages
 from querist.serve.access import COOKIE, CSRF_COOKIE, Visitor, csrf_of
@@ -82,7 +83,7 @@ class Change(Strict):
     budget: Annotated[int | None, Field(ge=0, le=10_000_000, strict=True)] = None
 
 
-class Wanted(Strict):
+class LeaseRequest(Strict):
     """How many questions somebody wants; without `detail` what is known of their nodes is left out."""
 
     count: Annotated[int, Field(ge=1, le=5, strict=True)] = 1
@@ -273,7 +274,7 @@ def change(views: Manage, visitor: Who, given: Change) -> dict[str, Any]:
 
 
 @api.post("/campaigns/{c}/leases")
-def take_leases(views: Answer, visitor: Who, wanted: Wanted) -> dict[str, Any]:
+def take_leases(views: Answer, visitor: Who, wanted: LeaseRequest) -> dict[str, Any]:
     """Questions for you, those you have among them."""
     questions, why = views.campaign.lease(visitor.person, wanted.count)
     return {"leases": [views.lease(each, wanted.detail) for each in questions], "stopped": why}
@@ -525,10 +526,9 @@ def enter(request: Request, token: str = "") -> Response:
     place = "/" if visitor.campaign is None else f"/c/{quote(visitor.campaign, safe='')}"
     if visitor.campaign is not None:
         place += "/manage" if visitor.role != "labeller" else "/label"
-    response: Response = RedirectResponse(place, 303)
-    if request.headers.get("sec-fetch-site") == "cross-site":
-        # A strict cookie does not go with a redirect that another site began, but with what a page does.
-        response = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0;url={place}">')
+    # Not a redirect: on one that another site's link began, a strict cookie would not be sent.
+    page = pages.message_page("Welcome", "One moment: the page opens by itself.")
+    response = HTMLResponse(page, headers={"Refresh": f"0; url={place}"})
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, kept, max_age=YEAR, httponly=True, samesite="strict", secure=secure)
     response.set_cookie(CSRF_COOKIE, csrf_of(kept), max_age=YEAR, samesite="strict", secure=secure)
@@ -610,8 +610,9 @@ def make_app(server: CampaignServer, limits: Limits | None = None) -> FastAPI:
     app.include_router(api)
     app.include_router(site)
     app.add_middleware(_Around, metrics=app.state.metrics, limits=app.state.limits)
-    for kind, status in ((QueristError, 400), (HTTPException, 500), (RequestValidationError, 422)):
-        app.add_exception_handler(kind, partial(_told, usual=status))
+    usual = {QueristError: 400, StoreError: 503, HTTPException: 500, RequestValidationError: 422}
+    for kind, status in usual.items():
+        app.add_exception_handler(kind, partial(_error_response, usual=status))
     return app
 
 
@@ -657,7 +658,7 @@ class _Around:
             left = most
             await self.app(scope, received, sent)
         except RefusedError as problem:
-            await _told(Request(scope), problem, 400)(scope, receive, sent)
+            await _error_response(Request(scope), problem, 400)(scope, receive, sent)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.note(scope["method"], route, status, time.perf_counter() - began)
@@ -670,7 +671,7 @@ def _too_large(most: int) -> str:
 _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def _told(request: Request, problem: Exception, usual: int) -> Response:
+def _error_response(request: Request, problem: Exception, usual: int) -> Response:
     """An error as JSON, or as a page where a person looks at it."""
     status = getattr(problem, "status", None) or getattr(problem, "status_code", None) or usual
     if isinstance(problem, RequestValidationError):

@@ -7,8 +7,8 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from os import PathLike
@@ -29,6 +29,8 @@ except ImportError:
 SCHEMA = "querist"
 # A server may be set up to acknowledge what is not on its disk.
 _SETTINGS = f"SET search_path TO {SCHEMA}; SET synchronous_commit TO on"
+AT_ONCE = 20
+"""Statements that are sent as one."""
 _ONE_AT_A_TIME = 0x51535254
 """The lock under which tables are made."""
 
@@ -52,18 +54,16 @@ class PostgresStore(SqlStore):
             return connection.execute(_placed(sql), values).fetchall()
 
     def _write(self, statements: Iterable[Statement]) -> None:
-        with self._connection() as connection, ExitStack() as stack:
-            own = list(statements)
-            if len(own) > 1:  # one is a transaction of its own
-                stack.enter_context(connection.pipeline())
-                stack.enter_context(connection.transaction())
-            with connection.cursor() as cursor:
-                for sql, same in groupby(own, key=itemgetter(0)):
-                    rows = [values for _, values in same]
-                    if len(rows) == 1:
-                        cursor.execute(_placed(sql), rows[0])
-                    else:
-                        cursor.executemany(_placed(sql), rows)
+        own = list(statements)
+        grouped = [(sql, [values for _, values in same]) for sql, same in groupby(own, key=itemgetter(0))]
+        with self._connection() as connection:
+            if len(own) <= AT_ONCE:
+                sql = _joined(tuple((sql, len(rows)) for sql, rows in grouped))
+                connection.execute(sql, [value for _, values in own for value in values])
+                return
+            with connection.transaction(), connection.cursor() as cursor:
+                for sql, rows in grouped:
+                    cursor.executemany(_placed(sql), rows)
 
     def backup(self, path: str | PathLike[str]) -> None:
         """See `EventStore`."""
@@ -139,6 +139,17 @@ def _has_ended(connection: Connection) -> bool:
 def _placed(sql: str) -> Any:
     """psycopg marks the place of a value by %s."""
     return sql.replace("?", "%s")
+
+
+@lru_cache
+def _joined(parts: tuple[tuple[str, int], ...]) -> Any:
+    """Some statements, each with its number of rows, as one: a transaction in a single message."""
+    several = []
+    for sql, count in parts:
+        head, values, row = _placed(sql).partition(" VALUES ")
+        several.append(f"{head}{values}{', '.join([row] * count)}")
+    before = ", ".join(f"part{number} AS ({sql})" for number, sql in enumerate(several[:-1]))
+    return f"WITH {before} {several[-1]}" if before else several[-1]
 
 
 def _place(url: str) -> str:

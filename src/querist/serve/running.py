@@ -45,6 +45,7 @@ def bound(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
+        found.listen(1024)  # whoever opens a link before the server is up waits for it
     except OSError as error:
         found.close()
         raise InputError(f"{host}:{port} cannot be had ({error.strerror}); give another --port") from error

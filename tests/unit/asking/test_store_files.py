@@ -167,6 +167,25 @@ def test_a_kill_while_it_is_converted_loses_nothing(old, moment):
     assert before in [path.read_bytes() for path in old.parent.glob("j.v1*")]
 
 
+def test_a_disk_without_room_for_the_copy_loses_nothing(old):
+    resource = pytest.importorskip("resource")
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    before = old.read_bytes()
+    script = (
+        "import sys; from querist.asking.journal import Journal; Journal(sys.argv[1]).append('stop', why='')"
+    )
+    full = subprocess.run(
+        [sys.executable, "-c", script, old], capture_output=True, text=True, check=False, preexec_fn=small
+    )
+    assert full.returncode == 1
+    assert "no acknowledged event is lost" in full.stderr
+    assert [path.name for path in old.parent.iterdir()] == ["j"]
+    assert old.read_bytes() == before
+
+
 # -- copies ---------------------------------------------------------------------------------
 
 

@@ -10,7 +10,9 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -24,8 +26,9 @@ from querist.labelling import write_example
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.slow
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LONG = re.compile(r"^reproduce (?!.*--quick)\S|--all|--cluster")
-"""A table or figure by the full protocol, all of them, or a cluster that must be started first."""
+LONG = re.compile(r"^reproduce (?!.*--quick)\S|--all|--cluster|^serve")
+"""A table or figure by the full protocol, all of them, a cluster that must be started first, or a server:
+that has a test of its own."""
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -40,7 +43,8 @@ def commands() -> list[list[str]]:
 
 
 def verbs() -> set[str]:
-    return {command.callback.__name__ for command in app.registered_commands}
+    groups = {group.name for group in app.registered_groups}
+    return groups | {command.callback.__name__ for command in app.registered_commands}
 
 
 @pytest.mark.parametrize(("page", "code"), blocks("python"))
@@ -58,7 +62,7 @@ def test_commands_exist(
 ) -> None:
     assert words[0] in verbs(), f"there is no `querist {words[0]}`"
     monkeypatch.setenv("COLUMNS", "200")
-    main([words[0], "--help"])
+    main([*(words[:2] if words[0] == "campaign" else words[:1]), "--help"])
     help_text = capsys.readouterr().out
     for option in (word.partition("=")[0] for word in words if word.startswith("--")):
         assert option in help_text, f"`querist {words[0]}` has no {option}"
@@ -107,6 +111,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = querist.as_graph(home / "papers.csv", nodes=home / "abstracts.csv")
     some = dict(zip(ids[:30], topics, strict=False))
     querist.label(graph, some, method="smoothed").save(home / "papers.npz")
+    store = ["--store", str(home / "lab.db")]
+    assert main(["campaign", "create", str(home / "papers.csv"), "--classes", "a,b", *store]) == 0
     return home
 
 
@@ -130,6 +136,28 @@ def test_commands_run_as_printed(
         pytest.skip(said.err)
     assert code == 0, said.err
     assert said.out
+
+
+@pytest.mark.parametrize("words", [w for w in commands() if w[0] == "serve"], ids=" ".join)
+def test_servers_start_as_printed(words: list[str], files: Path, tmp_path: Path) -> None:
+    here = shutil.copytree(files, tmp_path / "here")
+    if "papers.journal" in words:
+        begun = ["papers.csv", "--nodes", "abstracts.csv", "--oracle", "known.csv", "--budget", "3"]
+        ask = [sys.executable, "-m", "querist", "ask", *begun, "--journal", "papers.journal"]
+        subprocess.run(ask, cwd=here, check=True, capture_output=True)
+    command = [sys.executable, "-m", "querist", *words, "--port", "0"]
+    server = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        said = [server.stdout.readline() for _ in range(2)]
+        links = re.findall(r"http://127.0.0.1:\d+/enter\?token=\S+", "".join(said))
+        assert links, said
+        with urllib.request.urlopen(links[-1], timeout=30) as page:
+            assert page.status == 200
+            assert re.fullmatch(r"0; url=/\S*", page.headers["Refresh"])
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

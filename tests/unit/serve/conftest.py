@@ -1,9 +1,8 @@
 """A server on a store of its own, campaigns on it, and a real browser in front of it."""
 
-import re
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,6 +11,9 @@ from typing import Any
 import pytest
 
 CHROMIUM = Path("/usr/bin/chromium")
+DESKTOP = {"width": 1200, "height": 800}
+PATIENCE = 10_000
+"""Milliseconds that a page has for what is expected of it."""
 CLASSES = ("Agents", "Databases", "Theory")
 TEXT = (
     "We study how few labels suffice to classify the nodes of a citation graph. A tree that spans the graph "
@@ -157,28 +159,47 @@ def browser():
         found.close()
 
 
-@pytest.fixture
-def opened(browser):
-    """`opened(link, ...)`: a page in a browser of its own. An error of a script, a breach of the content
-    security policy and a request to another host fail the test."""
-    contexts, wrong = [], []
-
-    def open_page(link, **options):
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
-        contexts.append(context)
-        context.set_default_timeout(5_000)
-        host = re.match(r"https?://[^/]*/", link)[0]
-        context.on("request", lambda each: None if each.url.startswith(host) else wrong.append(each.url))
-        context.on("weberror", lambda each: wrong.append(str(each.error)))
-        context.on("console", lambda each: wrong.append(each.text) if "ecurity" in each.text else None)
-        page = context.new_page()
-        page.goto(link)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
+@contextmanager
+def _watched(context, site):
+    """Errors of scripts, breaches of the content security policy and requests to other hosts are failures."""
+    wrong = []
+    watched = {
+        "request": lambda each: None if each.url.startswith(site.address) else wrong.append(each.url),
+        "weberror": lambda each: wrong.append(str(each.error)),
+        "console": lambda each: wrong.append(each.text) if "ecurity" in each.text else None,
+    }
+    for kind, look in watched.items():
+        context.on(kind, look)
+    yield
+    for kind, look in watched.items():
+        context.remove_listener(kind, look)
     assert wrong == []
+
+
+@pytest.fixture
+def opened(browser, site):
+    """`opened(link, ...)`: a page in a browser that nobody has used."""
+    with ExitStack() as stack:
+
+        def open_page(link, **options):
+            context = browser.new_context(**{"viewport": DESKTOP, **options})
+            stack.callback(context.close)
+            context.set_default_timeout(PATIENCE)
+            stack.enter_context(_watched(context, site))
+            page = context.new_page()
+            page.goto(link)
+            return page
+
+        yield open_page
+
+
+@pytest.fixture(scope="session")
+def common_context(browser):
+    """Saves most of the time that a new one takes."""
+    found = browser.new_context(viewport=DESKTOP)
+    found.set_default_timeout(PATIENCE)
+    yield found
+    found.close()
 
 
 @pytest.fixture
@@ -187,8 +208,14 @@ def papers(site):
 
 
 @pytest.fixture
-def page(opened, papers):
+def page(common_context, site, papers):
     """The labeller's page with its first question."""
-    found = opened(papers.link())
-    found.locator("#question").wait_for()
-    return found
+    with _watched(common_context, site):
+        found = common_context.new_page()
+        found.goto(papers.link())
+        found.locator("#question").wait_for()
+        yield found
+        common_context.set_offline(False)
+        for each in common_context.pages:
+            each.evaluate("localStorage.clear()")
+            each.close()

@@ -1,7 +1,7 @@
 """A store of events in a database: the same SQL for all of them.
 
 A dialect gives `_read` (the rows of a query) and `_write` (some statements in one transaction, on the disk
-when it returns); the place of a value is written `?`.
+when it returns; several are all INSERTs that end with their values); the place of a value is written `?`.
 """
 
 import json
@@ -32,14 +32,10 @@ INSERT_EVENT = "INSERT INTO events (campaign, seq, at, kind, body, sum) VALUES (
 INSERT_CAMPAIGN = "INSERT INTO campaigns (id, name, created) VALUES (?, ?, ?)"
 _INSERT_REPLY = "INSERT INTO replies (campaign, key, digest, seq, body) VALUES (?, ?, ?, ?, ?)"
 _EVENTS = "SELECT seq, at, kind, body, sum FROM events WHERE campaign = ? AND seq > ? ORDER BY seq LIMIT ?"
-_KEEP_SOURCE = (
-    "INSERT INTO sources (campaign, name, content) VALUES (?, ?, ?) "
-    "ON CONFLICT (campaign, name) DO UPDATE SET content = excluded.content"
-)
-_NAME_PERSON = (
-    "INSERT INTO people (campaign, person, name) VALUES (?, ?, ?) "
-    "ON CONFLICT (campaign, person) DO UPDATE SET name = excluded.name"
-)
+_INSERT_SOURCE = "INSERT INTO sources (campaign, name, content) VALUES (?, ?, ?)"
+_KEEP_SOURCE = f"{_INSERT_SOURCE} ON CONFLICT (campaign, name) DO UPDATE SET content = excluded.content"
+_INSERT_PERSON = "INSERT INTO people (campaign, person, name) VALUES (?, ?, ?)"
+_NAME_PERSON = f"{_INSERT_PERSON} ON CONFLICT (campaign, person) DO UPDATE SET name = excluded.name"
 _TOKENS = "SELECT id, hash, campaign, person, role, created, expires, revoked FROM tokens"
 
 
@@ -176,8 +172,8 @@ class SqlStore(ABC):
                     (INSERT_CAMPAIGN, astuple(entry)),
                     *((INSERT_EVENT, (own, *row)) for row in rows),
                     *((_INSERT_REPLY, (own, key, *astuple(reply))) for key, reply in replies.items()),
-                    *((_KEEP_SOURCE, (own, name, content)) for name, content in sources.items()),
-                    *((_NAME_PERSON, (own, person, name)) for person, name in people.items()),
+                    *((_INSERT_SOURCE, (own, name, content)) for name, content in sources.items()),
+                    *((_INSERT_PERSON, (own, person, name)) for person, name in people.items()),
                 ]
             )
         except KeyTakenError:

@@ -147,7 +147,10 @@ class SqliteStore(SqlStore):
         for campaign in self.campaigns():
             self.check(campaign.id)
         with self._explained():
-            old.replace(self._old, self._connection, self.path)
+            try:
+                old.replace(self._old, self._connection, self.path)
+            except OSError as error:
+                raise StoreError(f"{self.place}: {_ADVICE['SQLITE_IOERR']} ({error})") from error
             self._old = None
             self._connection.close()
         self._connection = self._opened(self.path)

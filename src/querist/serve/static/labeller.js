@@ -14,9 +14,9 @@ const BEAT = 60_000; // milliseconds between heartbeats; a loan lasts five minut
 const IDLE = 600_000; // milliseconds without a key or a touch after which loans are left to expire
 const POLL = 10_000; // milliseconds until asking again where there was no question
 const FIRST_PAUSE = 1_000, LONGEST_PAUSE = 30_000; // milliseconds between tries to send
-const LONG = 120; // letters from which a value is read as a text
+const LONG = 60; // letters from which a value is read as a text
 const NEAR = 8; // neighbours shown at first
-const TAGGED = 24; // nodes up to which a drawing has names in it
+const TAGGED = 12; // nodes up to which a drawing has names in it, or else neighbours
 const LAST = 5; // answers shown with their mark
 
 // -- the outbox: what the server does not have yet ------------------------------------------------------------
@@ -139,24 +139,30 @@ function delivered(entry, reply) {
 let held = []; // the first is on the screen
 let answered = []; // {lease, name of its entry}, for undo
 let past = []; // the last answers and their marks, newest first
+let leaving = new Set(); // rows whose answers were under way at some time while questions were fetched
 let resting = false, refilling = false, stopped = null, refillTimer = 0;
 let campaign = start.campaign;
 
-/** Have `AHEAD` questions at hand; those under way to the server come first, since they are still open there. */
+const unsentRows = () => outbox().filter((entry) => entry.path === "/answers").map((entry) => entry.body.row);
+
+/** Have `AHEAD` questions at hand. Those with an answer under way may still be open at the server. */
 async function refill() {
   if (refilling || resting || sending || held.length >= AHEAD) return show();
   refilling = true;
   clearTimeout(refillTimer);
+  leaving = new Set(unsentRows());
+  const before = leaving.size;
   let wait = POLL;
   try {
     const reply = await call("POST", "/leases", { body: { count: AHEAD } });
     reached();
     stopped = reply.stopped;
-    const waiting = outbox().filter((entry) => entry.path === "/answers").map((entry) => entry.body.row);
-    const known = new Set([...waiting, ...held.map((lease) => lease.row)]);
+    const known = new Set([...leaving, ...held.map((lease) => lease.row)]);
     held.push(...reply.leases.filter((lease) => !known.has(lease.row)));
+    if (leaving.size > before) wait = 0; // an answer was given meanwhile, and makes room
   } catch (error) {
-    if (failed(error)) wait = nextPause();
+    // A conflict: one of them was answered just when it was fetched.
+    if (failed(error) || error.status === 409) wait = nextPause();
     else stopped = error.message;
   } finally {
     refilling = false;
@@ -218,14 +224,20 @@ function refresh() {
 
 // -- what a person does ---------------------------------------------------------------------------------------
 
+/** The question on the screen. After an undo that only the server can tell the question of, there is none. */
+const current = () => (takingBack() ? null : held[0] ?? null);
+const takingBack = () => outbox().some((each) => each.path === "/undo" && each.row === null && each.refused === null);
+
 function answer(outcome, code = null) {
-  const lease = held.shift();
+  const lease = current();
   if (!lease) return;
+  held.shift();
   stopped = null; // until the server says so again
   const said = outcome === "answer" ? className(code) : outcome;
   const body = { row: lease.row, outcome, seconds: Math.round(10 * secondsShown()) / 10 };
   if (outcome === "answer") body.label = code;
   const entry = put("/answers", body, { title: titleOf(lease), said });
+  leaving.add(lease.row);
   answered.push({ lease, name: entry.name });
   past.unshift({ name: entry.name, row: lease.row, title: titleOf(lease), said, code, outcome, state: "waiting" });
   past.length = Math.min(past.length, LAST);
@@ -254,26 +266,25 @@ function undo() {
   showRefused();
 }
 
-/** The server took an answer back; the question on the screen stays where it is the right one. */
+/** The server took an answer back. Whatever is on the screen stays there: somebody may be about to answer it. */
 function undone(entry, { row, lease }) {
   $("said-saved").textContent = row === null ? "There is no answer to take back" : "Taken back";
   if (row === entry.row && row !== null) {
     if (lease) held = held.map((each) => (each.row === row ? { ...each, until: lease.until } : each));
     return refresh();
   }
-  const wrong = entry.row;
-  held = held.filter((each) => each.row !== wrong && each.row !== row);
-  if (lease) held.unshift(lease);
-  else if (row === null) notice("There is no answer to take back.");
+  held = held.filter((each) => each.row !== entry.row && each.row !== row);
+  if (lease && !unsentRows().includes(row)) held.splice(held[0] && held[0].row === shown ? 1 : 0, 0, lease);
   show();
+  if (row === null) notice("There is no answer to take back.");
   refresh();
 }
 
 let commented = null; // the lease that the dialog is about
 
 function comment() {
-  if (!held[0] || $("comment").open) return;
-  commented = held[0];
+  if (!current() || $("comment").open) return;
+  commented = current();
   $("comment-text").value = "";
   $("comment").showModal();
 }
@@ -345,11 +356,14 @@ let shown = null, shownSince = 0, hiddenFor = 0, hiddenSince = 0;
 const titleOf = (lease) => lease.name || String(lease.node);
 const secondsShown = () => Math.max(0, performance.now() - shownSince - hiddenFor) / 1000;
 
+/** Whether the answer is to check others, and should not lean on what they or the model say. */
+const checks = (lease) => lease.audit || lease.again;
+
 /** What the model makes of a question's node: as it was last read, which is later than when it was chosen. */
-const guessOf = (lease) => (lease.detail.guess === undefined ? lease : lease.detail);
+const guessOf = (lease) => (checks(lease) ? { guess: null, checks: true } : lease.detail.guess === undefined ? lease : lease.detail);
 
 function show() {
-  const lease = held[0] ?? null;
+  const lease = current();
   $("question").hidden = lease === null;
   $("rest").hidden = lease !== null;
   for (const button of document.querySelectorAll("#classes button, [data-command]")) {
@@ -373,7 +387,7 @@ function showRest() {
       ? ["You are signed out", "Open your link again. Answers that are not saved yet are kept in this browser."]
       : away
         ? ["The network is away", unsent ? `${some(unsent, "answer")} kept in this browser, sent when it is back.` : "Questions come when it is back."]
-        : stopped
+        : stopped && !takingBack()
           ? ["No question now", stopped]
           : sending || refilling
             ? ["Fetching a question", ""]
@@ -399,7 +413,7 @@ function showQuestion(lease) {
   $("values-box").hidden = !$("values").children.length;
   showComments(detail.comments ?? []);
   showNeighbours(detail.neighbours ?? []);
-  $("drawing").replaceChildren(...drawing(detail.drawing, titleOf(lease)));
+  $("drawing").replaceChildren(...drawing(detail.drawing, titleOf(lease), checks(lease)));
   $("find").value = "";
   filter();
   scrollTo({ top: 0 });
@@ -407,9 +421,10 @@ function showQuestion(lease) {
   $("said").textContent = `Question ${lease.number}: ${titleOf(lease)}.${guess} ${lease.reason ?? ""}`;
 }
 
-function showGuess({ guess, probability, second, second_probability: less }) {
+function showGuess({ guess, probability, second, second_probability: less, checks: hidden }) {
   const box = $("guess");
-  if (guess === null || guess === undefined) box.replaceChildren("No guess yet.");
+  if (hidden) box.replaceChildren("No guess is shown: your answer is to check it.");
+  else if (guess === null || guess === undefined) box.replaceChildren("No guess yet.");
   else {
     box.replaceChildren("Guess: ", dot(guess), element("strong", {}, className(guess)), ` ${percent(probability)}`);
     if (second !== null && second !== undefined) box.append(", then ", dot(second), `${className(second)} ${percent(less)}`);
@@ -473,12 +488,13 @@ async function showOther(row, name, label, known) {
   }
 }
 
-function drawing(picture, title) {
+function drawing(picture, title, blind) {
   if (!picture || picture.nodes.length < 2) return [];
-  const size = 400, margin = 22, { nodes, edges } = picture;
+  const size = 400, margin = 22, { edges } = picture;
+  const nodes = picture.nodes.map((node) => (node.centre && blind ? { ...node, label: null, known: false } : node));
   const place = (share) => Math.round(10 * (margin + share * (size - 2 * margin))) / 10;
   const at = nodes.map((node) => [place(node.x), place(node.y)]);
-  const radius = nodes.length <= TAGGED ? 8 : nodes.length <= 70 ? 6 : 4.5;
+  const radius = nodes.length <= 40 ? 8 : nodes.length <= 70 ? 6 : 4.5;
   const path = edges.map(([i, j]) => `M${at[i].join(" ")}L${at[j].join(" ")}`).join("");
   // Edges do not shine through what is faint.
   const under = nodes.map((node, i) => drawn("circle", { class: "under", cx: at[i][0], cy: at[i][1], r: radius }));
@@ -489,11 +505,14 @@ function drawing(picture, title) {
       "fill-opacity": node.known || node.label === null ? null : 0.45,
       click: node.centre ? null : () => showOther(node.row, node.name, node.label, node.known),
     }, drawn("title", {}, `${node.name}: ${node.known ? className(node.label) : node.label === null ? "no guess" : `${className(node.label)}?`}`)));
-  const tags = nodes.length > TAGGED ? [] : nodes.map((node, i) =>
+  const centre = nodes.findIndex((node) => node.centre);
+  const near = edges.filter((edge) => edge.includes(centre)).map(([i, j]) => (i === centre ? j : i));
+  const named = [nodes.map((_, i) => i), near].find((each) => each.length <= TAGGED) ?? [];
+  const tags = named.filter((i) => i !== centre).map((i) =>
     drawn("text", {
-      x: at[i][0], y: at[i][1] + (node.centre ? 1.5 : 1) * radius + 11,
-      "text-anchor": at[i][0] < 60 ? "start" : at[i][0] > size - 60 ? "end" : "middle",
-    }, shortened(String(node.name), 20)));
+      x: at[i][0], y: at[i][1] + radius + 11,
+      "text-anchor": at[i][0] < 70 ? "start" : at[i][0] > size - 70 ? "end" : "middle",
+    }, shortened(String(nodes[i].name), 22)));
   const known = nodes.filter((node) => node.known).length;
   const heard = `${title} among ${some(nodes.length - 1, "node")} around it, of which ${known} are answered.`;
   return [
@@ -530,7 +549,7 @@ function showSafe() {
   box.dataset.state = state;
   box.textContent = text;
   if (state === "away" || state === "alarm") $("said-saved").textContent = text;
-  if (held.length === 0) showRest();
+  if (current() === null) showRest();
 }
 
 /** What the server will not take stays here, and is told, until the person lets it go. */

@@ -132,7 +132,7 @@ function showCurve(points) {
 
 /** What the answers brought, as a line; what more would bring, dashed. */
 function chart(curve, asked) {
-  const width = 640, height = 260, left = 48, bottom = 34, top = 10, right = 14;
+  const width = 640, height = 260, left = 56, bottom = 40, top = 10, right = 14;
   const most = Math.max(...curve.map(([x]) => x), 1), low = Math.min(...curve.map(([, y]) => y));
   const floor = Math.max(0, Math.floor(5 * low) / 5);
   const x = (value) => left + ((width - left - right) * value) / most;
@@ -147,7 +147,7 @@ function chart(curve, asked) {
       drawn("text", { x: left - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)));
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5].find((each) => most / each <= 6) ?? most;
   for (let value = 0; value <= most; value += step)
-    parts.push(drawn("text", { x: x(value), y: height - bottom + 17, "text-anchor": "middle" }, value.toLocaleString("en")));
+    parts.push(drawn("text", { x: x(value), y: height - bottom + 18, "text-anchor": "middle" }, value.toLocaleString("en")));
   parts.push(
     drawn("text", { x: (left + width) / 2, y: height - 2, "text-anchor": "middle" }, "answers"),
     line([...curve.filter(([a]) => a < asked), ...middle], "learned"),
@@ -171,7 +171,7 @@ function showPeople(people) {
 
 function showDoubts(doubts) {
   $("doubts-text").textContent = doubts.length
-    ? `${some(doubts.length, "node")} on which people disagree, and no further answer will be asked for.`
+    ? `${some(doubts.length, "node")} whose answers disagree with each other, or with all around them.`
     : "Nothing waits for a verdict.";
   const focused = document.activeElement?.closest?.("#doubts li")?.dataset.row;
   // A list in which somebody is choosing stays as it is.
