@@ -14,6 +14,8 @@ from querist.serve.app import make_app
 from querist.serve.server import CampaignServer
 from querist.serve.uploads import Limits
 
+KEEP = 75
+"""Seconds that a connection is kept for the next answer of somebody who thinks about it."""
 HOST, PORT = "127.0.0.1", 8377
 
 
@@ -72,6 +74,7 @@ def run(server: CampaignServer, where: socket.socket, *, limits: Limits | None =
         log_config=None,
         access_log=log,
         timeout_graceful_shutdown=10,
+        timeout_keep_alive=KEEP,
         server_header=False,
         ws="none",
     )
