@@ -156,13 +156,13 @@ def appender(url: str) -> Callable[[str], None]:
         "CREATE TABLE IF NOT EXISTS bare (campaign TEXT, seq BIGINT, at DOUBLE PRECISION, kind TEXT, "
         "body TEXT, PRIMARY KEY (campaign, seq))"
     )
-    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM bare").fetchone() or (0,)
+    last, campaign = 0, secrets.token_hex(6)
 
     def append(body: str) -> None:
         nonlocal last
         with connection.transaction():
             connection.execute(
-                "INSERT INTO bare VALUES ('c', %s, %s, 'answer', %s)", (last + 1, time.time(), body)
+                "INSERT INTO bare VALUES (%s, %s, %s, 'answer', %s)", (campaign, last + 1, time.time(), body)
             )
         last += 1
 
