@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from querist.cli.options import Columns
-from querist.cli.runs import meter
-from querist.cli.screen import Meter, progress
+from querist.cli.screen import Meter, meter, progress
 
 if TYPE_CHECKING:
     from querist.experiment.results import Result

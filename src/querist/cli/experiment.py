@@ -6,15 +6,14 @@ from typing import Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.runs import Cluster, Out, Processes, meter, resumable
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import meter, print_json, print_line, print_table, progress, resumable
 
 
 def experiment(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run; see docs/experiments.md.")],
-    out: Out = Path("querist-experiment"),
-    processes: Processes = 0,
-    cluster: Cluster = None,
+    out: options.Out = Path("querist-experiment"),
+    processes: options.Processes = 0,
+    cluster: options.Cluster = None,
     as_json: options.Json = False,
 ) -> None:
     """Run a comparison of your own.

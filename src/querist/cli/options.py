@@ -49,6 +49,17 @@ ExtendNodes = Annotated[
     list[Path] | None,
     typer.Option(metavar="NODES2", help="More nodes, with the columns of NODES; may be repeated."),
 ]
+Out = Annotated[
+    Path,
+    typer.Option(help="Folder for results, tables, figures and report; what it holds is not run again."),
+]
+Processes = Annotated[
+    int, typer.Option(min=0, help="Processes on this machine; 0 means one a core, 1 runs in this one.")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with its scheduler at this address."),
+]
 Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]
 Rank = Annotated[
     int | None,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.runs import Cluster, Out, Processes, meter, resumable
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import meter, print_json, print_line, print_table, progress, resumable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +25,9 @@ def reproduce(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every item of every paper.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller grids.")] = False,
-    out: Out = Path("querist-results"),
-    processes: Processes = 0,
-    cluster: Cluster = None,
+    out: options.Out = Path("querist-results"),
+    processes: options.Processes = 0,
+    cluster: options.Cluster = None,
     as_json: options.Json = False,
 ) -> None:
     """Recompute tables and figures of the papers.

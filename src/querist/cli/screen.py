@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+
+    from querist.progress import Progress as Told
 
 QUIET_SECONDS, LINE_SECONDS = 2.0, 10.0
 """Off a terminal, progress is silent at first and then says a line now and then."""
@@ -162,3 +165,23 @@ def _print(what: Any, **options: Any) -> None:
 def _showable(text: str) -> str:
     """The same in letters that the screen has."""
     return text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("±", "+-")
+
+
+@contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """Say what was not lost when the work inside is cut short."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError):
+        if (out / "results").is_dir():
+            print(
+                f"querist: finished runs are kept in {out}; run the command again to go on", file=sys.stderr
+            )
+        raise
+
+
+def meter(show: Meter) -> "Told":
+    """Runs done, with the time left."""
+    from querist.progress import with_time_left
+
+    return with_time_left(lambda fraction, text: show("runs", fraction, text))

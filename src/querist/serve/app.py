@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 from fastapi import APIRouter, Depends, FastAPI, Form, Header, Query, Request, Response, UploadFile
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -75,7 +75,7 @@ class Change(Strict):
     budget: Annotated[int | None, Field(ge=0, le=10_000_000, strict=True)] = None
 
 
-class Wanted(Strict):
+class LeaseRequest(Strict):
     """How many questions somebody wants; without `detail` what is known of their nodes is left out."""
 
     count: Annotated[int, Field(ge=1, le=5, strict=True)] = 1
@@ -260,7 +260,7 @@ def change(views: Manage, visitor: Who, given: Change) -> dict[str, Any]:
 
 
 @api.post("/campaigns/{c}/leases")
-def take_leases(views: Answer, visitor: Who, wanted: Wanted) -> dict[str, Any]:
+def take_leases(views: Answer, visitor: Who, wanted: LeaseRequest) -> dict[str, Any]:
     """Questions for you, those you have among them."""
     questions, why = views.campaign.lease(visitor.person, wanted.count)
     return {"leases": [views.lease(each, wanted.detail) for each in questions], "stopped": why}
@@ -481,7 +481,9 @@ def enter(request: Request, token: str = "") -> Response:
     place = "/" if visitor.campaign is None else f"/c/{visitor.campaign}"
     if visitor.campaign is not None:
         place += "/manage" if visitor.role != "labeller" else "/label"
-    response = RedirectResponse(place, 303)
+    # Not a redirect: on one that another site's link began, a strict cookie would not be sent.
+    page = pages.message_page("Welcome", "One moment: the page opens by itself.")
+    response = HTMLResponse(page, headers={"Refresh": f"0; url={place}"})
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, kept, max_age=YEAR, httponly=True, samesite="strict", secure=secure)
     response.set_cookie(CSRF_COOKIE, csrf_of(kept), max_age=YEAR, samesite="strict", secure=secure)
@@ -564,7 +566,7 @@ def make_app(server: CampaignServer, limits: Limits | None = None) -> FastAPI:
     app.include_router(site)
     app.add_middleware(_Around, metrics=app.state.metrics)
     for kind, status in ((QueristError, 400), (HTTPException, 500), (RequestValidationError, 422)):
-        app.add_exception_handler(kind, partial(_told, usual=status))
+        app.add_exception_handler(kind, partial(_error_response, usual=status))
     return app
 
 
@@ -598,7 +600,7 @@ class _Around:
 _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def _told(request: Request, problem: Exception, usual: int) -> Response:
+def _error_response(request: Request, problem: Exception, usual: int) -> Response:
     """An error as JSON, or as a page where a person looks at it."""
     status = getattr(problem, "status", None) or getattr(problem, "status_code", None) or usual
     if isinstance(problem, RequestValidationError):

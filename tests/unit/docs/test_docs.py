@@ -154,6 +154,7 @@ def test_servers_start_as_printed(words: list[str], files: Path, tmp_path: Path)
         assert links, said
         with urllib.request.urlopen(links[-1], timeout=30) as page:
             assert page.status == 200
+            assert re.fullmatch(r"0; url=/\S*", page.headers["Refresh"])
     finally:
         server.terminate()
         server.communicate(timeout=30)
