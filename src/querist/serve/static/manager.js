@@ -8,7 +8,7 @@ const EVERY = 5_000; // milliseconds between looks at the campaign
 const MAP_EVERY = 20_000; // milliseconds between drawings of the graph
 const BUY = [10, 50, 100]; // answers more of which is told what they would bring
 
-let campaign = start.campaign, seen = -1, mapAt = 0, map = null;
+let campaign = start.campaign, seen = -1, mapSeen = -1, mapAt = 0, map = null;
 
 // -- reading --------------------------------------------------------------------------------------------------
 
@@ -16,16 +16,17 @@ async function look(force = false) {
   try {
     campaign = await call("GET", "");
     showCampaign();
-    if (force || campaign.last !== seen) {
+    const { last } = campaign;
+    if (force || last !== seen) {
       showDoubts(await call("GET", "/doubts"));
       if (start.manager) showPeople(await call("GET", "/people"));
-      if (Date.now() - mapAt > MAP_EVERY) {
-        mapAt = Date.now();
-        map = await call("GET", "/map");
-        showMap();
-      }
-      // Only now: what failed half-way is read again.
-      if (Date.now() - mapAt <= MAP_EVERY) seen = campaign.last;
+      seen = last; // only now: what failed half-way is read again
+    }
+    if (last !== mapSeen && Date.now() - mapAt > MAP_EVERY) {
+      mapAt = Date.now();
+      map = await call("GET", "/map");
+      mapSeen = last;
+      showMap();
     }
     fresh("saved", "Up to date");
   } catch (error) {
@@ -62,10 +63,10 @@ function tell(text) {
 // -- progress -------------------------------------------------------------------------------------------------
 
 function showCampaign() {
-  const { asked, budget, unanswered, open, nodes, edges, audit, expected_accuracy: expected } = campaign;
+  const { asked, budget, unanswered, open, nodes, edges, audit, find = null, expected_accuracy: expected } = campaign;
   $("state").textContent = campaign.paused
     ? "Paused: nobody is given a question."
-    : campaign.stopped || `Running on ${some(nodes, "node")} and ${some(edges, "edge")}.`;
+    : campaign.stopped || `Running on ${some(nodes, "node")} and ${some(edges, "edge")}${find === null ? "" : `, looking for ${find}`}.`;
   const numbers = [
     [asked.toLocaleString("en"), "answers", `of a budget of ${budget.toLocaleString("en")}`],
     [percent(expected, 1), "expected accuracy", "of all labels, by the model"],
@@ -165,8 +166,17 @@ function showPeople(people) {
     ...people.map(({ person, name, votes, accuracy, interval, median_seconds: median, open }) =>
       element("tr", {}, element("th", { scope: "row" }, name || person),
         ...[votes, accuracy === null ? "" : percent(accuracy), interval ? `${percent(interval[0])} to ${percent(interval[1])}` : "",
-          median === null || median === undefined ? "" : `${median.toFixed(1)} s`, open].map((each) => element("td", {}, String(each))))),
+          median === null || median === undefined ? "" : `${median.toFixed(1)} s`, open].map((each) => element("td", {}, String(each))),
+        element("td", {}, !name || name === person || person === null ? ""
+          : element("button", { type: "button", class: "button", "aria-label": `Erase name ${name}`, click: () => erase(person, name) }, "Erase name")))),
   );
+}
+
+/** Names live outside the log, and can go; the answers stay. */
+async function erase(person, name) {
+  if (!confirm(`Erase the name ${name}? The answers stay, under ${person}.`)) return;
+  await change(() => call("DELETE", `/people/${encodeURIComponent(person)}/name`), `The name ${name} is erased`);
+  await showTokens();
 }
 
 function showDoubts(doubts) {
@@ -177,6 +187,8 @@ function showDoubts(doubts) {
   // A list in which somebody is choosing stays as it is.
   if (focused && doubts.some(({ row }) => String(row) === focused)) return;
   $("doubts").replaceChildren(...doubts.map((doubt) => doubtItem(doubt)));
+  // Whoever decides on one after another goes on with the next.
+  if (focused) ($("doubts").querySelector("button") ?? $("doubts-title")).focus();
 }
 
 function doubtItem({ row, node, name, belief, votes }) {
