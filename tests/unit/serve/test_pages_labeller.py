@@ -392,8 +392,9 @@ def test_a_pause_is_told_and_ends_by_itself(opened, papers):
         saved(page)
     page.locator("#rest-text", has_text="paused").wait_for()
     papers.campaign.change("manager", paused=False)
-    page.clock.fast_forward(11_000)
-    page.locator("#question").wait_for()
+    while not page.locator("#question").is_visible():
+        page.clock.fast_forward(11_000)
+        page.wait_for_timeout(50)
 
 
 # -- what is shown ------------------------------------------------------------------------------------------
