@@ -8,6 +8,7 @@ bearer. There are no passwords and no accounts that are there before somebody ma
 import hashlib
 import hmac
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -56,6 +57,7 @@ class Gate:
 
     def __init__(self, store: EventStore, clock: Callable[[], float] = time.time) -> None:
         self.store, self.clock = store, clock
+        self._taking = threading.Lock()
         self._known: dict[str, tuple[float, Token]] = {}
 
     def invite(
@@ -92,21 +94,23 @@ class Gate:
 
     def visitor(self, headers: Mapping[str, str], cookies: Mapping[str, str], method: str) -> Visitor:
         """Whoever sent a request, or a refusal."""
-        kind, _, secret = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and secret:
-            found = self.entered(secret.strip())
-            if found.token.startswith(ONCE):
-                raise RefusedError(
-                    "this link works one time, in a browser; make a token with querist campaign token", 401
-                )
-            return found
-        secret = cookies.get(COOKIE, "")
+        secret, by_cookie = _secret(headers, cookies)
         if not secret:
             raise RefusedError("nobody is signed in; open the link you were given, or send a token", 401)
         found = self.entered(secret)
-        if method not in ("GET", "HEAD", "OPTIONS"):
+        if found.token.startswith(ONCE):
+            raise RefusedError(
+                "this link works one time, in a browser; make a token with querist campaign token", 401
+            )
+        if by_cookie and method not in ("GET", "HEAD", "OPTIONS"):
             _check_origin(headers, secret)
         return found
+
+    def remembers(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> bool:
+        """Whether `visitor` needs not look into the store."""
+        own = hashed(_secret(headers, cookies)[0])
+        when, _ = self._known.get(own, (float("-inf"), None))
+        return 0 <= self.clock() - when < LOOKED_UP
 
     def entered(self, secret: str) -> Visitor:
         """Whoever has this secret."""
@@ -129,7 +133,14 @@ class Gate:
         found = self.entered(secret)
         if not found.token.startswith(ONCE):
             return found, secret
-        self.revoke(found.campaign, found.token)
+        with self._taking:
+            # It ends once, for whoever ends it: another server may be asked at the same moment.
+            now = self.clock()
+            self.store.revoke_token(found.token, now)
+            self._known.clear()
+            own = self.store.token_by_hash(hashed(secret))
+            if own is None or own.revoked != now:
+                raise RefusedError("this link works once, and was used; ask for a new one", 401)
         token, fresh = self.invite(found.campaign, found.role)
         return Visitor(token.person, token.role, token.campaign, token.id), fresh
 
@@ -141,12 +152,20 @@ class Gate:
         self._known.clear()
 
 
+def _secret(headers: Mapping[str, str], cookies: Mapping[str, str]) -> tuple[str, bool]:
+    """What a request says of who sends it, and whether a browser says so by itself."""
+    kind, _, secret = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and secret.strip():
+        return secret.strip(), False
+    return cookies.get(COOKIE, ""), True
+
+
 def _check_origin(headers: Mapping[str, str], secret: str) -> None:
     """Refuse what another site sends in a visitor's name."""
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != headers.get("host"):
         raise RefusedError("this request comes from another site, and is refused", 403)
-    if not hmac.compare_digest(headers.get(CSRF_HEADER, ""), csrf_of(secret)):
+    if not hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), csrf_of(secret).encode()):
         raise RefusedError(
             f"the header {CSRF_HEADER} is missing or wrong; it is the value of the cookie {CSRF_COOKIE}", 403
         )

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any
@@ -41,12 +41,19 @@ HEADERS = {
 }
 BEAT = 15.0
 """Seconds after which a stream of events that has nothing to say says so."""
+GLANCE = 0.1
+"""Seconds between two looks for something new to say."""
 PAGE = 500
 """Most nodes of a page."""
 MOST_ROW = 2**53
+FILES = "/v1/campaigns/files"
+SLACK = 1_000_000
+"""Bytes of a request with files that are not theirs."""
 YEAR = 365 * 86_400
 
 Row = Annotated[int, Field(ge=0, le=MOST_ROW, strict=True)]
+Whole = Annotated[int, Field(ge=-MOST_ROW, le=MOST_ROW)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
 Code = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 
@@ -116,8 +123,8 @@ class Invited(Strict):
 class Came(Strict):
     """Nodes with their columns, one of them the id, and edges (from, to, perhaps a weight)."""
 
-    nodes: Annotated[list[dict[str, str | int | float | None]], Field(max_length=10_000)] = []
-    edges: Annotated[list[list[str | int | float]], Field(max_length=100_000)] = []
+    nodes: Annotated[list[dict[str, str | Whole | Number | None]], Field(max_length=10_000)] = []
+    edges: Annotated[list[list[str | Whole | Number]], Field(max_length=100_000)] = []
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -155,20 +162,26 @@ def _server(request: Request) -> CampaignServer:
     return found
 
 
-def _visitor(request: Request) -> Visitor:
-    return _server(request).gate.visitor(request.headers, request.cookies, request.method)
+async def _visitor(request: Request) -> Visitor:
+    gate, given = _server(request).gate, (request.headers, request.cookies, request.method)
+    # Most requests are those of somebody who was just here: they need no thread of their own.
+    if gate.remembers(*given[:2]):
+        return gate.visitor(*given)
+    return await run_in_threadpool(gate.visitor, *given)
 
 
 Who = Annotated[Visitor, Depends(_visitor)]
 
 
-def _allowed(role: str) -> Callable[..., CampaignViews]:
+def _allowed(role: str) -> Callable[..., Awaitable[CampaignViews]]:
     """The campaign of the path, for those who may do what takes this role."""
 
-    def find(request: Request, c: str, visitor: Who) -> CampaignViews:
+    async def find(request: Request, c: str, visitor: Who) -> CampaignViews:
         if not visitor.may(role, c):
             raise RefusedError(f"you are {visitor.role} here, and this takes a {role}", 403)
-        return _server(request).views(c)
+        own = _server(request)
+        found = own.opened(c)
+        return await run_in_threadpool(own.views, c) if found is None else found
 
     return find
 
@@ -312,10 +325,27 @@ def verdict(views: Manage, visitor: Who, given: Decided, key: Key = None) -> dic
 @api.post("/campaigns/{c}/arrivals")
 def arrivals(views: Manage, given: Came) -> dict[str, Any]:
     """New nodes and edges: each new node is labelled at once, and perhaps becomes a question."""
+    _check_characters(value for row in (*given.edges, *given.nodes) for value in row)
+    _check_characters(value for row in given.nodes for value in row.values())
     edges = [_edge(each) for each in given.edges]
     bare = all(len(each) == 1 for each in given.nodes)
-    table = [next(iter(each.values())) for each in given.nodes] if bare else pa.Table.from_pylist(given.nodes)
+    try:
+        table: Any = [value for each in given.nodes for value in each.values()]
+        if not bare:
+            table = pa.Table.from_pylist(given.nodes)
+    except pa.ArrowException as problem:
+        raise RefusedError(f"nodes: a column has values of one kind ({problem})", 422) from problem
     return {"nodes": arrive(views.campaign, edges or None, table or None)}
+
+
+def _check_characters(values: Iterable[Any]) -> None:
+    """JSON can write half of a character, which nobody could be shown."""
+    for value in values:
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise RefusedError(f"{value!r} holds half of a character; send whole ones", 422) from None
 
 
 def _edge(given: list[Any]) -> tuple[Any, ...]:
@@ -367,41 +397,51 @@ def doubts(views: Read) -> list[dict[str, Any]]:
     return views.doubts()
 
 
-@api.get("/campaigns/{c}/events")
+@api.get(
+    "/campaigns/{c}/events",
+    response_class=Response,
+    responses={200: {"content": {"application/x-ndjson": {}, "text/event-stream": {}}}},
+)
 def events(
     request: Request,
     views: Manage,
     after: Annotated[int, Query(ge=0, le=MOST_ROW)] = 0,
     hide: Annotated[bool, Query(alias="anonymous")] = False,
     accept: Annotated[str, Header()] = "*/*",
+    resumed: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
 ) -> Response:
     """The log from an event on, as lines of JSON; as server-sent events it goes on as it grows."""
-    own = views.campaign
+    own, numbers = views.campaign, dict[str, str]()
     if "text/event-stream" in accept:
-        return StreamingResponse(_stream(request, views, after), media_type="text/event-stream")
+        if resumed is not None and resumed.isdecimal():
+            after = max(after, min(int(resumed), MOST_ROW))
+        stream = _stream(request, views, after, numbers if hide else None)
+        return StreamingResponse(stream, media_type="text/event-stream")
+    if hide and after:  # people are numbered in the order they came
+        list(anonymous(own.store.events(own.id, limit=after), numbers))
     found = own.store.events(own.id, after=after)
     return StreamingResponse(
-        events_text(anonymous(found) if hide else found), media_type="application/x-ndjson"
+        events_text(anonymous(found, numbers) if hide else found), media_type="application/x-ndjson"
     )
 
 
-async def _stream(request: Request, views: CampaignViews, after: int) -> AsyncIterator[str]:
-    own, seen = views.campaign, after
+async def _stream(
+    request: Request, views: CampaignViews, after: int, numbers: dict[str, str] | None
+) -> AsyncIterator[str]:
+    own, seen = views.campaign, 0 if numbers is not None else after
     while not await request.is_disconnected():
         found = await run_in_threadpool(partial(own.store.events, own.id, after=seen, limit=1000))
-        for event, text in zip(found, events_text(found), strict=True):
+        shown = found if numbers is None else anonymous(found, numbers)
+        for event, text in zip(found, events_text(shown), strict=True):
             seen = event.seq
-            yield f"id: {event.seq}\nevent: {event.kind}\ndata: {text.strip()}\n\n"
+            if seen > after:
+                yield f"id: {seen}\nevent: {event.kind}\ndata: {text.strip()}\n\n"
         if not found:
             yield ": nothing new\n\n"
-            await run_in_threadpool(_wait_for, views, seen)
-
-
-def _wait_for(views: CampaignViews, seen: int) -> None:
-    """Until there is an event behind this one, or for a while."""
-    own = views.campaign
-    with own.changed:
-        own.changed.wait_for(lambda: own.last > seen, BEAT)
+            # Looked for, not waited for in a thread: as many may listen as like to.
+            until = time.monotonic() + BEAT
+            while own.last <= seen and time.monotonic() < until:
+                await asyncio.sleep(GLANCE)
 
 
 @api.get("/campaigns/{c}/labels")
@@ -423,7 +463,11 @@ def labels(
     }
 
 
-@api.get("/campaigns/{c}/export")
+@api.get(
+    "/campaigns/{c}/export",
+    response_class=Response,
+    responses={200: {"content": {kind: {} for kind in FORMATS.values()}}},
+)
 def export(views: Read, form: Annotated[str, Query(alias="format")] = "csv") -> Response:
     """The labels of all nodes as a file: csv, parquet or jsonl."""
     if form not in FORMATS:
@@ -478,12 +522,14 @@ site = APIRouter(include_in_schema=False)
 def enter(request: Request, token: str = "") -> Response:
     """From a link to a cookie, and on to where the work is."""
     visitor, kept = _server(request).gate.taken(token)
-    place = "/" if visitor.campaign is None else f"/c/{visitor.campaign}"
+    place = "/" if visitor.campaign is None else f"/c/{quote(visitor.campaign, safe='')}"
     if visitor.campaign is not None:
         place += "/manage" if visitor.role != "labeller" else "/label"
-    # Not a redirect: on one that another site's link began, a strict cookie would not be sent.
-    page = pages.message_page("Welcome", "One moment: the page opens by itself.", place)
-    response = HTMLResponse(page, headers={"Refresh": f"0; url={place}"})
+    response: Response = RedirectResponse(place, 303)
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        # A strict cookie does not go with a redirect that another site began, but with what a page does.
+        page = pages.message_page("Welcome", "One moment: the page opens by itself.", place)
+        response = HTMLResponse(page, headers={"Refresh": f"0; url={place}"})
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, kept, max_age=YEAR, httponly=True, samesite="strict", secure=secure)
     response.set_cookie(CSRF_COOKIE, csrf_of(kept), max_age=YEAR, samesite="strict", secure=secure)
@@ -564,17 +610,17 @@ def make_app(server: CampaignServer, limits: Limits | None = None) -> FastAPI:
     app.state.server, app.state.limits, app.state.metrics = server, limits or Limits(), Metrics()
     app.include_router(api)
     app.include_router(site)
-    app.add_middleware(_Around, metrics=app.state.metrics)
+    app.add_middleware(_Around, metrics=app.state.metrics, limits=app.state.limits)
     for kind, status in ((QueristError, 400), (HTTPException, 500), (RequestValidationError, 422)):
         app.add_exception_handler(kind, partial(_error_response, usual=status))
     return app
 
 
 class _Around:
-    """Security headers on every response, and a count and a time of every request."""
+    """Security headers on every response, a limit on every body, a count and a time of every request."""
 
-    def __init__(self, app: Any, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
+    def __init__(self, app: Any, metrics: Metrics, limits: Limits) -> None:
+        self.app, self.metrics, self.limits = app, metrics, limits
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -590,11 +636,36 @@ class _Around:
                 message["headers"] += [pair for pair in _HEADERS if pair[0].lower() not in there]
             await send(message)
 
+        limits = self.limits
+        most, left = (limits.bytes + SLACK if scope["path"] == FILES else limits.body), 0
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+
+        async def received() -> Any:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(413, _too_large(most))
+            return message
+
         try:
-            await self.app(scope, receive, sent)
+            if scope["path"] == FILES and scope["method"] == "POST":
+                # Before any of the files is read.
+                request = Request(scope)
+                _everywhere(await _visitor(request))
+            if length.isdigit() and int(length) > most:
+                raise RefusedError(_too_large(most), 413)
+            left = most
+            await self.app(scope, received, sent)
+        except RefusedError as problem:
+            await _told(Request(scope), problem, 400)(scope, receive, sent)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.note(scope["method"], route, status, time.perf_counter() - began)
+
+
+def _too_large(most: int) -> str:
+    return f"a request of more than {most:,} bytes; send less, or begin the campaign where the files are"
 
 
 _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]

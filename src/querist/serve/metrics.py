@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from querist.serve.server import CampaignServer
 
+METHODS = ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS")
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Seconds below which requests are counted."""
 
@@ -23,6 +24,7 @@ class Metrics:
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """One request more."""
         with self._lock:
+            method = method if method in METHODS else "other"
             self._requests[method, route, status] += 1
             place = next((at for at, bound in enumerate(BOUNDS) if seconds <= bound), len(BOUNDS))
             self._below[route][place] += 1

@@ -68,11 +68,15 @@ def create(
         "noise": NOISE if noise is None else noise,
         "second_opinions": alone == 1 if second_opinions is None else second_opinions,
     }
-    book = Journal.of(store, id, title)
+    options["budget"] = budget
+    # In memory first, and its files before its events: what is found in the store can be opened.
+    book = Journal()
     campaign = _read(book, options, contents, budget, progress, **begun)
     for kept, content in {**contents, OPTIONS: json.dumps(options).encode()}.items():
         store.keep_source(id, kept, content)
-    store.append(id, store.last(id), [Draft("budget", {"budget": budget, "person": None})])
+    first, *others = (Draft(event.kind, event.body) for event in book.events())
+    begins = store.create(id, title, first)
+    store.append(id, begins.seq, [*others, Draft("budget", {"budget": budget, "person": None})])
     return _served(store, id, title, campaign, options)
 
 
@@ -100,7 +104,9 @@ def open_campaign(
             )
         contents = _adopt(store, id, files)
     options = json.loads(contents.pop(OPTIONS))
-    campaign = _read(Journal.of(store, id, entry.name), options, contents, BUDGET, progress)
+    # A chooser that paces its questions looks at the budget that the campaign was begun with.
+    budget = options.get("budget", BUDGET)
+    campaign = _read(Journal.of(store, id, entry.name), options, contents, budget, progress)
     return _served(store, id, entry.name, campaign, options)
 
 

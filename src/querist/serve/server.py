@@ -51,6 +51,10 @@ class CampaignServer:
                 self.add(open_campaign(self.store, id))
             return self._open[id]
 
+    def opened(self, id: str) -> CampaignViews | None:
+        """A campaign, if it is open already."""
+        return self._open.get(id)
+
     def open_campaigns(self) -> list[ServedCampaign]:
         """Those that are open."""
         with self._lock:

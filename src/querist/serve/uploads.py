@@ -17,11 +17,13 @@ ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".npz", ".graphml", ".json
 
 @dataclass(frozen=True)
 class Limits:
-    """Most bytes of all files of a request, bytes that they unpack to, and lines."""
+    """Most bytes of all files of a request, bytes that they unpack to, and lines; and most bytes of a request
+    without files."""
 
     bytes: int = 200_000_000
     unpacked: int = 2_000_000_000
     lines: int = 50_000_000
+    body: int = 20_000_000
 
 
 @contextmanager

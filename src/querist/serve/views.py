@@ -142,25 +142,28 @@ class CampaignViews:
 
     def nodes(self, after: int, limit: int) -> dict[str, Any]:
         """A page of nodes behind a row, and where the next page begins."""
-        n = self.campaign.asking.graph.n_nodes
+        n = self.campaign.n_nodes
         rows = list(range(after + 1, min(after + 1 + limit, n)))
         return {"nodes": self.listed(rows), "next": rows[-1] if rows and rows[-1] + 1 < n else None}
 
     def listed(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """What is known of some rows: the label, by whom, how sure."""
-        own = self.campaign
+        own, found = self.campaign, list[dict[str, Any]]()
         if not len(rows):
-            return []
-        p, reached = own.asking.state.model.beliefs_at(rows)
-        found = []
-        for row, belief, there in zip(rows, p, reached.tolist(), strict=True):
-            code, by = self._label(row)
-            if code is None and there:
-                code, by = int(belief.argmax()), "guess"
-            sure = None if code is None or by != "guess" else float(belief[code])
-            votes = sum(turn.outcome == "answer" for turn in own.turns.about(row))
-            found.append({"row": row, **self._named(row), "label": code, "by": by, "belief": sure})
-            found[-1]["votes"] = votes
+            return found
+        model = own.asking.state.model
+        # Neighbours that just came by may not be learned yet: nothing is known of them.
+        n = len(model.rows)
+        p, reached = model.beliefs_at([row if row < n else 0 for row in rows])
+        with own.lock:
+            for row, belief, there in zip(rows, p, reached.tolist(), strict=True):
+                code, by = self._label(row)
+                if code is None and there and row < n:
+                    code, by = int(belief.argmax()), "guess"
+                sure = None if code is None or by != "guess" else float(belief[code])
+                votes = sum(turn.outcome == "answer" for turn in own.turns.about(row))
+                found.append({"row": row, **self._named(row), "label": code, "by": by, "belief": sure})
+                found[-1]["votes"] = votes
         return found
 
     def node(self, row: int) -> dict[str, Any]:
@@ -311,16 +314,19 @@ class CampaignViews:
         """The class of a row that somebody gave, and how: a verdict, a label known before, an answer."""
         own = self.campaign
         state = own.asking.state
-        if row in own.verdicts:
-            return own.verdicts[row], "verdict"
-        if row in state.known:
-            return state.known[row], "known"
-        codes = [turn.code for turn in own.turns.about(row) if turn.outcome == "answer"]
+        with own.lock:
+            if row in own.verdicts:
+                return own.verdicts[row], "verdict"
+            if row in state.known:
+                return state.known[row], "known"
+            codes = [turn.code for turn in own.turns.about(row) if turn.outcome == "answer"]
         if not codes:
             return None, None
         opinions = state.opinions
-        if len(codes) > 1 and opinions is not None and row in opinions.rows:
-            return int(opinions.targets[opinions.rows[row]].argmax()), "answer"
+        at = -1 if opinions is None else opinions.rows.get(row, -1)
+        # The learner works meanwhile: a row may be there a moment before its target.
+        if len(codes) > 1 and opinions is not None and 0 <= at < len(opinions.targets):
+            return int(opinions.targets[at].argmax()), "answer"
         return codes[-1], "answer"
 
 
@@ -338,9 +344,8 @@ def events_text(events: Sequence[Any]) -> Iterator[str]:
         yield json.dumps(body) + "\n"
 
 
-def anonymous(events: Sequence[Any]) -> list[Any]:
-    """The same events with people numbered in the order they came."""
-    numbers: dict[str, str] = {}
+def anonymous(events: Sequence[Any], numbers: dict[str, str]) -> list[Any]:
+    """The same events with people numbered in the order they came, after those who have `numbers`."""
     found = []
     for event in events:
         body, who = dict(event.body), event.body.get("person")

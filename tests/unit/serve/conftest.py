@@ -36,7 +36,7 @@ PAYLOADS = [
 """Texts that would do something, were they taken for markup."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def payloads():
     return PAYLOADS
 
@@ -58,6 +58,11 @@ def _serving(app):
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+@pytest.fixture(scope="session")
+def serving():
+    return _serving
 
 
 @dataclass
