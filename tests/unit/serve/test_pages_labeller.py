@@ -416,7 +416,8 @@ def test_the_node_its_text_and_its_neighbourhood(page, papers):
     page.locator("#near button").first.click()
     page.locator("#other-texts", has_text="how few labels").wait_for()
     page.keyboard.press("Escape")
-    assert page.locator("#near li").count() == min(8, len(detail["neighbours"]))
+    assert page.locator("#near li").count() == detail["degree"] == 6
+    assert page.locator("#near-title").inner_text() == "6 neighbours"
 
 
 def test_a_guess_is_faint_and_in_the_colour_of_its_class(page):

@@ -256,13 +256,13 @@ function showMap() {
       if (Boolean(map.known[i]) !== Boolean(known)) continue;
       draw.globalAlpha = known ? 1 : 0.5;
       draw.beginPath();
-      draw.arc(place(map.x[i]), place(map.y[i]), known ? 1.25 * radius : radius, 0, 2 * Math.PI);
+      draw.arc(place(map.x[i]), place(map.y[i]), known ? Math.max(1.25 * radius, 3.4) : radius, 0, 2 * Math.PI);
       if (map.label[i] >= 0) {
         draw.fillStyle = colours[map.label[i]];
         draw.fill();
       }
       if (known || map.label[i] < 0) {
-        draw.lineWidth = known ? 1.6 : 1;
+        draw.lineWidth = known ? 1.3 : 1;
         draw.strokeStyle = known ? colour("ink") : colour("muted");
         draw.stroke();
       }
