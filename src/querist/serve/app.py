@@ -658,7 +658,7 @@ class _Around:
             left = most
             await self.app(scope, received, sent)
         except RefusedError as problem:
-            await _told(Request(scope), problem, 400)(scope, receive, sent)
+            await _error_response(Request(scope), problem, 400)(scope, receive, sent)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.note(scope["method"], route, status, time.perf_counter() - began)
