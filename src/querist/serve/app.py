@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 from fastapi import APIRouter, Depends, FastAPI, Form, Header, Query, Request, Response, UploadFile
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -658,7 +658,7 @@ class _Around:
             left = most
             await self.app(scope, received, sent)
         except RefusedError as problem:
-            await _told(Request(scope), problem, 400)(scope, receive, sent)
+            await _error_response(Request(scope), problem, 400)(scope, receive, sent)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.note(scope["method"], route, status, time.perf_counter() - began)
