@@ -23,7 +23,7 @@ from querist.serve.client import Remote
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "images"
 CHROMIUM = "/usr/bin/chromium"
-PEOPLE = {"Ada": 0.0, "Grace": 0.15, "Linus": 0.35}
+PEOPLE = {"Ada": 0.0, "Grace": 0.05, "Linus": 0.15}
 """Who answers, and the share of it that is wrong."""
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 LABELS = querist.datasets.messages().labels
@@ -102,7 +102,7 @@ def picture(page: Page, name: str, target: Path) -> None:
 
 def opened(browser: Browser, link: str, **options: Any) -> Page:
     """A page in a browser that nobody has used."""
-    page = browser.new_context(**options).new_page()
+    page = browser.new_context(reduced_motion="reduce", **options).new_page()
     page.goto(link)
     return page
 

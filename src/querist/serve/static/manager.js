@@ -125,8 +125,9 @@ function showCurve(points) {
   const curve = prolonged(past, campaign.asked, campaign.budget);
   const now = expectedAt(curve, campaign.asked) ?? campaign.expected_accuracy;
   const gains = BUY.map((more) => [more, expectedAt(curve, campaign.asked + more)]).filter(([, y]) => y !== null && now !== null);
+  const gain = (y) => `${y < now ? "" : "+"}${(100 * (y - now)).toFixed(1)} points`;
   $("buy").textContent = gains.length
-    ? `If it goes on as in the last half of the answers: ${gains.map(([more, y]) => `${100 * (y - now) < 0 ? "" : "+"}${(100 * (y - now)).toFixed(1)} points with ${more} more answers`).join(", ")}.`
+    ? `If it goes on as in the last half of the answers: ${gains.map(([more, y]) => `${gain(y)} with ${more} more answers`).join(", ")}.`
     : "There are too few answers to tell.";
   $("curve").replaceChildren(...(curve.length < 2 ? [] : [chart(curve, campaign.asked)]));
 }
@@ -155,7 +156,8 @@ function chart(curve, asked) {
     line([...middle, ...curve.filter(([a]) => a > asked)], "ahead"),
   );
   if (here !== null) parts.push(drawn("circle", { class: "now", cx: x(asked), cy: y(here), r: 5 }, drawn("title", {}, `now: ${percent(here, 1)}`)));
-  const said = `Expected accuracy by answers: ${percent(curve[0][1])} at ${curve[0][0]}, ${here === null ? "" : `${percent(here)} now, `}${percent(curve.at(-1)[1])} at ${curve.at(-1)[0]}.`;
+  const [first, last] = [curve[0], curve.at(-1)].map(([answers, share]) => `${percent(share)} at ${Math.round(answers)}`);
+  const said = `Expected accuracy by answers: ${first}, ${here === null ? "" : `${percent(here)} now, `}${last}.`;
   return drawn("svg", { role: "img", "aria-label": said, viewBox: `0 0 ${width} ${height}` }, ...parts);
 }
 
@@ -290,7 +292,10 @@ async function showTokens() {
       element("tr", {}, element("th", { scope: "row" }, name || person || id),
         ...[role, day(created), expires ? day(expires) : "no end"].map((each) => element("td", {}, each)),
         element("td", {}, revoked ? `revoked ${day(revoked)}`
-          : element("button", { type: "button", class: "button alarming", "aria-label": `Revoke the link of ${name || person || id}`, click: () => revoke(id, name || person) }, "Revoke")))),
+          : element("button", {
+            type: "button", class: "button alarming", "aria-label": `Revoke the link of ${name || person || id}`,
+            click: () => revoke(id, name || person),
+          }, "Revoke")))),
   );
 }
 
