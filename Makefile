@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench docs picture screenshots results clean
+.PHONY: demo test quick lint bench faults load docs picture screenshots results clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -29,6 +29,12 @@ BENCHMARKS ?= online pounce embedding collective budgeted experiment questions l
 bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online ..." for some of them
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+faults: $(DEV)  ## servers that are killed 200 times on each store, while people answer
+	QUERIST_FAULTS=200 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults
+
+load: $(DEV)  ## how fast the server is beside the least that could be done; 100 people for 10 minutes
+	$(BIN)/python benchmarks/serve.py
 
 docs: $(DEV)  ## every command in README and docs runs as printed
 	$(BIN)/python -m pytest tests/unit/docs

@@ -60,6 +60,11 @@ class Chooser(Protocol):
     def pick(self, model: QuickModel, outlook: Outlook) -> Pick | None:
         """The next question, or None when there is none to ask."""
 
+    def several(self, model: QuickModel, outlook: Outlook, count: int) -> list[Pick]:
+        """Up to `count` questions for the work of one; one, where a chooser has no others at hand."""
+        pick = self.pick(model, outlook)
+        return [] if pick is None else [pick]
+
     def asked(self, turn: Turn) -> None:
         """A question was put."""
         return
@@ -98,9 +103,15 @@ class PoolChooser(Chooser):
 
     def pick(self, model: QuickModel, outlook: Outlook) -> Pick | None:
         """The free node of the largest value."""
-        values = self.rule(model)
-        row = best(values, outlook.free)
-        return None if row is None else Pick(row, self.rule.reason, float(values[row]))
+        return next(iter(self.several(model, outlook, 1)), None)
+
+    def several(self, model: QuickModel, outlook: Outlook, count: int) -> list[Pick]:
+        """The free nodes of the largest values."""
+        values, free, found = self.rule(model), outlook.free.copy(), list[Pick]()
+        while len(found) < count and (row := best(values, free)) is not None:
+            found.append(Pick(row, self.rule.reason, float(values[row])))
+            free[row] = False
+        return found
 
 
 class FindChooser(Chooser):

@@ -5,6 +5,8 @@ state. An undo gives the state as if the answer had never been there.
 """
 
 from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -216,17 +218,19 @@ class CampaignState:
 
     def picks(self, count: int, left: int) -> list[Pick]:
         """The next `count` questions, each chosen with those before it open; fewer where no more are left."""
+        found = (pick for some in self.picking(left) for pick in some)
+        return list(islice(found, count))
+
+    def picking(self, left: int, at_once: int = 1) -> Iterator[list[Pick]]:
+        """One question after another, each chosen with those before it open; `at_once` that many, which do
+        not know of each other."""
         model = self.model.opened([turn.row for turn in self.opens if not turn.audit and not turn.again])
-        free, found = self.free, list[Pick]()
-        while len(found) < count:
-            pick = self.chooser.pick(model, Outlook(free, self.turns, left - len(found)))
-            if pick is None:
-                break
-            found.append(pick)
-            if len(found) < count:
-                free[pick.row] = False
-                model = model.opened([pick.row])
-        return found
+        free = self.free
+        while some := self.chooser.several(model, Outlook(free, self.turns, left), at_once):
+            yield some
+            rows = [pick.row for pick in some]
+            free[rows], left = False, left - len(rows)
+            model = model.opened(rows)
 
     def pick_again(self, person: str | None = None) -> Pick | None:
         """The answered node that is least sure, of another person's if there is one; None where none is."""

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from querist.asking.store.interface import StoreError
 from querist.errors import QueristError
 from querist.serve import pages
 from querist.serve.access import COOKIE, CSRF_COOKIE, Visitor, csrf_of
@@ -611,7 +612,8 @@ def make_app(server: CampaignServer, limits: Limits | None = None) -> FastAPI:
     app.include_router(api)
     app.include_router(site)
     app.add_middleware(_Around, metrics=app.state.metrics, limits=app.state.limits)
-    for kind, status in ((QueristError, 400), (HTTPException, 500), (RequestValidationError, 422)):
+    usual = {QueristError: 400, StoreError: 503, HTTPException: 500, RequestValidationError: 422}
+    for kind, status in usual.items():
         app.add_exception_handler(kind, partial(_error_response, usual=status))
     return app
 

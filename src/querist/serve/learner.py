@@ -19,6 +19,9 @@ from querist.operator.threads import one_blas_thread
 NICE = 10
 LEAST, MOST = 2, 24
 """Questions that are kept ready: as many as people asked for of late, between these."""
+FEW, MOST_AT_ONCE = 8, 4
+"""Where more people than the first number have to wait, up to so many questions are chosen for the work of
+one, until nobody has to."""
 CURVE = 400
 """Points that are kept of how the expected accuracy grew."""
 
@@ -33,6 +36,7 @@ class BackgroundLearner:
         self.ready: list[Pick] = []
         self.wanting: list[int] = []
         self._exhausted = False
+        self._starved, self._hurry = False, 1
         self.wanted = LEAST
         self.curve: list[tuple[int, float]] = []
         """(answers, expected accuracy), after each time that answers were learned."""
@@ -73,6 +77,7 @@ class BackgroundLearner:
         end = time.monotonic() + timeout
         with self._changed:
             while not self.ready and not self.nothing_left and self.failed is None:
+                self._starved = self.wanted > FEW
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
@@ -134,20 +139,18 @@ class BackgroundLearner:
         learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
         if learned:
             self._note()
-        # Leases of the same rows, and nothing learned: what was ready is as good as it was.
-        found = self._picks([] if learned else kept)
-        wanting = self.state.wanting()
+        wanting, put = self.state.wanting(), self.state.turns.rows
         with self._changed:
             if events:
-                self.seq = events[-1].seq
-            self.ready, self.wanting, self._exhausted = found, wanting, len(found) < self.wanted
+                self.seq, self._exhausted = events[-1].seq, False
+            self.wanting = wanting
+            self._hurry = min(MOST_AT_ONCE, 2 * self._hurry) if self._starved else max(1, self._hurry // 2)
+            self._starved = False
             self._changed.notify_all()
+        # Leases of the same rows, and nothing learned: what was ready is as good as it was.
+        if learned or sum(pick.row not in put for pick in kept) < self.wanted:
+            self._choose()
         return True
-
-    @property
-    def _short(self) -> bool:
-        """Whether more questions can be made ready, and are wanted."""
-        return len(self.ready) < self.wanted and not self._exhausted
 
     def _learn(self, event: Event) -> None:
         with self.lock:
@@ -155,16 +158,25 @@ class BackgroundLearner:
                 self.asking.budget = event.body["budget"]
             self.state.apply(event)
 
-    def _picks(self, kept: Sequence[Pick]) -> list[Pick]:
-        state, put = self.state, self.state.turns.rows
-        still = [pick for pick in kept if pick.row not in put]
-        if len(still) >= self.wanted:
-            return still
-        count = self.wanted if state.chooser.foresees else 1
+    def _choose(self) -> None:
+        """Make questions ready, each as soon as it is chosen; what was ready before is so until then."""
+        state, found = self.state, list[Pick]()
+        count = self.wanted if state.chooser.foresees else 1 - min(1, state.turns.n_open)
         left = max(1, self.asking.budget - state.asked - state.turns.n_open)
-        if not state.chooser.foresees and state.turns.n_open:
-            return []
-        return state.picks(count, left)
+        for some in state.picking(left, self._hurry) if count else ():
+            found += some
+            rows = {pick.row for pick in found}
+            with self._changed:
+                others = [pick for pick in self.ready if pick.row not in rows]
+                self.ready = [*found, *others][: max(count, len(found))]
+                self._changed.notify_all()
+            if len(found) >= count or self._ended:
+                break
+        with self._changed:
+            self._exhausted = len(found) < self.wanted
+            if self._exhausted:
+                self.ready = found
+            self._changed.notify_all()
 
     def _note(self) -> None:
         """How right the labels would be now."""

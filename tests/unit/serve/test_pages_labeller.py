@@ -271,7 +271,7 @@ def test_undo_brings_the_question_back(page, papers):
     page.keyboard.press("t")
     saved(page)
     assert [event.kind for event in papers.events("answer", "undo")] == ["answer", "undo", "answer"]
-    assert papers.campaign.asking.state.turns.asked == 1
+    assert papers.campaign.turns.asked == 1
 
 
 def test_undo_of_what_was_never_sent_leaves_no_trace(page, papers):
