@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 from fastapi import APIRouter, Depends, FastAPI, Form, Header, Query, Request, Response, UploadFile
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -526,11 +526,9 @@ def enter(request: Request, token: str = "") -> Response:
     place = "/" if visitor.campaign is None else f"/c/{quote(visitor.campaign, safe='')}"
     if visitor.campaign is not None:
         place += "/manage" if visitor.role != "labeller" else "/label"
-    response: Response = RedirectResponse(place, 303)
-    if request.headers.get("sec-fetch-site") == "cross-site":
-        # A strict cookie does not go with a redirect that another site began, but with what a page does.
-        page = pages.message_page("Welcome", "One moment: the page opens by itself.", place)
-        response = HTMLResponse(page, headers={"Refresh": f"0; url={place}"})
+    # Not a redirect: on one that another site's link began, a strict cookie would not be sent.
+    page = pages.message_page("Welcome", "One moment: the page opens by itself.", place)
+    response = HTMLResponse(page, headers={"Refresh": f"0; url={place}"})
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, kept, max_age=YEAR, httponly=True, samesite="strict", secure=secure)
     response.set_cookie(CSRF_COOKIE, csrf_of(kept), max_age=YEAR, samesite="strict", secure=secure)
