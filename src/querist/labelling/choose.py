@@ -152,7 +152,13 @@ def choose(
     auto = method == "auto"
     informative = _shares_mean_something(Y)
     judged = {name: _judged(folds, held[name], informative and not picked) for name in members}
-    spread = picked and not are_measurements(problem.graph.attributes)
+    points = are_measurements(problem.graph.attributes)
+    if points:
+        members = {
+            name: replace(each, prior_weight=each.prior_weight * each.on_measurements)
+            for name, each in members.items()
+        }
+    spread = picked and not points
     pool = LogitPool(link, _weighed(folds, members, judged, PICKED if spread else 1.0))
     scores = _scored(folds, members, judged, pool.weights)
     if informative and any(isinstance(m.method, (SmoothedRidge, KernelRidge)) for m in members.values()):

@@ -236,8 +236,11 @@ MEMBERS: Registry[Member] = Registry(
     "method",
     {
         "smoothed": Member(SmoothedRidge("attributes smoothed over the graph", SMOOTHED)),
-        "links": Member(SmoothedRidge("who is linked with whom", RowSettings("links", 10, 0.9))),
-        "walks": Member(RandomWalk()),
+        # Where nodes are points, edges join those that are near: with few labels they say more than places.
+        "links": Member(
+            SmoothedRidge("who is linked with whom", RowSettings("links", 10, 0.9)), on_measurements=4.0
+        ),
+        "walks": Member(RandomWalk(), on_measurements=8.0),
         "own": Member(SmoothedRidge("the node's own attributes", RowSettings("attributes", 0, 0.0))),
         "two_steps": Member(SmoothedRidge("attributes averaged over two steps", TWO_STEPS)),
         "two_steps_gaussian": Member(

@@ -150,10 +150,12 @@ class LabellingMethod(Protocol):
 class Member:
     """A method and its place in `auto`.
 
-    `prior_weight` is what it counts before any label is held out. One that is `instead_of` another is tried
-    only where that one takes too long.
+    `prior_weight` is what it counts before any label is held out; where the attributes are measurements it is
+    `on_measurements` times that. One that is `instead_of` another is tried only where that one takes too
+    long.
     """
 
     method: LabellingMethod
     prior_weight: float = 1.0
+    on_measurements: float = 1.0
     instead_of: str | None = None

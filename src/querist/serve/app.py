@@ -527,7 +527,7 @@ def enter(request: Request, token: str = "") -> Response:
     if visitor.campaign is not None:
         place += "/manage" if visitor.role != "labeller" else "/label"
     # Not a redirect: on one that another site's link began, a strict cookie would not be sent.
-    page = pages.message_page("Welcome", "One moment: the page opens by itself.")
+    page = pages.message_page("Welcome", "One moment: the page opens by itself.", place)
     response = HTMLResponse(page, headers={"Refresh": f"0; url={place}"})
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, kept, max_age=YEAR, httponly=True, samesite="strict", secure=secure)

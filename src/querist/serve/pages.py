@@ -71,9 +71,9 @@ def manager_page(campaign: Mapping[str, Any], role: str = "manager") -> str:
     return _page("manager", campaign=campaign, start=start, role=role)
 
 
-def message_page(title: str, message: str) -> str:
-    """A few words and nothing else: a link that has expired, a page that is not there."""
-    return _page("message", title=title, message=message)
+def message_page(title: str, message: str, onward: str | None = None) -> str:
+    """A few words, as of a link that has expired; `onward` is where one can go from there."""
+    return _page("message", title=title, message=message, onward=onward)
 
 
 @cache

@@ -185,6 +185,7 @@ class CampaignViews:
             "answer": code if by in ("answer", "verdict", "known") else None,
             "votes": self.votes(row),
             "comments": comments,
+            "degree": int(np.diff(own.asking.graph.adjacency.indptr[row : row + 2])[0]),
             "neighbours": self.neighbours(row),
             "drawing": self.drawing(row),
         }

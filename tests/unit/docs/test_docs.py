@@ -152,9 +152,9 @@ def test_servers_start_as_printed(words: list[str], files: Path, tmp_path: Path)
         said = [server.stdout.readline() for _ in range(2)]
         links = re.findall(r"http://127.0.0.1:\d+/enter\?token=\S+", "".join(said))
         assert links, said
-        with urllib.request.urlopen(links[-1], timeout=30) as page:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(links[-1], timeout=30) as page:
             assert page.status == 200
-            assert re.fullmatch(r"0; url=/\S*", page.headers["Refresh"])
     finally:
         server.terminate()
         server.communicate(timeout=30)

@@ -159,6 +159,12 @@ def browser():
         found.close()
 
 
+def enter(page, link):
+    """Open a link, and wait until it has led on."""
+    page.goto(link)
+    page.wait_for_url(lambda url: "/enter" not in url)
+
+
 @contextmanager
 def _watched(context, site):
     """Errors of scripts, breaches of the content security policy and requests to other hosts are failures."""
@@ -187,7 +193,7 @@ def opened(browser, site):
             context.set_default_timeout(PATIENCE)
             stack.enter_context(_watched(context, site))
             page = context.new_page()
-            page.goto(link)
+            enter(page, link)
             return page
 
         yield open_page
@@ -212,7 +218,7 @@ def page(common_context, site, papers):
     """The labeller's page with its first question."""
     with _watched(common_context, site):
         found = common_context.new_page()
-        found.goto(papers.link())
+        enter(found, papers.link())
         found.locator("#question").wait_for()
         yield found
         common_context.set_offline(False)

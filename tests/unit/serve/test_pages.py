@@ -39,7 +39,7 @@ def all_pages(campaign):
         "manager": pages.manager_page(campaign),
         "reader": pages.manager_page(campaign, "reader"),
         "campaigns": pages.campaigns_page([campaign]),
-        "message": pages.message_page("Gone", campaign["name"]),
+        "message": pages.message_page("Gone", campaign["name"], "/"),
     }
 
 

@@ -117,6 +117,7 @@ def test_a_manager_sees_how_it_goes_and_decides(opened, papers):
     first.get_by_role("button", name="Databases").click()
     page.locator(f"#doubts > li[data-row='{row}']").wait_for(state="detached")
     assert own.verdicts == {row: 1}
+    assert page.evaluate("document.activeElement.closest('#doubts') !== null")  # on to the next one
 
     page.locator("#pause").click()
     page.locator("#pause", has_text="Go on").wait_for()
@@ -139,7 +140,11 @@ def test_invitations(opened, papers):
     invited = opened(page.locator("#made-link").input_value())
     invited.locator("#question").wait_for()
     assert invited.get_by_text("How it goes").count() == 0
-    page.get_by_role("button", name="Revoke the link of Linus").click()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Erase name Linus").click()
+    page.locator("#people", has_not_text="Linus").wait_for()
+    assert set(papers.site.server.store.people(papers.campaign.id).values()) == {"Grace"}
+    page.get_by_role("button", name="Revoke the link of p").last.click()
     page.locator("#tokens", has_text="revoked").wait_for()
     invited.reload()
     assert "ask the manager for a new one" in invited.locator("main").inner_text()

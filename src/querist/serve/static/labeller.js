@@ -412,7 +412,7 @@ function showQuestion(lease) {
   showValues(detail.values ?? [], $("texts"), $("values"));
   $("values-box").hidden = !$("values").children.length;
   showComments(detail.comments ?? []);
-  showNeighbours(detail.neighbours ?? []);
+  showNeighbours(detail.neighbours ?? [], detail.degree);
   $("drawing").replaceChildren(...drawing(detail.drawing, titleOf(lease), checks(lease)));
   $("find").value = "";
   filter();
@@ -456,8 +456,10 @@ function showComments(comments) {
   );
 }
 
-function showNeighbours(neighbours, all = false) {
-  $("near-title").textContent = neighbours.length ? some(neighbours.length, "neighbour") : "No neighbours";
+/** The server lists the heaviest edges of all there are. */
+function showNeighbours(neighbours, degree = neighbours.length, all = false) {
+  const first = degree > neighbours.length ? `, the first ${neighbours.length} here` : "";
+  $("near-title").textContent = degree ? `${some(degree, "neighbour")}${first}` : "No neighbours";
   const part = all ? neighbours : neighbours.slice(0, NEAR);
   $("near").replaceChildren(
     ...part.map(({ row, name, label, known }) =>
@@ -469,7 +471,7 @@ function showNeighbours(neighbours, all = false) {
   $("near-more").hidden = !rest;
   $("near-more").textContent = `Show ${rest} more`;
   $("near-more").onclick = () => {
-    showNeighbours(neighbours, true);
+    showNeighbours(neighbours, degree, true);
     $("near").children[NEAR].firstChild.focus();
   };
 }

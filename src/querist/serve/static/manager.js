@@ -8,7 +8,7 @@ const EVERY = 5_000; // milliseconds between looks at the campaign
 const MAP_EVERY = 20_000; // milliseconds between drawings of the graph
 const BUY = [10, 50, 100]; // answers more of which is told what they would bring
 
-let campaign = start.campaign, seen = -1, mapAt = 0, map = null;
+let campaign = start.campaign, seen = -1, mapSeen = -1, mapAt = 0, map = null;
 
 // -- reading --------------------------------------------------------------------------------------------------
 
@@ -16,16 +16,17 @@ async function look(force = false) {
   try {
     campaign = await call("GET", "");
     showCampaign();
-    if (force || campaign.last !== seen) {
+    const { last } = campaign;
+    if (force || last !== seen) {
       showDoubts(await call("GET", "/doubts"));
       if (start.manager) showPeople(await call("GET", "/people"));
-      if (Date.now() - mapAt > MAP_EVERY) {
-        mapAt = Date.now();
-        map = await call("GET", "/map");
-        showMap();
-      }
-      // Only now: what failed half-way is read again.
-      if (Date.now() - mapAt <= MAP_EVERY) seen = campaign.last;
+      seen = last; // only now: what failed half-way is read again
+    }
+    if (last !== mapSeen && Date.now() - mapAt > MAP_EVERY) {
+      mapAt = Date.now();
+      map = await call("GET", "/map");
+      mapSeen = last;
+      showMap();
     }
     fresh("saved", "Up to date");
   } catch (error) {
@@ -62,10 +63,10 @@ function tell(text) {
 // -- progress -------------------------------------------------------------------------------------------------
 
 function showCampaign() {
-  const { asked, budget, unanswered, open, nodes, edges, audit, expected_accuracy: expected } = campaign;
+  const { asked, budget, unanswered, open, nodes, edges, audit, find = null, expected_accuracy: expected } = campaign;
   $("state").textContent = campaign.paused
     ? "Paused: nobody is given a question."
-    : campaign.stopped || `Running on ${some(nodes, "node")} and ${some(edges, "edge")}.`;
+    : campaign.stopped || `Running on ${some(nodes, "node")} and ${some(edges, "edge")}${find === null ? "" : `, looking for ${find}`}.`;
   const numbers = [
     [asked.toLocaleString("en"), "answers", `of a budget of ${budget.toLocaleString("en")}`],
     [percent(expected, 1), "expected accuracy", "of all labels, by the model"],
@@ -124,8 +125,9 @@ function showCurve(points) {
   const curve = prolonged(past, campaign.asked, campaign.budget);
   const now = expectedAt(curve, campaign.asked) ?? campaign.expected_accuracy;
   const gains = BUY.map((more) => [more, expectedAt(curve, campaign.asked + more)]).filter(([, y]) => y !== null && now !== null);
+  const gain = (y) => `${y < now ? "" : "+"}${(100 * (y - now)).toFixed(1)} points`;
   $("buy").textContent = gains.length
-    ? `If it goes on as in the last half of the answers: ${gains.map(([more, y]) => `${100 * (y - now) < 0 ? "" : "+"}${(100 * (y - now)).toFixed(1)} points with ${more} more answers`).join(", ")}.`
+    ? `If it goes on as in the last half of the answers: ${gains.map(([more, y]) => `${gain(y)} with ${more} more answers`).join(", ")}.`
     : "There are too few answers to tell.";
   $("curve").replaceChildren(...(curve.length < 2 ? [] : [chart(curve, campaign.asked)]));
 }
@@ -154,7 +156,8 @@ function chart(curve, asked) {
     line([...middle, ...curve.filter(([a]) => a > asked)], "ahead"),
   );
   if (here !== null) parts.push(drawn("circle", { class: "now", cx: x(asked), cy: y(here), r: 5 }, drawn("title", {}, `now: ${percent(here, 1)}`)));
-  const said = `Expected accuracy by answers: ${percent(curve[0][1])} at ${curve[0][0]}, ${here === null ? "" : `${percent(here)} now, `}${percent(curve.at(-1)[1])} at ${curve.at(-1)[0]}.`;
+  const [first, last] = [curve[0], curve.at(-1)].map(([answers, share]) => `${percent(share)} at ${Math.round(answers)}`);
+  const said = `Expected accuracy by answers: ${first}, ${here === null ? "" : `${percent(here)} now, `}${last}.`;
   return drawn("svg", { role: "img", "aria-label": said, viewBox: `0 0 ${width} ${height}` }, ...parts);
 }
 
@@ -165,8 +168,17 @@ function showPeople(people) {
     ...people.map(({ person, name, votes, accuracy, interval, median_seconds: median, open }) =>
       element("tr", {}, element("th", { scope: "row" }, name || person),
         ...[votes, accuracy === null ? "" : percent(accuracy), interval ? `${percent(interval[0])} to ${percent(interval[1])}` : "",
-          median === null || median === undefined ? "" : `${median.toFixed(1)} s`, open].map((each) => element("td", {}, String(each))))),
+          median === null || median === undefined ? "" : `${median.toFixed(1)} s`, open].map((each) => element("td", {}, String(each))),
+        element("td", {}, !name || name === person || person === null ? ""
+          : element("button", { type: "button", class: "button", "aria-label": `Erase name ${name}`, click: () => erase(person, name) }, "Erase name")))),
   );
+}
+
+/** Names live outside the log, and can go; the answers stay. */
+async function erase(person, name) {
+  if (!confirm(`Erase the name ${name}? The answers stay, under ${person}.`)) return;
+  await change(() => call("DELETE", `/people/${encodeURIComponent(person)}/name`), `The name ${name} is erased`);
+  await showTokens();
 }
 
 function showDoubts(doubts) {
@@ -177,6 +189,8 @@ function showDoubts(doubts) {
   // A list in which somebody is choosing stays as it is.
   if (focused && doubts.some(({ row }) => String(row) === focused)) return;
   $("doubts").replaceChildren(...doubts.map((doubt) => doubtItem(doubt)));
+  // Whoever decides on one after another goes on with the next.
+  if (focused) ($("doubts").querySelector("button") ?? $("doubts-title")).focus();
 }
 
 function doubtItem({ row, node, name, belief, votes }) {
@@ -244,13 +258,13 @@ function showMap() {
       if (Boolean(map.known[i]) !== Boolean(known)) continue;
       draw.globalAlpha = known ? 1 : 0.5;
       draw.beginPath();
-      draw.arc(place(map.x[i]), place(map.y[i]), known ? 1.25 * radius : radius, 0, 2 * Math.PI);
+      draw.arc(place(map.x[i]), place(map.y[i]), known ? Math.max(1.25 * radius, 3.4) : radius, 0, 2 * Math.PI);
       if (map.label[i] >= 0) {
         draw.fillStyle = colours[map.label[i]];
         draw.fill();
       }
       if (known || map.label[i] < 0) {
-        draw.lineWidth = known ? 1.6 : 1;
+        draw.lineWidth = known ? 1.3 : 1;
         draw.strokeStyle = known ? colour("ink") : colour("muted");
         draw.stroke();
       }
@@ -278,7 +292,10 @@ async function showTokens() {
       element("tr", {}, element("th", { scope: "row" }, name || person || id),
         ...[role, day(created), expires ? day(expires) : "no end"].map((each) => element("td", {}, each)),
         element("td", {}, revoked ? `revoked ${day(revoked)}`
-          : element("button", { type: "button", class: "button alarming", "aria-label": `Revoke the link of ${name || person || id}`, click: () => revoke(id, name || person) }, "Revoke")))),
+          : element("button", {
+            type: "button", class: "button alarming", "aria-label": `Revoke the link of ${name || person || id}`,
+            click: () => revoke(id, name || person),
+          }, "Revoke")))),
   );
 }
 
