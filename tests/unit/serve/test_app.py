@@ -678,7 +678,9 @@ def test_schemathesis_finds_nothing(house):
                 # A stream never ends.
                 case.headers = {k: v for k, v in (case.headers or {}).items() if k.lower() != "accept"}
                 seen.add(case.operation.label)
-                case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
+                told = case.call(headers=headers)
+                if told.status_code != 413:  # which it takes for an acceptance
+                    case.validate_response(told, excluded_checks=[positive_data_acceptance])
 
             with suppress(Unsatisfiable):  # there is nothing to get wrong
                 check()
