@@ -117,7 +117,7 @@ class Labeller(threading.Thread):
     def insisted(self, method, path, body, key=None):
         """What the server said in the end."""
         more = {"Idempotency-Key": key} if key else {}
-        for _ in range(400):
+        for _ in range(3000):
             address = self.random.choice(self.addresses)
             with suppress(httpx.TransportError):
                 told = self.client.request(method, f"{address}{self.path}{path}", json=body, headers=more)
@@ -150,7 +150,7 @@ def at_work(ports, campaign, people):
 def busy(labellers, count):
     """Until so many more answers are acknowledged."""
     before = sum(len(each.acknowledged) for each in labellers)
-    for _ in range(10_000):
+    for _ in range(60_000):
         if sum(len(each.acknowledged) for each in labellers) >= before + count:
             return
         time.sleep(0.002)
@@ -158,7 +158,7 @@ def busy(labellers, count):
 
 
 def wait_for(port):
-    for _ in range(300):
+    for _ in range(3000):
         with suppress(httpx.TransportError):
             if httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=20).status_code == 200:
                 return
