@@ -291,6 +291,7 @@ def test_a_campaign_is_made_from_files(house):
         ("no.parquet", b"1,2\n" * 50, 422),
         ("../../etc/x.csv", b"", 400),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_uploads_are_held_to_limits(house, name, content, status):
     before = house.server.store.campaigns()
