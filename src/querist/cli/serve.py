@@ -78,7 +78,10 @@ def serve(
     Prints a link that makes whoever opens it first the manager, who invites others. Everything is kept in
     the store before it is acknowledged; stop with Ctrl-C, and the same command goes on.
     """
-    from querist.serve.running import address_of, bound, run
+    try:
+        from querist.serve.running import address_of, bound, run
+    except ImportError as missing:
+        raise InputError(f"a server needs {missing.name}: pip install 'querist[serve]'") from missing
     from querist.serve.server import CampaignServer
 
     if demo:
@@ -149,7 +152,7 @@ def _of_data(
 # -- querist campaign --------------------------------------------------------------------------------------
 
 campaign = typer.Typer(
-    help="Campaigns in a store: make, list, export, move, invite to, back up, repair.",
+    help="Make, list, export, move, back up and repair campaigns.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -62,7 +62,7 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 class Strict(BaseModel):
     """A body of a request: nothing that it does not know."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class NewCampaign(Strict):

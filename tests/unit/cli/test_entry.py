@@ -23,9 +23,14 @@ def test_every_command_is_documented_and_has_json(name, querist):
     command = COMMANDS[name]
     assert command.help
     assert len(command.help.splitlines()[0]) <= 65, "the first line stands in the list of commands, uncut"
-    for parameter in command.params:
+    parameters = [
+        parameter
+        for each in getattr(command, "commands", {"": command}).values()
+        for parameter in each.params
+    ]
+    for parameter in parameters:
         assert getattr(parameter, "help", None), f"--{parameter.name} says nothing"
-    assert any("--json" in parameter.opts for parameter in command.params)
+    assert any("--json" in parameter.opts for parameter in parameters)
     shown = querist(name, "--help")
     assert shown.code == 0
     assert command.help.splitlines()[0] in shown.out
