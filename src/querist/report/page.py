@@ -19,15 +19,21 @@ from querist.version import VERSION
 
 @cache
 def environment() -> Environment:
-    """The template engine of all pages."""
+    """The template engine of all reports."""
+    made = engine("querist.report")
+    made.filters["on_page"] = on_page
+    return made
+
+
+def engine(package: str) -> Environment:
+    """An engine for the templates of a package: everything is escaped, nothing may be missing."""
     made = Environment(
-        loader=PackageLoader("querist.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["on_page"] = on_page
     made.globals["version"] = VERSION
     return made
 

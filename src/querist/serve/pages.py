@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from querist.asking.keys import Commands, command_keys, keys_for
 from querist.report.drawing import class_look
-from querist.version import VERSION
+from querist.report.page import engine
 
 STATIC = Path(__file__).parent / "static"
 """Where the scripts and the pages' own part of the style sheet lie; `static_file` gives what is served."""
@@ -93,13 +93,6 @@ def _page(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("querist.serve"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.globals.update(version=VERSION)
+    made = engine("querist.serve")
     made.filters["segment"] = lambda text: quote(str(text), safe="")
     return made
