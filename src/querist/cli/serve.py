@@ -13,7 +13,6 @@ from querist.errors import InputError
 if TYPE_CHECKING:
     from querist.asking.store.interface import CampaignEntry
     from querist.asking.store.sql import SqlStore
-    from querist.serve.campaign import ServedCampaign
 
 STORE = "querist.db"
 DEMO, DEMO_STORE = "messages", "querist-demo.db"
@@ -82,6 +81,8 @@ def serve(
         from querist.serve.running import address_of, bound, run
     except ImportError as missing:
         raise InputError(f"a server needs {missing.name}: pip install 'querist[serve]'") from missing
+    from querist.labelling.files import GraphFiles
+    from querist.serve.opening import open_or_create
     from querist.serve.server import CampaignServer
 
     if demo:
@@ -92,7 +93,14 @@ def serve(
         server = CampaignServer(opened)
         if data is not None:
             begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap)
-            found = _of_data(opened, data, nodes, labels, columns, name, name_column, **begun)
+            begun |= {"labels": labels, "name": name, "name_column": name_column}
+            with progress() as show:
+                found = open_or_create(
+                    opened,
+                    GraphFiles(data, nodes, **columns),
+                    progress=lambda done, text: show("embedding", done, text),
+                    **begun,
+                )
             server.add(found)
         _, secret = server.gate.invite(None, "manager", once=True)
         address = address_of(where)
@@ -107,46 +115,6 @@ def serve(
             print_line(f"Manage, and invite others (works once):  {said['manager']}")
             print_line(f"Everything is kept in {opened.place}. Stop with Ctrl-C.")
         run(server, where, log=log)
-
-
-def _of_data(
-    store: "SqlStore",
-    data: str,
-    nodes: Path | None,
-    labels: str | None,
-    columns: Any,
-    name: str | None,
-    name_column: str | None,
-    **begun: Any,
-) -> "ServedCampaign":
-    """The campaign of the store that was begun with these files, or a new one."""
-    from querist.labelling.files import GraphFiles
-    from querist.serve.opening import OPTIONS, create, open_campaign
-
-    files = GraphFiles(data, nodes, **columns)
-    entries = store.campaigns()
-    title = name or (data if files.is_named else Path(data).stem)
-    with progress() as show:
-
-        def tell(done: float, text: str) -> None:
-            show("embedding", done, text)
-
-        if len(entries) == 1 and OPTIONS not in store.sources(entries[0].id):
-            return open_campaign(store, entries[0].id, files=files, progress=tell)
-        same = [entry for entry in entries if entry.name == title]
-        if same:
-            return open_campaign(store, same[0].id, progress=tell)
-        return create(
-            store,
-            data,
-            nodes=nodes,
-            labels=labels,
-            name=title,
-            name_column=name_column,
-            columns=dict(columns),
-            progress=tell,
-            **begun,
-        )
 
 
 # -- querist campaign --------------------------------------------------------------------------------------

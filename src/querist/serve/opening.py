@@ -15,7 +15,7 @@ from querist.asking.store.events import Draft
 from querist.asking.store.interface import EventStore
 from querist.asking.texts import NodeTexts
 from querist.errors import InputError
-from querist.labelling.files import GraphFiles
+from querist.labelling.files import FileName, GraphFiles
 from querist.progress import Progress
 from querist.serve.campaign import ServedCampaign
 
@@ -26,10 +26,10 @@ CHOICES = ("choose", "audit", "find", "seed", "overlap")
 
 def create(
     store: EventStore,
-    edges: str | Path,
+    edges: FileName,
     *,
-    nodes: str | Path | None = None,
-    labels: str | Path | None = None,
+    nodes: FileName | None = None,
+    labels: FileName | None = None,
     name: str | None = None,
     classes: Sequence[Any] | None = None,
     budget: int = BUDGET,
@@ -78,6 +78,29 @@ def create(
     begins = store.create(id, title, first)
     store.append(id, begins.seq, [*others, Draft("budget", {"budget": budget, "person": None})])
     return _served(store, id, title, campaign, options)
+
+
+def open_or_create(
+    store: EventStore,
+    files: GraphFiles,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    **begun: Any,
+) -> ServedCampaign:
+    """The campaign of the store about these files: the only one where `querist ask` began it, else the one
+    of this name, else a new one, of which `begun` says more (see `create`)."""
+    entries = store.campaigns()
+    title = name or (str(files.edges) if files.is_named else PurePath(files.edges).stem)
+    if len(entries) == 1 and OPTIONS not in store.sources(entries[0].id):
+        return open_campaign(store, entries[0].id, files=files, progress=progress)
+    same = next((entry for entry in entries if entry.name == title), None)
+    if same is not None:
+        return open_campaign(store, same.id, progress=progress)
+    columns = {own: value for own in COLUMNS if (value := getattr(files, own)) is not None}
+    return create(
+        store, files.edges, nodes=files.nodes, name=title, columns=columns, progress=progress, **begun
+    )
 
 
 def open_campaign(
