@@ -179,7 +179,7 @@ class Learner:
 
     @round.setter
     def round(self, closed: int) -> None:
-        self._state.counts[0] = closed
+        self._state.counts[0] = checked_count("round", closed, 0)
 
     @property
     def questions(self) -> int:
@@ -260,7 +260,8 @@ class Learner:
                 f"the decision is of round {decision.round}, the learner is at round {self.round + 1}; "
                 "decide again"
             )
-        if decision.asks.size != self._work.r.size or decision.row >= self.n_nodes:
+        own = decision.asks.shape == decision.variances.shape == self._work.r.shape
+        if not own or not 0 <= decision.row < self.n_nodes:
             raise InputError("the decision was made by another learner; decide with this one")
         self._maths.close_round(
             self._rules, self._state, decision.ask, decision.asks, decision.variances, decision.value
