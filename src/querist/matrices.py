@@ -28,6 +28,8 @@ def checked_sparse(matrix: Any, what: str) -> Any:
         fault = _compressed_fault(matrix)
     elif matrix.format == "coo":
         fault = next((f for f in map(_range_fault, matrix.coords, matrix.shape) if f), None)
+    elif max(matrix.shape) > 2**31:
+        fault = f"a side of {max(matrix.shape):,}"
     else:
         checked_sparse(matrix.tocoo(), what)  # by Python's own lists and masks, which cannot go astray
         fault = None

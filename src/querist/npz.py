@@ -91,7 +91,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
         file = cast(zipfile.ZipExtFile, opened)
         shape, fortran, dtype = _header(file, member)
         flat = np.empty(math.prod(shape), dtype)
-        raw, done = flat.view(np.uint8) if flat.size else np.empty(0, np.uint8), 0
+        raw: Any = flat.view(np.uint8) if flat.size else np.empty(0, np.uint8)
+        done = 0
         while done < raw.size:
             count = file.readinto(raw[done : done + _PIECE])
             if not count:

@@ -11,7 +11,7 @@ row numbers where the graph has no ids of its own.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import astuple, dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -141,7 +141,7 @@ class Learner:
         """What every learner has, whatever its maths."""
         self.n_classes = checked_count("n_classes", n_classes, 2)
         self.budget = None if budget is None else checked_count("budget", budget, 0)
-        self.seed = int(seed) % 2**63
+        self.seed = checks.checked_seed(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
         self.ids = ids
@@ -287,7 +287,7 @@ class Learner:
 
     def _asked_about(self, node: Any) -> int:
         row = node if self.ids is None else self.ids.row(node)
-        if row not in self._pending:
+        if not isinstance(row, Hashable) or row not in self._pending:
             raise InputError(f"no open question about node {node}; commit a decision that asks first")
         return int(row)
 
