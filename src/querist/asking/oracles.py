@@ -89,7 +89,10 @@ def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> 
     if is_missing(value) or value is Answer.UNSURE:
         return -1
     for code, name in enumerate(classes):
-        if value == name or (isinstance(value, str) and value == str(name)):
+        if value == name:
+            return code
+    for code, name in enumerate(classes):  # "1" is the class "1" before it is the class 1
+        if isinstance(value, str) and value == str(name):
             return code
     shown = repr(value)
     shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
