@@ -9,13 +9,19 @@ import math
 import zipfile
 from collections.abc import Collection, Iterator
 from os import PathLike
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
 MOST_PACKED = 1032
 """Bytes that one byte of deflated data can stand for."""
+
+MANY = 2**16 - 1
+"""What stands for a number of files that is too large to be stated."""
+
+LAST = 22
+"""Bytes of the end of an archive, before its comment."""
 
 _PIECE = 1 << 22
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -55,14 +61,30 @@ def shapes(path: str | PathLike[str]) -> dict[str, Shape]:
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, zipfile.ZipInfo]]:
+    listed = archive.infolist()
+    stated = _stated(archive)
+    if stated not in (len(listed), MANY):
+        raise ValueError(f"{stated} files are stated and {len(listed)} listed")
     seen = set[str]()
-    for member in archive.infolist():
+    for member in listed:
         name = member.filename.removesuffix(".npy")
         if name in seen:
             raise ValueError(f"{name} is there twice")
         seen.add(name)
         if name != member.filename:
             yield name, member
+        else:
+            archive.open(member).close()  # the name of an array, damaged, is not the one it has in its place
+
+
+def _stated(archive: zipfile.ZipFile) -> int:
+    """How many files the end of an archive says there are: a damaged list may be read as a shorter one."""
+    file = cast(IO[bytes], archive.fp)
+    size = file.seek(0, 2)
+    file.seek(max(0, size - LAST - 2**16))
+    end = file.read()
+    at = end.rfind(b"PK\x05\x06")
+    return int.from_bytes(end[at + 10 : at + 12], "little")
 
 
 def _header(file: Any, member: zipfile.ZipInfo) -> tuple[Shape, bool, np.dtype[Any]]:
