@@ -1,8 +1,8 @@
 """Damaged files of every kind that we write and read again: 0 crashes, 0 silent differences.
 
 Bytes are flipped, cut, moved and overwritten: such a file is refused with an error of ours, or gives exactly
-what the undamaged one gives; the cache computes again. And values are replaced by extreme ones in a file that is
-otherwise sound, its digest made anew: it is refused, or what it gives can be used without a crash.
+what the undamaged one gives; the cache computes again. And values are replaced by extreme ones in a file that
+is otherwise sound, its digest made anew: it is refused, or what it gives can be used without a crash.
 
 Every case is made by its number alone; QUERIST_FUZZ_FILES says how many there are of each kind.
 """
