@@ -29,7 +29,7 @@ except ImportError:
 SCHEMA = "querist"
 # A server may be set up to acknowledge what is not on its disk.
 _SETTINGS = f"SET search_path TO {SCHEMA}; SET synchronous_commit TO on"
-AT_ONCE = 20
+AT_ONCE = 80
 """Statements that are sent as one."""
 _ONE_AT_A_TIME = 0x51535254
 """The lock under which tables are made."""
