@@ -618,7 +618,7 @@ def test_many_may_listen_and_others_still_work(house):
                 await stream.__aexit__(None, None, None)
             return waited
 
-    from querist.serve.app import BEAT
+    from querist.serve.routes import BEAT
 
     assert asyncio.run(listen()) < BEAT
 
