@@ -31,6 +31,7 @@ from querist.serve.opening import create
 from querist.serve.server import CampaignServer, arrive
 from querist.serve.uploads import received
 from querist.serve.views import FORMATS, CampaignViews, anonymous, events_text
+from querist.tables.formats import comma_separated
 
 BEAT = 15.0
 """Seconds after which a stream of events that has nothing to say says so."""
@@ -133,9 +134,7 @@ def new_campaign_from_files(
             nodes=places.get("nodes"),
             labels=places.get("labels"),
             name=name or (edges.filename or "edges").rpartition(".")[0] or "edges",
-            classes=None
-            if classes is None
-            else [part for each in classes.split(",") if (part := each.strip())],
+            classes=None if classes is None else comma_separated(classes),
             budget=budget,
             audit=audit,
             overlap=overlap,
