@@ -29,6 +29,9 @@ class NewCampaign(Strict):
     budget: Annotated[int, Field(ge=1, le=10_000_000)] = 100
     audit: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     overlap: Annotated[int, Field(ge=1, le=20)] = 1
+    second_opinions: bool | None = None
+    choose: Annotated[str | None, Field(max_length=100)] = None
+    find: Annotated[str, Field(max_length=1000)] | int | None = None
 
 
 class Change(Strict):

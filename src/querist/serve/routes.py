@@ -104,10 +104,7 @@ def new_campaign(request: Request, visitor: Who, given: NewCampaign) -> dict[str
     """Make a campaign on a data set that ships with querist, or lies where its data sets lie."""
     check_may_create(visitor)
     own = server_of(request)
-    options = given.model_dump(exclude={"data", "name", "classes", "budget"})
-    made = create(
-        own.store, given.data, name=given.name, classes=given.classes, budget=given.budget, **options
-    )
+    made = create(own.store, given.data, **given.model_dump(exclude={"data"}))
     return own.add(made).summary()
 
 
@@ -123,11 +120,15 @@ def new_campaign_from_files(
     budget: Annotated[int, Form(ge=1, le=10_000_000)] = 100,
     audit: Annotated[int, Form(ge=0, le=10_000_000)] = 0,
     overlap: Annotated[int, Form(ge=1, le=20)] = 1,
+    second_opinions: Annotated[bool | None, Form()] = None,
+    choose: Annotated[str | None, Form(max_length=100)] = None,
+    find: Annotated[str | None, Form(max_length=1000)] = None,
 ) -> dict[str, Any]:
     """Make a campaign from files, as `querist ask` reads them; `classes` are separated by commas."""
     check_may_create(visitor)
     own = server_of(request)
-    with received({"edges": edges, "nodes": nodes, "labels": labels}, request.app.state.limits) as places:
+    files = {"edges": edges, "nodes": nodes, "labels": labels}
+    with own.making(visitor.person) as show, received(files, request.app.state.limits) as places:
         made = create(
             own.store,
             places["edges"],
@@ -138,8 +139,20 @@ def new_campaign_from_files(
             budget=budget,
             audit=audit,
             overlap=overlap,
+            second_opinions=second_opinions,
+            choose=choose,
+            find=find,
+            progress=show,
         )
     return own.add(made).summary()
+
+
+@api.get("/campaigns/files")
+def campaign_being_made(request: Request, visitor: Who) -> dict[str, Any]:
+    """How far the campaign is that this server makes of your files: from 0 to 1, and what is being done; null
+    while it makes none."""
+    fraction, text = server_of(request).made_so_far.get(visitor.person, (None, None))
+    return {"fraction": fraction, "text": text}
 
 
 @api.get("/campaigns/{c}")

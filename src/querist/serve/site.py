@@ -10,7 +10,7 @@ from querist.serve import pages
 from querist.serve.access import COOKIE, CSRF_COOKIE, csrf_of
 from querist.serve.campaign import RefusedError
 from querist.serve.metrics import Metrics
-from querist.serve.routes import Answer, Read, Who, campaigns, server_of
+from querist.serve.routes import Answer, Read, Who, campaigns, check_may_create, server_of
 from querist.version import VERSION
 
 YEAR = 365 * 86_400
@@ -37,8 +37,15 @@ def enter(request: Request, token: str = "") -> Response:
 @site.get("/")
 def home(request: Request, visitor: Who) -> HTMLResponse:
     """The campaigns that you may see."""
-    found = campaigns(request, visitor)
-    return HTMLResponse(pages.campaigns_page(found, {each["id"]: each["role"] for each in found}))
+    found, creates = campaigns(request, visitor), visitor.may("manager", None)
+    return HTMLResponse(pages.campaigns_page(found, {each["id"]: each["role"] for each in found}, creates))
+
+
+@site.get("/new")
+def new_page(visitor: Who) -> HTMLResponse:
+    """Where a campaign is made of files."""
+    check_may_create(visitor)
+    return HTMLResponse(pages.new_page())
 
 
 @site.get("/c/{c}/label")
