@@ -60,6 +60,7 @@ def serve(
     choose: Choose = None,
     find: Find = None,
     overlap: Overlap = 1,
+    multilabel: options.SeveralLabels = None,
     store: Store = STORE,
     host: Annotated[str, typer.Option(help="Where it listens; 0.0.0.0 is everywhere.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8377,
@@ -92,7 +93,9 @@ def serve(
         opened = _opened(store)
         server = CampaignServer(opened)
         if data is not None:
-            begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap)
+            begun = _begun(
+                classes, audit, choose, find, budget=budget, overlap=overlap, multilabel=multilabel
+            )
             begun |= {"labels": labels, "name": name, "name_column": name_column}
             with progress() as show:
                 found = open_or_create(
@@ -141,6 +144,7 @@ def create_campaign(
     choose: Choose = None,
     find: Find = None,
     overlap: Overlap = 1,
+    multilabel: options.SeveralLabels = None,
     store: Store = STORE,
     columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
@@ -148,7 +152,7 @@ def create_campaign(
     """Make a campaign; its files are kept in the store."""
     from querist.serve.opening import create
 
-    begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap)
+    begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap, multilabel=multilabel)
     with _opened(store) as opened, progress() as show:
         made = create(
             opened,
@@ -312,7 +316,7 @@ def _entry(store: "SqlStore", which: str | None) -> "CampaignEntry":
 
 
 def _begun(
-    classes: str | None, audit: int | None, choose: str | None, find: str | None, **others: int
+    classes: str | None, audit: int | None, choose: str | None, find: str | None, **others: int | None
 ) -> dict[str, Any]:
     """What was said of a new campaign."""
     names = None if classes is None else [part for each in classes.split(",") if (part := each.strip())]

@@ -55,7 +55,9 @@ YEAR = 365 * 86_400
 Row = Annotated[int, Field(ge=0, le=MOST_ROW, strict=True)]
 Whole = Annotated[int, Field(ge=-MOST_ROW, le=MOST_ROW)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Code = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+OneClass = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+Label = OneClass | Annotated[list[OneClass], Field(max_length=1000)]
+"""The number of a class; where nodes may have several labels a list of them."""
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 
 
@@ -74,6 +76,7 @@ class NewCampaign(Strict):
     budget: Annotated[int, Field(ge=1, le=10_000_000)] = 100
     audit: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     overlap: Annotated[int, Field(ge=1, le=20)] = 1
+    multilabel: bool = False
 
 
 class Change(Strict):
@@ -91,11 +94,11 @@ class LeaseRequest(Strict):
 
 
 class Given(Strict):
-    """What became of a question."""
+    """What became of a question; where nodes may have several labels, `label` is a list, perhaps empty."""
 
     row: Row
     outcome: Annotated[str, Field(pattern="^(answer|skip|unsure)$")] = "answer"
-    label: Code | None = None
+    label: Label | None = None
     seconds: Annotated[float | None, Field(ge=0, le=1e9, allow_inf_nan=False)] = None
 
 
@@ -110,7 +113,7 @@ class Decided(Strict):
     """A manager's verdict on a node."""
 
     row: Row
-    label: Code
+    label: Label
 
 
 class Invited(Strict):
@@ -235,6 +238,7 @@ def new_campaign_from_files(
     budget: Annotated[int, Form(ge=1, le=10_000_000)] = 100,
     audit: Annotated[int, Form(ge=0, le=10_000_000)] = 0,
     overlap: Annotated[int, Form(ge=1, le=20)] = 1,
+    multilabel: Annotated[bool, Form()] = False,
 ) -> dict[str, Any]:
     """Make a campaign from files, as `querist ask` reads them; `classes` are separated by commas."""
     _everywhere(visitor)
@@ -252,6 +256,7 @@ def new_campaign_from_files(
             budget=budget,
             audit=audit,
             overlap=overlap,
+            multilabel=multilabel,
         )
     return own.add(made).summary()
 
