@@ -190,3 +190,17 @@ def test_the_graph_is_drawn_in_the_colours_of_the_classes(opened, papers):
         opaque = [pixel.to_bytes(4, "little") for pixel in pixels if pixel >> 24 == 255]
         found = {f"#{pixel[:3].hex()}" for pixel in opaque}
         assert found >= {colours[f"class-{code}"] for code in range(3)}
+
+
+def test_axe_finds_nothing_serious_in_check_boxes(opened, site, axe):
+    papers = site.papers(multilabel=True)
+    own = papers.campaign
+    (question,), _ = own.lease("p1", 1)
+    own.close_question("p1", question.row, "answer", [0, 1])
+    page = opened(papers.link("manager"), viewport={"width": 360, "height": 740})
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        visit(page, papers, "label")
+        page.keyboard.press("t")
+        assert serious(page, axe) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
