@@ -167,24 +167,28 @@ class QuickModel:
 
     Parameters
     ----------
-    regressions : those whose scores are averaged
+    answered : the regressions whose scores are averaged, as the answers leave them
+    open_rows : rows of questions that wait for an answer
     rows, choosing : rows (n, d) of length one, and the second-order state, by which questions are chosen
     gamma : its ridge
-    nearest : (n,) squared distance of each row to the nearest one with an answer, at most `FAR`
+    near : (n,) squared distance of each row to the nearest one with an answer or an open question, at most
+        `FAR`; but for those at the rows `since`
     components : (n,) nodes with the same number can learn from each other
     answers : (c,) how many answers were learned in each component
     pending : (c,) how many questions are open in each
     several : whether an answer is a set of classes
     """
 
-    regressions: tuple[Regression, ...]
+    answered: tuple[Regression, ...]
     rows: Floats
     choosing: RidgeState
     gamma: float
-    nearest: Floats
+    near: Floats
     components: Any
     answers: Codes
     pending: Codes
+    open_rows: tuple[int, ...] = ()
+    since: tuple[int, ...] = ()
     several: bool = False
 
     @staticmethod
@@ -219,13 +223,13 @@ class QuickModel:
         rows = leading(embedding, CHOOSING_RANK)
         none = np.zeros(int(embedding.components.max()) + 1, dtype=np.int64)
         return QuickModel(
-            regressions=tuple(
+            answered=tuple(
                 Regression.start(leading(embedding, rank), n_classes + several, own) for rank in widths
             ),
             rows=rows,
             choosing=RidgeState.start(rows, ridge),
             gamma=ridge,
-            nearest=np.full(n, FAR),
+            near=np.full(n, FAR),
             components=embedding.components,
             answers=none,
             pending=none,
@@ -235,7 +239,7 @@ class QuickModel:
     @property
     def n_classes(self) -> int:
         """K."""
-        return int(self.regressions[0].scores.shape[1]) - self.several
+        return int(self.answered[0].scores.shape[1]) - self.several
 
     def learn(self, row: int, target: Code | Floats) -> "QuickModel":
         """The state with one answer more: its code, or (K,) how likely it is, or has, each class."""
@@ -252,7 +256,7 @@ class QuickModel:
     def retarget(self, rows: Sequence[int], change: Floats) -> "QuickModel":
         """The state with the targets of answers at `rows` changed by (m, K)."""
         own = self._columns(change, 0.0)
-        return replace(self, regressions=tuple(m.retarget(rows, own) for m in self.regressions))
+        return replace(self, answered=tuple(m.retarget(rows, own) for m in self.answered))
 
     def _columns(self, targets: Floats, last: float) -> Floats:
         """(m, K) targets as the regressions have them: of sets with a column more."""
@@ -264,9 +268,9 @@ class QuickModel:
             return self
         return replace(
             self,
-            regressions=tuple(m.opened(rows) for m in self.regressions),
+            **self._nearer(rows),
+            open_rows=(*self.open_rows, *rows),
             choosing=self.choosing.opened(self.rows, rows),
-            nearest=self._nearest(rows),
             pending=self.pending + np.bincount(self.components[rows], minlength=self.pending.size),
         )
 
@@ -285,22 +289,39 @@ class QuickModel:
         came = np.bincount(self.components[rows], minlength=self.answers.size)
         return replace(
             self,
-            regressions=tuple(regressions),
+            **self._nearer(rows),
+            answered=tuple(regressions),
+            open_rows=(),
             choosing=choosing,
-            nearest=self._nearest(rows),
             answers=self.answers + came,
         )
 
-    def _nearest(self, rows: Sequence[int]) -> Floats:
-        nearest = self.nearest
-        for row in rows:
+    # Few rules look at these, and they cost as much as all the rest.
+
+    def _nearer(self, rows: Sequence[int]) -> dict[str, Any]:
+        known = "nearest" in self.__dict__
+        return {
+            "near": self.nearest if known else self.near,
+            "since": tuple(rows) if known else (*self.since, *rows),
+        }
+
+    @cached_property
+    def nearest(self) -> Floats:
+        """(n,) squared distance of each row to the nearest one with an answer, given or to come."""
+        nearest = self.near
+        for row in self.since:
             nearest = np.minimum(nearest, squared_distances(self.rows, self.rows[[row]])[:, 0])
         return nearest
 
     @cached_property
+    def regressions(self) -> tuple[Regression, ...]:
+        """Those that are averaged; the variance knows of the open questions."""
+        return tuple(m.opened(self.open_rows) for m in self.answered) if self.open_rows else self.answered
+
+    @cached_property
     def scores(self) -> Floats:
         """(n, K) f, the mean of the regressions'; of sets 2 f - h, yes less no."""
-        return self._by_class(sum(m.scores for m in self.regressions) / len(self.regressions))
+        return self._by_class(sum(m.scores for m in self.answered) / len(self.answered))
 
     def _by_class(self, columns: Any) -> Floats:
         return np.asarray(2 * columns[:, :-1] - columns[:, -1:] if self.several else columns)

@@ -122,7 +122,7 @@ def ask(
             "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside DATA by default."
         ),
     ] = None,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Label your graph by answering questions about it.
@@ -138,6 +138,7 @@ def ask(
     """
     from querist.asking import Journal, command_oracle, from_files
     from querist.labelling.files import GraphFiles
+    from querist.tables.formats import comma_separated
     from querist.tables.output import check_place
 
     if oracle is not None and oracle_command is not None:
@@ -158,7 +159,7 @@ def ask(
                 files,
                 oracle=oracle,
                 labels=labels,
-                classes=None if classes is None else _names(classes),
+                classes=None if classes is None else comma_separated(classes),
                 journal=book,
                 budget=budget,
                 choose=choose,
@@ -200,10 +201,6 @@ def _check_name_column(name: str, files: "GraphFiles") -> None:
     elif files.is_named and (columns := table_of(str(files.edges))) is not None:
         table = pa.table(columns)
     NodeTexts.of(table, files.id, name)
-
-
-def _names(classes: str) -> list[str]:
-    return [name for part in classes.split(",") if (name := part.strip())]
 
 
 def _beside(files: "GraphFiles", ending: str) -> Path:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +35,8 @@ MEDIANS = 3.0
 """It lasts so many medians of the times that the person took."""
 AT_ONCE = 5
 """Most questions that one person may have open."""
+TOGETHER = 32
+"""Most requests that are written in one transaction."""
 TRIES = 50
 """Times that a call decides anew because somebody else was first."""
 PATIENCE = 30.0
@@ -72,6 +74,26 @@ class Comment:
     at: float
 
 
+class PendingWrite:
+    """Something to be written: the events that `decide` drafts, and the reply; what became of it."""
+
+    def __init__(
+        self,
+        decide: Callable[[], list[Draft]],
+        reply: tuple[str, MakeReply] | None = None,
+        row: int | None = None,
+    ) -> None:
+        self.decide, self.reply, self.row = decide, reply, row
+        self.done = False
+        self.events: list[Event] | None = None
+        self.problem: BaseException | None = None
+        self.refusal: RefusedError | None = None
+
+    def finish(self, events: list[Event] | None = None, problem: BaseException | None = None) -> None:
+        """It is done with: written, not to be written, or a problem of whoever asked for it."""
+        self.events, self.problem, self.done = events, problem, True
+
+
 class ServedCampaign:
     """One campaign of a store, in this process."""
 
@@ -91,6 +113,7 @@ class ServedCampaign:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         """Notified of every event."""
+        self._pending: deque[PendingWrite] = deque()
         self.turns = Turns()
         self.last = 0
         """The newest event that is known here."""
@@ -243,7 +266,7 @@ class ServedCampaign:
             until = self.clock() + self.lease_seconds(person)
             return [Draft("beat", {"row": row, "person": person, "until": until})]
 
-        (event,) = self.write(decide) or []
+        (event,) = self.write(decide, row=row) or []
         return float(event.body["until"])
 
     def give_back(self, person: str, row: int) -> None:
@@ -253,7 +276,7 @@ class ServedCampaign:
             self._own_lease(person, row)
             return [Draft("release", {"row": row, "person": person})]
 
-        self.write(decide)
+        self.write(decide, row=row)
 
     def expire(self) -> None:
         """Write down the leases that have ended by now."""
@@ -310,7 +333,7 @@ class ServedCampaign:
             seq = events[-1].seq if events else self.last
             return {"seq": seq, "row": row, "outcome": outcome, "late": late[0]}
 
-        return self._once(person, key, [row, outcome, code], decide, response)
+        return self._once(person, key, [row, outcome, code], decide, response, row)
 
     def undo(self, person: str, key: str | None = None) -> Kept:
         """Take back one's own last answer; its question is open for them again."""
@@ -334,14 +357,14 @@ class ServedCampaign:
         """Keep what somebody says of a node."""
         self.check_row(row)
         drafts = [Draft("comment", {"row": row, "person": person, "text": text})]
-        return self._once(person, key, [row, text], lambda: drafts, lambda events: {"seq": events[-1].seq})
+        return self._once(person, key, [row, text], lambda: drafts, _seq, row)
 
     def verdict(self, person: str, row: int, code: Any, key: str | None = None) -> Kept:
         """Decide on the class of a node, or its classes, whatever was answered."""
         self.check_row(row)
         code = self._checked_code(code)
         drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
-        return self._once(person, key, [row, code], lambda: drafts, lambda events: {"seq": events[-1].seq})
+        return self._once(person, key, [row, code], lambda: drafts, _seq, row)
 
     def change(self, person: str, *, paused: bool | None = None, budget: int | None = None) -> None:
         """Pause or go on; raise or lower the budget, not below what was answered."""
@@ -367,32 +390,86 @@ class ServedCampaign:
         self,
         decide: Callable[[], list[Draft]],
         reply: tuple[str, MakeReply] | None = None,
+        row: int | None = None,
     ) -> list[Event] | None:
         """Append what `decide` drafts, and the reply; None where its key is taken.
 
         It is asked anew whenever somebody else was first, and a refusal stands when all there is was seen.
+        Where `decide` looks at nothing but one `row`, requests about other rows that wait at the same time
+        are written with it, in one transaction.
         """
+        own = PendingWrite(decide, reply, row)
+        if row is not None:
+            self._pending.append(own)
         with self.lock:
-            for _ in range(TRIES):
+            if not own.done:
+                together = self._taken_together(own)
                 try:
-                    drafts = decide()
-                except RefusedError:
-                    if self.catch_up():
-                        continue
-                    raise
-                if not drafts:
-                    if self.catch_up():
-                        continue
-                    if reply is None:
-                        return []
+                    self._write(together)
+                except BaseException as problem:
+                    for each in together:
+                        if not each.done:
+                            each.finish(problem=problem)
+        if own.problem is not None:
+            raise own.problem
+        return own.events
+
+    def _taken_together(self, first: PendingWrite) -> list[PendingWrite]:
+        """A request and those that wait about other rows."""
+        if first.row is None:
+            return [first]
+        waiting = self._pending
+        waiting.remove(first)
+        found, later = [first], list[PendingWrite]()
+        rows: set[int | None] = {first.row}
+        while waiting and len(found) < TOGETHER:
+            request = waiting.popleft()
+            (later if request.row in rows else found).append(request)
+            rows.add(request.row)
+        waiting.extendleft(reversed(later))
+        return found
+
+    def _write(self, requests: Sequence[PendingWrite]) -> None:
+        """Finish these requests, about different rows, by one append."""
+        for _ in range(TRIES):
+            refused, parts = list[PendingWrite](), list[tuple[PendingWrite, list[Draft]]]()
+            for each in requests:
                 try:
-                    events = self.store.append(self.id, self.last, drafts, reply)
-                except ConflictError:
-                    if not self.catch_up() and reply is not None:
-                        return None
+                    parts.append((each, each.decide()))
+                except RefusedError as problem:
+                    each.refusal = problem
+                    refused.append(each)
+            nothing = [each for each, drafts in parts if not drafts and each.reply is None]
+            if (refused or any(not drafts for _, drafts in parts)) and self.catch_up():
+                continue
+            for each in refused:
+                each.finish(problem=each.refusal)
+            for each in nothing:
+                each.finish([])
+            parts = [(each, drafts) for each, drafts in parts if not each.done]
+            requests = [each for each, _ in parts]
+            if not parts:
+                return
+            try:
+                found = self.store.append_all(
+                    self.id, self.last, [(drafts, each.reply) for each, drafts in parts]
+                )
+            except ConflictError:
+                if self.catch_up():
                     continue
-                self._take_in(events)
-                return events
+                # Nothing is newer: it is the key of one of them.
+                if len(requests) > 1:
+                    for each in requests:
+                        self._write([each])
+                    return
+                if requests[0].reply is not None:
+                    requests[0].finish(None)
+                    return
+                continue
+            self._take_in([event for events in found for event in events])
+            for each, events in zip(requests, found, strict=True):
+                each.finish(events)
+            return
         raise RefusedError("too many others write to this campaign at once; try again", 503)
 
     def _once(
@@ -402,14 +479,16 @@ class ServedCampaign:
         request: Sequence[Any],
         decide: Callable[[], list[Draft]],
         response: Callable[[list[Event]], dict[str, Any]],
+        row: int | None = None,
     ) -> Kept:
         """Do what was not done yet under this person's key; else give the first response again."""
         if key is None:
-            return Kept(response(self.write(decide) or []))
+            return Kept(response(self.write(decide, row=row) or []))
         own, digest = f"{person} {key}", hashlib.sha256(json.dumps(request).encode()).hexdigest()
         refusal: RefusedError | None = None
         try:
-            events = self.write(decide, (own, lambda events: (digest, json.dumps(response(events)))))
+            make: MakeReply = lambda events: (digest, json.dumps(response(events)))  # noqa: E731
+            events = self.write(decide, (own, make), row)
             if events is not None:
                 return Kept(response(events))
         except RefusedError as problem:
@@ -534,6 +613,10 @@ class ServedCampaign:
             self._seen = {who: when for who, when in self._seen.items() if now - when < ACTIVE}
             count = len(self._seen)
         self.learner.want(count + wanted)
+
+
+def _seq(events: list[Event]) -> dict[str, Any]:
+    return {"seq": events[-1].seq}
 
 
 def check_text(text: Any, most: int = 10_000) -> str:

@@ -277,6 +277,28 @@ def test_a_campaign_is_made_from_files(house):
     again.close()
 
 
+@pytest.mark.parametrize("way", ["files", "set"])
+def test_what_is_said_of_a_new_campaign_holds(house, way):
+    said = {"audit": 3, "overlap": 1, "second_opinions": False, "choose": "random", "find": "b"}
+    manager = house.everywhere()
+    if way == "files":
+        made = upload(manager, "pets.csv", EDGES, **said)
+    else:
+        made = manager.post("/v1/campaigns", json={"data": "karate", "classes": ["a", "b"], **said})
+    spec = house.server.views(made.json()["id"]).campaign.asking.specification
+    assert {name: getattr(spec, name) for name in said} == said
+
+
+def test_nobody_is_told_of_the_campaign_that_another_makes(house):
+    first, second = house.everywhere(), house.everywhere()
+    person = house.server.store.tokens(None)[-1].person
+    with house.server.making(person) as show:
+        show(0.5, "embedding")
+        said = {client.get("/v1/campaigns/files").json()["text"] for client in (first, second)}
+    assert said == {None, "embedding"}
+    assert second.get("/v1/campaigns/files").json() == {"fraction": None, "text": None}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "status"),
     [
@@ -618,7 +640,7 @@ def test_many_may_listen_and_others_still_work(house):
                 await stream.__aexit__(None, None, None)
             return waited
 
-    from querist.serve.app import BEAT
+    from querist.serve.routes import BEAT
 
     assert asyncio.run(listen()) < BEAT
 

@@ -597,3 +597,96 @@ def test_people_at_once_on_two_servers_never_have_the_same_question(servers):
     assert len(seen) == len(set(seen))
     same(*own)
     assert own[0].turns.asked == len(seen)
+
+
+class CountingStore(SqliteStore):
+    """Counts what it writes."""
+
+    transactions = 0
+
+    def _write(self, statements):
+        self.transactions += 1
+        super()._write(statements)
+
+
+def at_once(campaign, calls):
+    """What the calls gave, all of them made while somebody else writes: a result or a refusal each."""
+    found = [None] * len(calls)
+
+    def call(number):
+        try:
+            found[number] = calls[number]()
+        except RefusedError as problem:
+            found[number] = problem
+
+    threads = [threading.Thread(target=call, args=[number]) for number in range(len(calls))]
+    with campaign.lock:
+        for number, thread in enumerate(threads):
+            thread.start()
+            while len(campaign._pending) <= number:
+                pass
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_answers_that_come_together_are_one_transaction(begin, clock):
+    store = CountingStore(None, clock=clock)
+    campaign = begin(store, budget=20)
+    rows = {who: [q.row for q in campaign.lease(who, 2)[0]] for who in ("ann", "bob", "cem")}
+    campaign.close_question("bob", rows["bob"][1], "answer", 1, "before")
+    before = store.transactions
+    calls = [
+        lambda: campaign.close_question("ann", rows["ann"][0], "answer", 0, "a"),
+        lambda: campaign.close_question("bob", rows["bob"][0], "answer", 1, "b"),
+        lambda: campaign.close_question("cem", rows["cem"][0], "skip", None, "c"),
+        lambda: campaign.comment("cem", rows["cem"][1], "looks odd", "d"),
+    ]
+    found = at_once(campaign, calls)
+    assert store.transactions == before + 1
+    assert [kept.repeated for kept in found] == [False] * 4
+    last = campaign.last
+    assert [kept.body["seq"] for kept in found] == [last - 3, last - 2, last - 1, last]
+    again = [call() for call in calls]
+    assert [kept.body for kept in again] == [kept.body for kept in found]
+    assert all(kept.repeated for kept in again)
+    assert campaign.last == last
+    store.check(campaign.id)
+
+
+def test_one_that_is_refused_or_was_done_before_leaves_the_others_alone(begin):
+    campaign = begin(budget=20)
+    rows = {who: [q.row for q in campaign.lease(who, 2)[0]] for who in ("ann", "bob", "cem")}
+    first = campaign.close_question("ann", rows["ann"][0], "answer", 0, "a")
+    found = at_once(
+        campaign,
+        [
+            lambda: campaign.close_question("ann", rows["ann"][0], "answer", 0, "a"),
+            lambda: campaign.close_question("bob", rows["bob"][0], "answer", 1, "b"),
+            lambda: campaign.close_question("bob", rows["cem"][0], "answer", 1, "c"),
+            lambda: campaign.close_question("cem", rows["cem"][0], "answer", 1, "c"),
+        ],
+    )
+    assert found[0].repeated
+    assert found[0].body == first.body
+    assert isinstance(found[2], RefusedError)
+    assert [found[k].body["row"] for k in (1, 3)] == [rows["bob"][0], rows["cem"][0]]
+    answers = [(e.body["person"], e.body["row"]) for e in kinds(campaign, "answer")]
+    assert sorted(answers) == sorted((who, rows[who][0]) for who in rows)
+
+
+def test_answers_that_come_together_see_what_another_server_wrote(servers):
+    here, there = servers(budget=20)
+    rows = {who: [q.row for q in here.lease(who, 1)[0]] for who in ("ann", "bob")}
+    there.comment("dan", 0, "a word between")
+    found = at_once(
+        here,
+        [
+            lambda: here.close_question("ann", rows["ann"][0], "answer", 0, "a"),
+            lambda: here.close_question("bob", rows["bob"][0], "answer", 1, "b"),
+        ],
+    )
+    assert [kept.body["late"] for kept in found] == [False, False]
+    there.catch_up()
+    assert there.last == here.last
+    assert there.turns.asked == here.turns.asked == 2

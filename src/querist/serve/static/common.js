@@ -1,9 +1,9 @@
-// What both pages need: calls of the API, and elements made of text. No text ever becomes markup: strings
+// What all pages need: calls of the API, and elements made of text. No text ever becomes markup: strings
 // enter the page as text nodes and as values of attributes, nothing else.
 
 export const start = JSON.parse(document.getElementById("start").textContent);
 
-const API = `/v1/campaigns/${encodeURIComponent(start.campaign.id)}`;
+const API = `/v1/campaigns${start.campaign ? `/${encodeURIComponent(start.campaign.id)}` : ""}`;
 const PATIENCE = 30_000; // milliseconds until a call counts as lost
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,7 +22,7 @@ export class Refusal extends Error {
 
 /** JSON from the API. Throws a Refusal, or another error where no whole reply came. */
 export async function call(method, path, { body, key } = {}) {
-  const headers = { Accept: "application/json", "X-Querist-CSRF": cookie("querist_csrf") };
+  const headers = callHeaders();
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key !== undefined) headers["Idempotency-Key"] = key;
   const reply = await fetch(API + path, {
@@ -32,6 +32,9 @@ export async function call(method, path, { body, key } = {}) {
   const said = await reply.json().catch(() => ({}));
   throw new Refusal(reply.status, typeof said.error === "string" ? said.error : `error ${reply.status}`);
 }
+
+/** What every call says besides: that the page itself makes it. */
+export const callHeaders = () => ({ Accept: "application/json", "X-Querist-CSRF": cookie("querist_csrf") });
 
 export const address = (path) => API + path;
 
