@@ -78,7 +78,7 @@ def chooser_of(
     specification: CampaignSpec,
     model: QuickModel,
     order: Sequence[int],
-    known: Mapping[int, int],
+    known: Mapping[int, Any],
     budget: int,
 ) -> Chooser:
     """A fresh chooser; `order` holds the nodes that it may ask about, at random, `known` codes by row.
@@ -158,7 +158,7 @@ class StreamChooser(Chooser):
         specification: CampaignSpec,
         model: QuickModel,
         order: Sequence[int],
-        known: Mapping[int, int],
+        known: Mapping[int, Any],
         budget: int,
     ) -> None:
         from querist.embedding import Embedding
@@ -205,6 +205,7 @@ class StreamChooser(Chooser):
         if turn.audit or turn.again:
             return
         if turn.counted:
+            assert isinstance(turn.code, int)  # a stream is refused where answers are sets
             self.learner.learn(turn.row, turn.code)
         else:
             self.learner.withdraw(turn.row)

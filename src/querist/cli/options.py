@@ -124,6 +124,10 @@ Settings = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be given several times."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SeveralLabels = Annotated[
+    bool | None,
+    typer.Option("--multi-label", help="A node may have several labels: an answer is a set of classes."),
+]
 
 LabelColumn = Annotated[
     str | None,

@@ -61,6 +61,7 @@ BEGUN: Mapping[str, tuple[Any, Any]] = {
     "choose": (Annotated[str | None, typer.Option(metavar="WAY", help="As in querist ask.")], None),
     "find": (Annotated[str | None, typer.Option(metavar="CLASS", help="Find nodes of this class.")], None),
     "overlap": (Annotated[int, typer.Option(min=1, help="People who answer about every node.")], 1),
+    "multilabel": (options.SeveralLabels, None),
 }
 """What can be said of a new campaign, as `opening.create` calls it."""
 with_begun = options.with_options("begun", BEGUN)

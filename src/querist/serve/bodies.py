@@ -10,7 +10,9 @@ MOST_ROW = 2**53
 Row = Annotated[int, Field(ge=0, le=MOST_ROW, strict=True)]
 Whole = Annotated[int, Field(ge=-MOST_ROW, le=MOST_ROW)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Code = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+OneClass = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+Label = OneClass | Annotated[list[OneClass], Field(max_length=1000)]
+"""The number of a class; where nodes may have several labels a list of them."""
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 
 
@@ -32,6 +34,7 @@ class NewCampaign(Strict):
     second_opinions: bool | None = None
     choose: Annotated[str | None, Field(max_length=100)] = None
     find: Annotated[str, Field(max_length=1000)] | int | None = None
+    multilabel: bool = False
 
 
 class Change(Strict):
@@ -49,11 +52,11 @@ class LeaseRequest(Strict):
 
 
 class Given(Strict):
-    """What became of a question."""
+    """What became of a question; where nodes may have several labels, `label` is a list, perhaps empty."""
 
     row: Row
     outcome: Annotated[str, Field(pattern="^(answer|skip|unsure)$")] = "answer"
-    label: Code | None = None
+    label: Label | None = None
     seconds: Annotated[float | None, Field(ge=0, le=1e9, allow_inf_nan=False)] = None
 
 
@@ -68,7 +71,7 @@ class Decided(Strict):
     """A manager's verdict on a node."""
 
     row: Row
-    label: Code
+    label: Label
 
 
 class Invited(Strict):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from querist.asking.answers import Code, as_code, as_kept, fault_of
 from querist.asking.arrivals import KIND as GROWTH
 from querist.asking.campaign import LEAST_UNANSWERED, Asking, Question
 from querist.asking.choosers import Pick
@@ -121,7 +122,7 @@ class ServedCampaign:
         self.paused = False
         self.budget = asking.budget
         self.comments: defaultdict[int, list[Comment]] = defaultdict(list)
-        self.verdicts: dict[int, int] = {}
+        self.verdicts: dict[int, Code] = {}
         self.had: set[tuple[int, str]] = set()
         """(row, person) of every question that a person was ever given."""
         self.returned: set[tuple[int, str]] = set()
@@ -295,7 +296,7 @@ class ServedCampaign:
     # -- answers ------------------------------------------------------------------------------------------
 
     def close_question(
-        self, person: str, row: int, outcome: str, code: int | None = None, key: str | None = None
+        self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None
     ) -> Kept:
         """Keep an answer, "skip" or "unsure"; it is in the store when this returns.
 
@@ -304,10 +305,8 @@ class ServedCampaign:
         """
         if outcome not in CLOSING:
             raise RefusedError(f"outcome {outcome!r}; it is one of {', '.join(CLOSING)}", 422)
-        if outcome == "answer" and (code is None or not 0 <= code < len(self.classes)):
-            raise RefusedError(
-                f"label {code!r}; an answer has the number of a class, 0 to {len(self.classes) - 1}", 422
-            )
+        if outcome == "answer":
+            code = self._checked_code(code)
         self.check_row(row)
         late = [False]
 
@@ -360,11 +359,10 @@ class ServedCampaign:
         drafts = [Draft("comment", {"row": row, "person": person, "text": text})]
         return self._once(person, key, [row, text], lambda: drafts, _seq, row)
 
-    def verdict(self, person: str, row: int, code: int, key: str | None = None) -> Kept:
-        """Decide on the class of a node, whatever was answered."""
+    def verdict(self, person: str, row: int, code: Any, key: str | None = None) -> Kept:
+        """Decide on the class of a node, or its classes, whatever was answered."""
         self.check_row(row)
-        if not 0 <= code < len(self.classes):
-            raise RefusedError(f"label {code}; the classes are 0 to {len(self.classes) - 1}", 422)
+        code = self._checked_code(code)
         drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
         return self._once(person, key, [row, code], lambda: drafts, _seq, row)
 
@@ -533,7 +531,7 @@ class ServedCampaign:
         elif kind == "comment":
             self.comments[body["row"]].append(Comment(body["person"], body["text"], event.at))
         elif kind == "verdict":
-            self.verdicts[body["row"]] = body["code"]
+            self.verdicts[body["row"]] = as_code(body["code"])
         elif kind in ("pause", "resume"):
             self.paused = kind == "pause"
         elif kind == "budget":
@@ -595,6 +593,13 @@ class ServedCampaign:
         if not 0 <= row < self.n_nodes:
             raise RefusedError(f"row {row}; the nodes have rows 0 to {self.n_nodes - 1}", 404)
         return row
+
+    def _checked_code(self, given: Any) -> int | list[int]:
+        """The code of an answer as an event keeps it."""
+        wrong = fault_of(given, len(self.classes), self.asking.multilabel)
+        if wrong:
+            raise RefusedError(wrong, 422)
+        return as_kept(as_code(given))
 
     def check_learner(self) -> None:
         """Say so where nothing is learned any more."""

@@ -21,7 +21,7 @@ from querist.serve.campaign import ServedCampaign
 
 OPTIONS = "options.json"
 COLUMNS = ("source", "target", "weight", "id", "label_column", "missing", "parallel")
-CHOICES = ("choose", "audit", "find", "seed", "overlap")
+CHOICES = ("choose", "audit", "find", "seed", "overlap", "multilabel")
 
 
 def create(
@@ -49,7 +49,7 @@ def create(
     noise : share of wrong answers that is presumed; .1, as several people answer
     second_opinions : ask another person where an answer is in doubt; so it is unless `overlap` is above 1
     columns : columns of the files that have no usual name (see `GraphFiles`)
-    choices : choose, audit, find, seed, overlap, as in `ask`
+    choices : choose, audit, find, seed, overlap, multilabel, as in `ask`
     """
     odd = next((key for key in (*choices, *(columns or {})) if key not in (*CHOICES, *COLUMNS)), None)
     if odd is not None:

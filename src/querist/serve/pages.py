@@ -57,8 +57,10 @@ def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role
     """Where `person` answers questions; `campaign` is what the API says of it."""
     classes = [str(each) for each in campaign["classes"]]
     keys = command_keys(classes, BROWSER_COMMANDS)
+    several = bool(campaign.get("multilabel"))
+    shown = {name: campaign[name] for name in ("id", "asked", "budget", "expected_accuracy")}
     start = {
-        "campaign": {name: campaign[name] for name in ("id", "asked", "budget", "expected_accuracy")},
+        "campaign": {**shown, "multilabel": several},
         "classes": classes,
         "looks": [class_look(code) for code in range(len(classes))],
         "keys": keys_for(classes, BROWSER_COMMANDS),
@@ -66,7 +68,15 @@ def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role
         "person": person,
     }
     commands = [(what, BROWSER_COMMANDS[what][1], key) for what, key in keys.items()]
-    return _page("labeller", campaign=campaign, start=start, commands=commands, name=name, role=role)
+    return _page(
+        "labeller",
+        campaign=campaign,
+        start=start,
+        commands=commands,
+        several=several,
+        name=name,
+        role=role,
+    )
 
 
 def manager_page(campaign: Mapping[str, Any], role: str = "manager") -> str:

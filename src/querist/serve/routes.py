@@ -123,6 +123,7 @@ def new_campaign_from_files(
     second_opinions: Annotated[bool | None, Form()] = None,
     choose: Annotated[str | None, Form(max_length=100)] = None,
     find: Annotated[str | None, Form(max_length=1000)] = None,
+    multilabel: Annotated[bool, Form()] = False,
 ) -> dict[str, Any]:
     """Make a campaign from files, as `querist ask` reads them; `classes` are separated by commas."""
     check_may_create(visitor)
@@ -142,6 +143,7 @@ def new_campaign_from_files(
             second_opinions=second_opinions,
             choose=choose,
             find=find,
+            multilabel=multilabel,
             progress=show,
         )
     return own.add(made).summary()

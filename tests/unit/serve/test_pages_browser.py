@@ -285,3 +285,17 @@ def test_how_far_the_server_is_with_a_new_campaign_is_shown(opened, everywhere, 
     page.get_by_role("button", name="Create the campaign").click()
     page.locator("#doing", has_text="Embedding the graph").wait_for()
     assert page.locator("#progress").evaluate("bar => bar.value") == 0.25
+
+
+def test_axe_finds_nothing_serious_in_check_boxes(opened, site, axe):
+    papers = site.papers(multilabel=True)
+    own = papers.campaign
+    (question,), _ = own.lease("p1", 1)
+    own.close_question("p1", question.row, "answer", [0, 1])
+    page = opened(papers.link("manager"), viewport={"width": 360, "height": 740})
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        visit(page, papers, "label")
+        page.keyboard.press("t")
+        assert serious(page, axe) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == 360

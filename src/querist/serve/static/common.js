@@ -64,8 +64,28 @@ function furnished(made, attributes, children) {
   return made;
 }
 
-export const look = (code) => (code === null || code < 0 ? "none" : start.looks[code] ?? "other");
-export const className = (code) => (code === null || code < 0 ? "no guess" : start.classes[code]);
+// Where nodes may have several labels, a label is a list of classes, drawn in the colour of the first.
+const first = (label) => (Array.isArray(label) ? label[0] ?? null : label);
+const hasClass = (label) => first(label) !== null && first(label) >= 0;
+export const look = (label) => (hasClass(label) ? start.looks[first(label)] ?? "other" : "none");
+export const className = (label) =>
+  Array.isArray(label) ? label.map((code) => start.classes[code]).join("; ") || "none of these"
+    : hasClass(label) ? start.classes[label] : "no guess";
+
+/** A check box a class; `more` goes behind the name of each. */
+export function boxes(changed = null, more = () => []) {
+  return start.classes.map((name, code) =>
+    element("label", { "data-code": code },
+      element("input", { type: "checkbox", change: changed, "aria-keyshortcuts": start.keys?.[code] ?? null }),
+      dot(code), element("span", {}, ...breakable(name)), ...more(code)));
+}
+
+/** The classes whose boxes have a mark. */
+export const markedIn = (box) =>
+  [...box.querySelectorAll("[data-code]")].filter((label) => label.firstChild.checked).map((label) => Number(label.dataset.code));
+
+/** A name that may go on in the next line after each of its parts. */
+export const breakable = (name) => name.split(/(?<=[_/.-])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
 
 /** The colour of a class; hollow without one, fainter where it is a guess. */
 export function dot(code, known = true) {

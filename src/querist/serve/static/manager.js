@@ -1,7 +1,7 @@
 // How a campaign goes, read again whenever it has new events; what its manager does about it.
 
 import {
-  $, Refusal, address, call, className, dot, drawn, element, percent, some, start,
+  $, Refusal, address, boxes, call, className, dot, drawn, element, markedIn, percent, some, start,
 } from "./common.js";
 
 const EVERY = 5_000; // milliseconds between looks at the campaign
@@ -207,14 +207,22 @@ function doubtItem({ row, node, name, belief, votes }) {
 
 /** Classes somebody said come first; the others are in a list. */
 function verdictButtons(row, name, votes) {
-  const said = [...new Set(votes.map((vote) => vote.label))];
+  const said = [...new Map(votes.map(({ label }) => [String(label), label])).values()];
   const others = start.classes.map((_, code) => code).filter((code) => !said.includes(code));
   const decide = (label) => change(() => call("POST", "/verdicts", { body: { row, label } }), `${name} is ${className(label)}`);
-  const choice = element("select", { "aria-label": `Another class for ${name}`, change: (event) => event.target.value && decide(Number(event.target.value)) },
+  const choice = start.campaign.multilabel ? otherSet(name, decide) : element("select", { "aria-label": `Another class for ${name}`, change: (event) => event.target.value && decide(Number(event.target.value)) },
     element("option", { value: "" }, "another class"), ...others.map((code) => element("option", { value: code }, start.classes[code])));
   return element("div", { class: "controls", role: "group", "aria-label": `Verdict on ${name}` },
     ...said.map((code) => element("button", { type: "button", class: "button", click: () => decide(code) }, dot(code), className(code))),
     others.length ? choice : null);
+}
+
+/** Where nodes may have several labels: any set of classes. */
+function otherSet(name, decide) {
+  const list = element("div", { class: "several" }, ...boxes());
+  return element("details", {}, element("summary", {}, "other classes"),
+    element("fieldset", {}, element("legend", {}, `Classes of ${name}`), list,
+      element("button", { type: "button", class: "button", click: () => decide(markedIn(list)) }, "Decide")));
 }
 
 async function readNode(row, details, box) {
@@ -274,7 +282,8 @@ function showMap() {
   const labels = start.classes.map((name, code) => [name, code, map.label.filter((label) => label === code).length]);
   $("legend").replaceChildren(...labels.map(([name, code, many]) => element("li", {}, dot(code), `${name} `, element("small", {}, many.toLocaleString("en")))));
   const part = count < campaign.nodes ? `${count.toLocaleString("en")} of ${some(campaign.nodes, "node")}` : some(count, "node");
-  $("map-text").textContent = `${part}, ${answered.toLocaleString("en")} answered (with a ring); guesses are fainter, hollow nodes have none.`;
+  const by = campaign.multilabel ? "coloured by the first class of each, " : "";
+  $("map-text").textContent = `${part}, ${by}${answered.toLocaleString("en")} answered (with a ring); guesses are fainter, hollow nodes have none.`;
   canvas.setAttribute("aria-label", `The graph, coloured by label. ${labels.map(([name, , many]) => `${name}: ${many}`).join(", ")}.`);
 }
 

@@ -3,7 +3,7 @@
 import { $, Refusal, address, call, callHeaders, percent } from "./common.js";
 
 const EVERY = 700; // milliseconds between looks at how far the server is
-const FIELDS = ["edges", "nodes", "labels", "name", "classes", "find", "budget", "audit", "overlap", "choose"];
+const FIELDS = ["edges", "nodes", "labels", "name", "classes", "multilabel", "find", "budget", "audit", "overlap", "choose"];
 // What a refusal begins with that does not begin with the name of its field.
 const MEANS = [[/^no classes\b/, "classes"], [/^node table\b/, "nodes"], [/^label /, "labels"], [/^unknown way\b/, "choose"]];
 
