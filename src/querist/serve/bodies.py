@@ -32,6 +32,7 @@ class NewCampaign(Strict):
     second_opinions: bool | None = None
     choose: Annotated[str | None, Field(max_length=100)] = None
     find: Annotated[str, Field(max_length=1000)] | int | None = None
+    stop: Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
 
 
 class Change(Strict):
@@ -39,6 +40,7 @@ class Change(Strict):
 
     paused: bool | None = None
     budget: Annotated[int | None, Field(ge=0, le=10_000_000, strict=True)] = None
+    stop: Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
 
 
 class LeaseRequest(Strict):
