@@ -60,6 +60,17 @@ BEGUN: Mapping[str, tuple[Any, Any]] = {
     ),
     "choose": (Annotated[str | None, typer.Option(metavar="WAY", help="As in querist ask.")], None),
     "find": (Annotated[str | None, typer.Option(metavar="CLASS", help="Find nodes of this class.")], None),
+    "stop": (
+        Annotated[
+            float | None,
+            typer.Option(
+                min=0.0,
+                max=1.0,
+                help="End when an answer is expected to gain less accuracy, as in querist ask.",
+            ),
+        ],
+        None,
+    ),
     "overlap": (Annotated[int, typer.Option(min=1, help="People who answer about every node.")], 1),
     "multilabel": (options.SeveralLabels, None),
 }

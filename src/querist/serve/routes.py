@@ -124,6 +124,7 @@ def new_campaign_from_files(
     choose: Annotated[str | None, Form(max_length=100)] = None,
     find: Annotated[str | None, Form(max_length=1000)] = None,
     multilabel: Annotated[bool, Form()] = False,
+    stop: Annotated[float | None, Form(ge=0, le=1, allow_inf_nan=False)] = None,
 ) -> dict[str, Any]:
     """Make a campaign from files, as `querist ask` reads them; `classes` are separated by commas."""
     check_may_create(visitor)
@@ -144,6 +145,7 @@ def new_campaign_from_files(
             choose=choose,
             find=find,
             multilabel=multilabel,
+            stop=stop,
             progress=show,
         )
     return own.add(made).summary()
@@ -166,8 +168,8 @@ def campaign(views: Read) -> dict[str, Any]:
 
 @api.patch("/campaigns/{c}")
 def change(views: Manage, visitor: Who, given: Change) -> dict[str, Any]:
-    """Pause it or go on; raise the budget."""
-    views.campaign.change(visitor.person, paused=given.paused, budget=given.budget)
+    """Pause it or go on; raise the budget; set the gain below which it stops, 0 for none."""
+    views.campaign.change(visitor.person, **given.model_dump())
     return views.summary()
 
 

@@ -60,6 +60,7 @@ class CampaignViews:
                 "find": spec.find,
                 "paused": own.paused,
                 "budget": own.budget,
+                "stop": own.stop,
                 "asked": turns.asked,
                 "unanswered": turns.unanswered,
                 "open": turns.n_open,

@@ -282,11 +282,19 @@ def test_what_is_said_of_a_new_campaign_holds(house, way):
     said = {"audit": 3, "overlap": 1, "second_opinions": False, "choose": "random", "find": "b"}
     manager = house.everywhere()
     if way == "files":
-        made = upload(manager, "pets.csv", EDGES, **said)
+        made = upload(manager, "pets.csv", EDGES, stop=0.25, **said)
     else:
-        made = manager.post("/v1/campaigns", json={"data": "karate", "classes": ["a", "b"], **said})
+        made = manager.post(
+            "/v1/campaigns", json={"data": "karate", "classes": ["a", "b"], "stop": 0.25, **said}
+        )
     spec = house.server.views(made.json()["id"]).campaign.asking.specification
     assert {name: getattr(spec, name) for name in said} == said
+    assert made.json()["stop"] == 0.25
+    place = f"/v1/campaigns/{made.json()['id']}"
+    assert manager.patch(place, json={"stop": 0.5}).json()["stop"] == 0.5
+    assert manager.patch(place, json={"paused": False}).json()["stop"] == 0.5
+    assert manager.patch(place, json={"stop": 0}).json()["stop"] is None
+    assert manager.patch(place, json={"stop": 2}).status_code == 422
 
 
 def test_nobody_is_told_of_the_campaign_that_another_makes(house):
