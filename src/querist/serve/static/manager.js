@@ -1,7 +1,7 @@
 // How a campaign goes, read again whenever it has new events; what its manager does about it.
 
 import {
-  $, Refusal, address, boxes, call, className, dot, drawn, element, markedIn, percent, some, start,
+  $, Refusal, boxes, call, className, dot, drawn, element, markedIn, percent, some, start,
 } from "./common.js";
 
 const EVERY = 5_000; // milliseconds between looks at the campaign
@@ -377,7 +377,8 @@ if (start.manager) {
     change(() => call("PATCH", "", { body: { stop } }), stop ? `It stops below ${points(stop)}` : "It goes on");
   });
   $("anonymous").addEventListener("change", (event) => {
-    $("log").href = address(`/events?anonymous=${event.target.checked}`);
+    for (const link of $("of-people").querySelectorAll("a"))
+      link.href = link.href.replace(/anonymous=\w+/, `anonymous=${event.target.checked}`);
   });
   $("invite").addEventListener("submit", invite);
   $("copy").addEventListener("click", copy);
