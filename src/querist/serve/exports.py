@@ -8,11 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from querist.asking.answers import named
 from querist.asking.store.events import Event
 from querist.asking.turns import CLOSING, Turns
 from querist.tables.arrow import pa
 from querist.tables.frames import arrow_array
-from querist.tables.output import neutralised, save
+from querist.tables.output import joined_sets, neutralised, save, set_array
 
 FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson"}
 
@@ -24,8 +25,16 @@ def file_of(table: Any, format: str) -> bytes:
         return "".join(f"{line}\n" for line in lines).encode()
     with TemporaryDirectory(prefix="querist-") as folder:
         place = Path(folder) / f"table.{format}"
-        save(neutralised(table) if format == "csv" else table, place)
+        save(neutralised(_with_text(table)) if format == "csv" else table, place)
         return place.read_bytes()
+
+
+def _with_text(table: Any) -> Any:
+    """The table with sets as text."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            table = table.set_column(at, field.name, joined_sets(table[field.name].combine_chunks()))
+    return table
 
 
 def _plain(value: Any) -> str:
@@ -58,13 +67,13 @@ def answers_table(
         who = [p if p is None else numbers.setdefault(p, f"person-{len(numbers) + 1}") for p in people]
     else:
         who = people
+    labels = [named(turn.code, classes) if turn.outcome == "answer" else None for turn in closed]
+    several = any(isinstance(label, tuple) for label in labels)
     moments = [datetime.fromtimestamp(times[turn.opened][0], UTC) for turn in closed]
     columns = {
         "node": arrow_array([nodes[turn.row] for turn in closed], nested=False),
         "outcome": pa.array([turn.outcome for turn in closed], pa.string()),
-        "label": arrow_array(
-            [classes[turn.code] if turn.outcome == "answer" else None for turn in closed], nested=False
-        ),
+        "label": set_array(labels) if several else arrow_array(labels, nested=False),
         "person": pa.array(who, pa.string()),
         "name": pa.array([(names or {}).get(person or "") for person in people], pa.string()),
         "at": pa.array(moments, pa.timestamp("us", "UTC")),
