@@ -138,7 +138,7 @@ class ServedCampaign:
             self._note(event)
         asking.budget, asking.stop = self.budget, self.stop
         learned = asking.journal.last
-        self.learner = BackgroundLearner(asking, learned)
+        self.learner = BackgroundLearner(asking, learned, lambda: bool(self._pending))
         # Another server may have written since the model was made.
         self.learner.feed([event for event in events if event.seq > learned])
 
