@@ -154,7 +154,7 @@ class Asking:
         self._put(Pick(row, ASKED_FOR, again=True))
         return self.shown(self.state.opens[-1])
 
-    def answer(self, given: Hashable, node: Hashable = None, person: str | None = None) -> Any:
+    def answer(self, given: Any, node: Hashable = None, person: str | None = None) -> Any:
         """The class of the node whose question is open, of the oldest one unless named; None is "unsure".
 
         Where nodes may have several labels it is a set of classes, perhaps the empty one. `person` says who

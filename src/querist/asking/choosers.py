@@ -30,7 +30,8 @@ from querist.types import Bools
 class Pick:
     """The next question: which node, why in words, of the stream in which round, whether of the audit.
 
-    `again`: it was answered before. `chance`: of the class that is looked for.
+    `again`: it was answered before. `chance`: of the class that is looked for. `gain`: the accuracy that its
+    answer is expected to gain, where somebody worked it out.
     """
 
     row: int
@@ -40,6 +41,7 @@ class Pick:
     audit: bool = False
     again: bool = False
     chance: float | None = None
+    gain: float | None = None
 
 
 @dataclass(frozen=True)

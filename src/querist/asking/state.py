@@ -5,7 +5,7 @@ state. An undo gives the state as if the answer had never been there.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -310,7 +310,8 @@ def upcoming(
     if state.unanswered >= unanswered:
         return f"{some(state.unanswered, 'question')} left unanswered, as many as may be"
     left, own = state.unaudited, state.specification
-    enough = gained_little(state, stop)
+    little = gained_little(state.turns, stop, own.find)
+    enough = None if little is None else little[0]
     pick = None
     if not enough and not due(asked, own.audit - len(left), own.audit, budget):
         wanted = (row for row in state.wanting() if another(state.turns, row, person))
@@ -330,17 +331,19 @@ def another(turns: Turns, row: int, person: str | None) -> bool:
     return turns.open_about(row) is None and person not in {turn.person for turn in turns.about(row)}
 
 
-def gained_little(state: CampaignState, stop: float | None) -> str | None:
-    """Why the expected gain is too small to go on, or None."""
-    if stop is None:
+def gained_little(turns: Turns, stop: float | None, find: Hashable = None) -> tuple[str, float] | None:
+    """Why the expected gain is too small to go on, and what it is; None where it is not, or not known. It
+    follows from the turns alone."""
+    if not stop:
         return None
-    gains = [turn.about.get("gain") for turn in state.turns if not turn.audit]
-    last = [gain for gain in gains if gain is not None][-WINDOW:]
+    gains = (turn.about.get("gain") for turn in reversed(turns) if not turn.audit)
+    last = list(islice((gain for gain in gains if gain is not None), WINDOW))[::-1]
     if len(last) < WINDOW or np.mean(last) >= stop:
         return None
-    if state.specification.find is not None:
-        return f"a question finds one with a chance of {np.mean(last):.1%}, less than {stop:.1%}"
-    return f"an answer is expected to gain {np.mean(last):.3%} accuracy, less than {stop:.3%}"
+    gain = float(np.mean(last))
+    if find is not None:
+        return f"a question finds one with a chance of {gain:.1%}, less than {stop:.1%}", gain
+    return f"an answer is expected to gain {gain:.3%} accuracy, less than {stop:.3%}", gain
 
 
 def due(asked: int, audited: int, audit: int, budget: int) -> bool:

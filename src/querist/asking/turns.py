@@ -172,6 +172,9 @@ class Turns(Sequence[Turn]):
     def __iter__(self) -> Iterator[Turn]:
         return iter(self._turns.values())
 
+    def __reversed__(self) -> Iterator[Turn]:
+        return reversed(self._turns.values())
+
     @overload
     def __getitem__(self, at: int) -> Turn: ...
     @overload

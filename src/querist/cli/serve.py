@@ -1,6 +1,7 @@
 """`querist serve`: a campaign in the browser; `querist campaign`: what can be done with one at a terminal."""
 
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -60,6 +61,17 @@ BEGUN: Mapping[str, tuple[Any, Any]] = {
     ),
     "choose": (Annotated[str | None, typer.Option(metavar="WAY", help="As in querist ask.")], None),
     "find": (Annotated[str | None, typer.Option(metavar="CLASS", help="Find nodes of this class.")], None),
+    "stop": (
+        Annotated[
+            float | None,
+            typer.Option(
+                min=0.0,
+                max=1.0,
+                help="End when an answer is expected to gain less accuracy, as in querist ask.",
+            ),
+        ],
+        None,
+    ),
     "overlap": (Annotated[int, typer.Option(min=1, help="People who answer about every node.")], 1),
     "multilabel": (options.SeveralLabels, None),
 }
@@ -185,34 +197,52 @@ def export(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="OUT", help="Labels as .csv, .parquet or .jsonl; or the events as .ndjson."
+            "--out",
+            "-o",
+            metavar="OUT",
+            help="A table as .csv, .parquet or .jsonl; or the events as .ndjson.",
         ),
     ] = Path("labels.csv"),
+    answers: Annotated[
+        bool,
+        typer.Option("--answers", help="Who answered what, when, in how many seconds, instead of labels."),
+    ] = False,
+    hide: Annotated[
+        bool, typer.Option("--anonymous", help="People as person-1, person-2, ... in answers and events.")
+    ] = False,
     store: Store = STORE,
 ) -> None:
-    """Write a label for every node, or every event."""
+    """Write a label for every node, or every answer, or every event."""
     from querist.asking.store.moving import export_events
     from querist.atomic import replacing
+    from querist.serve.exports import FORMATS, anonymous, events_text
     from querist.serve.opening import open_campaign
-    from querist.serve.views import FORMATS, CampaignViews
+    from querist.serve.views import CampaignViews
 
     form = out.suffix.lstrip(".")
     if form not in (*FORMATS, "ndjson"):
         raise InputError(f"{out}: the name must end in .{', .'.join((*FORMATS, 'ndjson'))}")
+    if answers and form == "ndjson":
+        raise InputError(f"{out}: it would hold the events; for the answers name it .{', .'.join(FORMATS)}")
     with _opened(store, there=True) as opened:
         entry = _entry(opened, which)
         if form == "ndjson":
-            with out.open("w", encoding="utf-8") as stream:
+            stream = StringIO()
+            if hide:
+                stream.writelines(events_text(anonymous(opened.events(entry.id), {})))
+            else:
                 export_events(opened, entry.id, stream)
+            content = stream.getvalue().encode()
         else:
             with progress() as show:
                 found = open_campaign(
                     opened, entry.id, progress=lambda done, text: show("embedding", done, text)
                 )
-                content = CampaignViews(found).export(form)
+                views = CampaignViews(found)
+                content = views.export_answers(form, hide) if answers else views.export(form)
                 found.close()
-            with replacing(out) as file:
-                file.write(content)
+        with replacing(out) as file:
+            file.write(content)
     print_line(f"{out}: written.")
 
 

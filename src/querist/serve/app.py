@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -35,6 +36,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+THREADS = 200
+"""Requests that are at work, or wait for a question, at once."""
 FILES = "/v1/campaigns/files"
 SLACK = 1_000_000
 """Bytes of a request with files that are not theirs."""
@@ -45,6 +48,8 @@ def make_app(server: CampaignServer, limits: Limits | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # Whoever waits for a question waits in a thread; an answer must find another.
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
         yield
         await asyncio.to_thread(server.close)
 

@@ -35,6 +35,7 @@ class NewCampaign(Strict):
     choose: Annotated[str | None, Field(max_length=100)] = None
     find: Annotated[str, Field(max_length=1000)] | int | None = None
     multilabel: bool = False
+    stop: Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
 
 
 class Change(Strict):
@@ -42,6 +43,7 @@ class Change(Strict):
 
     paused: bool | None = None
     budget: Annotated[int | None, Field(ge=0, le=10_000_000, strict=True)] = None
+    stop: Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
 
 
 class LeaseRequest(Strict):

@@ -20,7 +20,7 @@ from querist.asking.answers import Code, as_code, as_kept, fault_of
 from querist.asking.arrivals import KIND as GROWTH
 from querist.asking.campaign import LEAST_UNANSWERED, Asking, Question
 from querist.asking.choosers import Pick
-from querist.asking.state import AUDITED, SECOND, another, due
+from querist.asking.state import AUDITED, SECOND, another, due, gained_little
 from querist.asking.store.events import Draft, Event
 from querist.asking.store.interface import ConflictError, EventStore, MakeReply
 from querist.asking.texts import NodeTexts
@@ -121,6 +121,10 @@ class ServedCampaign:
         """The newest event by which nodes or edges came."""
         self.paused = False
         self.budget = asking.budget
+        self.stop: float | None = None
+        """The expected gain of an answer below which no more is asked."""
+        self.enough: str | None = None
+        """Why it is so, from the event on that says it, until a manager sets the gain anew."""
         self.comments: defaultdict[int, list[Comment]] = defaultdict(list)
         self.verdicts: dict[int, Code] = {}
         self.had: set[tuple[int, str]] = set()
@@ -132,7 +136,7 @@ class ServedCampaign:
         events = store.events(id)
         for event in events:
             self._note(event)
-        asking.budget = self.budget
+        asking.budget, asking.stop = self.budget, self.stop
         learned = asking.journal.last
         self.learner = BackgroundLearner(asking, learned)
         # Another server may have written since the model was made.
@@ -150,6 +154,7 @@ class ServedCampaign:
         why: list[str | None] = [None]
         while True:
             self.expire()
+            self._end()
             self.write(lambda: self._leases(person, count, why))
             with self.lock:
                 held = self.held(person)[:count]
@@ -202,25 +207,27 @@ class ServedCampaign:
         turns, own = self.turns, self.asking.specification
         taken = {pick.row for pick in picks}
         asked = self.spent + len(picks)
-
-        def fresh(row: int) -> bool:
-            return row not in self.verdicts and not turns.about(row)
-
         why = self._limit(asked, len(picks))
         if why is not None:
             return why
-        audit = next((row for row in self._unaudited if row not in taken and fresh(row)), None)
+        audit = next((row for row in self._unaudited if row not in taken and self._fresh(row)), None)
         audited = turns.audited + sum(pick.audit for pick in picks)
-        if audit is not None and due(asked, audited, own.audit, self.budget):
+        if audit is not None and (self.enough or due(asked, audited, own.audit, self.budget)):
             return Pick(audit, AUDITED, audit=True)
+        if self.enough is not None:
+            return self.enough
         wanted = (row for row in self.learner.wanting if row not in taken and row not in self.verdicts)
         second = next((row for row in wanted if another(turns, row, person)), None)
         if second is not None:
             return Pick(second, SECOND, again=True)
-        pick: Pick | str | None = self.learner.best(fresh, taken)
+        pick: Pick | str | None = self.learner.best(self._fresh, taken)
         if pick is None and self.learner.nothing_left:
             pick = NOTHING_LEFT if audit is None else Pick(audit, AUDITED, audit=True)
         return pick
+
+    def _fresh(self, row: int) -> bool:
+        """Whether nobody was asked about a row, or decided on it."""
+        return row not in self.verdicts and not self.turns.about(row)
 
     @property
     def spent(self) -> int:
@@ -251,7 +258,7 @@ class ServedCampaign:
             "reason": pick.reason,
             "round": pick.round,
             "value": pick.value,
-            "gain": pick.chance,
+            "gain": pick.chance if pick.gain is None else pick.gain,
             **self.asking.state.about(pick.row),
             **{name: value for name, value in more.items() if value is not None},
             "person": person,
@@ -288,6 +295,19 @@ class ServedCampaign:
                 for lease in self.turns.leases.values()
                 if lease.until < now
             ]
+
+        with self.lock:
+            if decide():
+                self.write(decide)
+
+    def _end(self) -> None:
+        """Write down that an answer is expected to gain too little, once it is so."""
+
+        def decide() -> list[Draft]:
+            found = gained_little(self.turns, self.stop, self.asking.specification.find)
+            if found is None or self.enough is not None:
+                return []
+            return [Draft("stop", {"why": found[0], "gain": found[1]})]
 
         with self.lock:
             if decide():
@@ -366,8 +386,16 @@ class ServedCampaign:
         drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
         return self._once(person, key, [row, code], lambda: drafts, _seq, row)
 
-    def change(self, person: str, *, paused: bool | None = None, budget: int | None = None) -> None:
-        """Pause or go on; raise or lower the budget, not below what was answered."""
+    def change(
+        self,
+        person: str,
+        *,
+        paused: bool | None = None,
+        budget: int | None = None,
+        stop: float | None = None,
+    ) -> None:
+        """Pause or go on; raise or lower the budget, not below what was answered; set the gain below which no
+        more is asked, 0 for none."""
 
         def decide() -> list[Draft]:
             drafts = []
@@ -380,6 +408,8 @@ class ServedCampaign:
                         f"budget {budget}; {some(spent, 'question')} answered or open, give that or more", 422
                     )
                 drafts.append(Draft("budget", {"budget": budget, "person": person}))
+            if stop is not None and stop != (self.stop or 0):
+                drafts.append(rule_draft(stop, person))
             return drafts
 
         self.write(decide)
@@ -536,6 +566,10 @@ class ServedCampaign:
             self.paused = kind == "pause"
         elif kind == "budget":
             self.budget = body["budget"]
+        elif kind == "rule":
+            self.stop, self.enough = body["stop"] or None, None
+        elif kind == "stop" and "gain" in body:  # querist ask stops for other reasons too, and goes on
+            self.enough = body["why"]
         elif kind == GROWTH:
             self.grown = event.seq
 
@@ -566,6 +600,8 @@ class ServedCampaign:
             return "paused"
         if self.turns.asked >= self.budget:
             return self._budget_spent
+        if self.enough is not None and not any(map(self._fresh, self._unaudited)):
+            return self.enough
         return NOTHING_LEFT if self.learner.nothing_left and not self.turns.n_open else None
 
     def close(self) -> None:
@@ -617,6 +653,13 @@ class ServedCampaign:
 
 def _seq(events: list[Event]) -> dict[str, Any]:
     return {"seq": events[-1].seq}
+
+
+def rule_draft(stop: float, person: str | None = None) -> Draft:
+    """The event that sets the expected gain of an answer below which no more is asked; 0: none."""
+    if not 0 <= stop <= 1:
+        raise InputError(f"stop {stop}; it is a gain of accuracy from 0, which never stops, to 1")
+    return Draft("rule", {"stop": float(stop), "person": person})
 
 
 def check_text(text: Any, most: int = 10_000) -> str:

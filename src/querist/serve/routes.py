@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -27,10 +27,11 @@ from querist.serve.bodies import (
     Remark,
 )
 from querist.serve.campaign import RefusedError, check_text
+from querist.serve.exports import FORMATS, anonymous, events_text
 from querist.serve.opening import create
 from querist.serve.server import CampaignServer, arrive
 from querist.serve.uploads import received
-from querist.serve.views import FORMATS, CampaignViews, anonymous, events_text
+from querist.serve.views import CampaignViews
 from querist.tables.formats import comma_separated
 
 BEAT = 15.0
@@ -124,6 +125,7 @@ def new_campaign_from_files(
     choose: Annotated[str | None, Form(max_length=100)] = None,
     find: Annotated[str | None, Form(max_length=1000)] = None,
     multilabel: Annotated[bool, Form()] = False,
+    stop: Annotated[float | None, Form(ge=0, le=1, allow_inf_nan=False)] = None,
 ) -> dict[str, Any]:
     """Make a campaign from files, as `querist ask` reads them; `classes` are separated by commas."""
     check_may_create(visitor)
@@ -144,6 +146,7 @@ def new_campaign_from_files(
             choose=choose,
             find=find,
             multilabel=multilabel,
+            stop=stop,
             progress=show,
         )
     return own.add(made).summary()
@@ -166,8 +169,8 @@ def campaign(views: Read) -> dict[str, Any]:
 
 @api.patch("/campaigns/{c}")
 def change(views: Manage, visitor: Who, given: Change) -> dict[str, Any]:
-    """Pause it or go on; raise the budget."""
-    views.campaign.change(visitor.person, paused=given.paused, budget=given.budget)
+    """Pause it or go on; raise the budget; set the gain below which it stops, 0 for none."""
+    views.campaign.change(visitor.person, **given.model_dump())
     return views.summary()
 
 
@@ -365,21 +368,35 @@ def labels(
     }
 
 
-@api.get(
-    "/campaigns/{c}/export",
-    response_class=Response,
-    responses={200: {"content": {kind: {} for kind in FORMATS.values()}}},
-)
-def export(views: Read, form: Annotated[str, Query(alias="format")] = "csv") -> Response:
-    """The labels of all nodes as a file: csv, parquet or jsonl."""
-    if form not in FORMATS:
-        raise RefusedError(f"format {form!r}; it is one of {', '.join(FORMATS)}", 422)
-    name = quote(f"{views.campaign.name}.{form}")
+FILE: dict[str, Any] = {
+    "response_class": Response,
+    "responses": {200: {"content": {kind: {} for kind in FORMATS.values()}}},
+}
+Format = Annotated[Literal["csv", "parquet", "jsonl"], Query(alias="format")]
+
+
+def _file(name: str, form: str, content: bytes) -> Response:
+    place = quote(f"{name}.{form}")
     return Response(
-        views.export(form),
+        content,
         media_type=FORMATS[form],
-        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
+        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{place}"},
     )
+
+
+@api.get("/campaigns/{c}/export", **FILE)
+def export(views: Read, form: Format = "csv") -> Response:
+    """The labels of all nodes as a file: csv, parquet or jsonl."""
+    return _file(views.campaign.name, form, views.export(form))
+
+
+@api.get("/campaigns/{c}/answers", **FILE)
+def export_answers(
+    views: Manage, form: Format = "csv", hide: Annotated[bool, Query(alias="anonymous")] = False
+) -> Response:
+    """Who answered what, when and in how many seconds, as a file: csv, parquet or jsonl. Anonymous people
+    are person-1, person-2, ... in the order of their first answer."""
+    return _file(f"{views.campaign.name} answers", form, views.export_answers(form, hide))
 
 
 @api.get("/campaigns/{c}/tokens")

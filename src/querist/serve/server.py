@@ -143,7 +143,7 @@ def _ask_about(campaign: ServedCampaign, row: int, about: dict[str, Any]) -> boo
 
     def decide() -> list[Draft]:
         turns = campaign.turns
-        spent = campaign.spent >= campaign.budget
+        spent = campaign.spent >= campaign.budget or campaign.enough is not None
         if spent or campaign.paused or turns.about(row) or (sure is not None and sure >= DOUBT):
             return []
         if not campaign.asking.state.chooser.foresees:

@@ -1,12 +1,8 @@
 """What a campaign says of itself, as plain values: for the answers of the server and for its pages."""
 
-import json
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,7 +14,7 @@ from querist.labelling.influence import influences
 from querist.labelling.storage import columns_of
 from querist.report.drawing import layout, piece
 from querist.serve.campaign import ServedCampaign
-from querist.tables.output import neutralised, save
+from querist.serve.exports import answers_table, file_of
 from querist.types import Codes, Floats
 
 DRAWN, AROUND = 150, 40
@@ -29,7 +25,6 @@ PATIENCE = 60.0
 """Seconds that an export waits for the learner."""
 NEIGHBOURS = 50
 """Most neighbours that are listed."""
-FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson"}
 
 
 class CampaignViews:
@@ -60,6 +55,7 @@ class CampaignViews:
                 "find": spec.find,
                 "paused": own.paused,
                 "budget": own.budget,
+                "stop": own.stop,
                 "asked": turns.asked,
                 "unanswered": turns.unanswered,
                 "open": turns.n_open,
@@ -309,13 +305,15 @@ class CampaignViews:
         """The labels of all nodes as a file; in CSV what a spreadsheet would run is made harmless."""
         found = self.labelling()
         table = columns_of(found, influences(found), text=format == "csv")
-        if format == "jsonl":
-            lines = (json.dumps(row, default=str, ensure_ascii=False) for row in table.to_pylist())
-            return "".join(f"{line}\n" for line in lines).encode()
-        with TemporaryDirectory(prefix="querist-") as folder:
-            place = Path(folder) / f"labels.{format}"
-            save(neutralised(table) if format == "csv" else table, place)
-            return place.read_bytes()
+        return file_of(table, format)
+
+    def export_answers(self, format: str, anonymous: bool = False) -> bytes:
+        """Who answered what, when and in how many seconds, as a file."""
+        own = self.campaign
+        events = own.store.events(own.id)
+        own.check_row(max((event.body["row"] for event in events if event.kind == "question"), default=0))
+        names = None if anonymous else own.store.people(own.id)
+        return file_of(answers_table(events, own.asking.graph.nodes, own.classes, names), format)
 
     # -- inside -------------------------------------------------------------------------------------------
 
@@ -355,21 +353,3 @@ def _pairs(S: Any) -> list[list[int]]:
     heads = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     once = heads < S.indices
     return np.column_stack([heads[once], S.indices[once]]).tolist()  # type: ignore[no-any-return]
-
-
-def events_text(events: Sequence[Any]) -> Iterator[str]:
-    """Events as lines of JSON."""
-    for event in events:
-        body = {"seq": event.seq, "at": event.at, "kind": event.kind, "body": dict(event.body)}
-        yield json.dumps(body) + "\n"
-
-
-def anonymous(events: Sequence[Any], numbers: dict[str, str]) -> list[Any]:
-    """The same events with people numbered in the order they came, after those who have `numbers`."""
-    found = []
-    for event in events:
-        body, who = dict(event.body), event.body.get("person")
-        if who is not None:
-            body["person"] = numbers.setdefault(who, f"person {len(numbers) + 1}")
-        found.append(replace(event, body=body))
-    return found

@@ -131,6 +131,23 @@ def test_a_manager_sees_how_it_goes_and_decides(opened, papers):
     assert own.budget == 40 and page.locator("#notice").is_hidden()
 
 
+def test_a_campaign_that_stopped_says_why_and_goes_on_by_its_manager(opened, site):
+    papers = site.papers(stop=1.0)
+    own = papers.campaign
+    for _ in range(10):
+        own.close_question("p1", own.lease("p1", 1)[0][0].row, "answer", 0)
+    labeller = opened(papers.link("labeller"))
+    labeller.locator("#rest-text", has_text="less than 100.000%").wait_for()
+    page = opened(papers.link("manager"))
+    page.locator("#state", has_text="less than 100.000%").wait_for()
+    assert page.locator("#stop-field").input_value() == "100"
+    page.locator("#stop-field").fill("")
+    page.keyboard.press("Enter")
+    page.locator("#state", has_text="Running").wait_for()
+    assert own.stop is None
+    labeller.locator("#question").wait_for()
+
+
 def test_invitations(opened, papers):
     page = opened(papers.link("manager", "Grace"))
     visit(page, papers, "manage")
@@ -152,15 +169,17 @@ def test_invitations(opened, papers):
 
 def test_exports(opened, papers):
     page = opened(papers.link("manager", "Grace"))
-    page.get_by_role("link", name="CSV").click()
+    page.get_by_role("link", name="CSV", exact=True).click()
     page.locator("#notice", has_text="no answer").wait_for()
     in_doubt(papers)
     page.locator("#anonymous").check()
-    for name, begins in (("CSV", "node,"), ("JSON lines", '{"node'), ("Events", '{"seq')):
+    for name, begins in (
+        ("CSV", "node,"), ("JSON lines", '{"node'), ("Answers as CSV", "node,outcome,"), ("Events", '{"seq'),
+    ):  # fmt: skip
         with page.expect_download() as started:
-            page.get_by_role("link", name=name).click()
+            page.get_by_role("link", name=name, exact=True).click()
         text = started.value.path().read_text()
-        assert text.startswith(begins) and '"p1"' not in text
+        assert text.startswith(begins) and "p1" not in text
 
 
 def test_a_reader_looks_and_changes_nothing(opened, papers):
@@ -247,6 +266,7 @@ def test_a_campaign_is_made_in_the_browser_and_answered(opened, site, everywhere
     page.locator("#classes").fill("cow, dog, cat")
 
     page.locator("#budget").fill("7")
+    page.locator("#stop").fill("0.1")
     page.locator("#overlap").select_option("2")
     page.locator("#choose").select_option("random")
     page.locator("#name").fill("Papers of mine")
@@ -256,6 +276,7 @@ def test_a_campaign_is_made_in_the_browser_and_answered(opened, site, everywhere
     own = site.server.views(id).campaign
     spec = own.asking.specification
     assert (own.name, own.classes, own.budget) == ("Papers of mine", ("cow", "dog", "cat"), 7)
+    assert own.stop == 0.001
     assert (spec.audit, spec.overlap, spec.second_opinions, spec.choose) == (2, 2, False, "random")
     page.locator("#invite").wait_for()
     page.get_by_role("link", name="Answer questions").click()

@@ -1,5 +1,6 @@
 """Where nodes may have several labels: answers that are lists over HTTP, sets by the client, check boxes."""
 
+import csv
 import io
 import json
 import re
@@ -68,6 +69,25 @@ def test_answers_are_lists_over_http(papers):
         assert again.asking.answers == own.asking.answers
     finally:
         again.close()
+
+
+def test_the_table_of_answers_has_sets(papers):
+    with client(papers) as http, client(papers, "manager") as manager:
+        given = []
+        for _ in range(4):
+            (lease,) = http.post("/leases", json={"count": 1}).json()["leases"]
+            given.append(truth(lease["row"]))
+            http.post("/answers", json={"row": lease["row"], "label": given[-1]})
+        (lease,) = http.post("/leases", json={"count": 1}).json()["leases"]
+        http.post("/answers", json={"row": lease["row"], "label": []})
+        (lease,) = http.post("/leases", json={"count": 1}).json()["leases"]
+        http.post("/answers", json={"row": lease["row"], "outcome": "skip"})
+        named = [[CLASSES[code] for code in codes] for codes in given]
+        exact = manager.get("/answers", params={"format": "parquet"}).content
+        assert pq.read_table(io.BytesIO(exact))["label"].to_pylist() == [*named, [], None]
+        text = manager.get("/answers", params={"format": "csv"}).text
+        rows = csv.DictReader(io.StringIO(text))
+        assert [row["label"] for row in rows] == [*map(";".join, named), "", ""]
 
 
 def test_an_answer_of_one_class_is_no_list(site):

@@ -45,6 +45,7 @@ KINDS: dict[str, dict[str, Types]] = {
     "pause": {"person": _PERSON},
     "resume": {"person": _PERSON},
     "budget": {"budget": _INTEGER, "person": _PERSON},
+    "rule": {"stop": _NUMBER, "person": _PERSON},
 }
 """What the body of every kind of event has."""
 

@@ -1,7 +1,7 @@
 // How a campaign goes, read again whenever it has new events; what its manager does about it.
 
 import {
-  $, Refusal, address, boxes, call, className, dot, drawn, element, markedIn, percent, some, start,
+  $, Refusal, boxes, call, className, dot, drawn, element, markedIn, percent, some, start,
 } from "./common.js";
 
 const EVERY = 5_000; // milliseconds between looks at the campaign
@@ -85,9 +85,13 @@ function showCampaign() {
   if (start.manager) {
     $("pause").textContent = campaign.paused ? "Go on" : "Pause";
     if (document.activeElement !== $("budget-field")) $("budget-field").value = budget;
+    if (document.activeElement !== $("stop-field")) $("stop-field").value = campaign.stop ? points(campaign.stop) : "";
   }
   showCurve(campaign.curve ?? []);
 }
+
+/** A share in hundredths, as people write it. */
+const points = (share) => String(Number((100 * share).toPrecision(6)));
 
 function audited(audit) {
   if (!audit?.answered) return "no random question answered";
@@ -367,8 +371,14 @@ if (start.manager) {
     const budget = Number($("budget-field").value);
     change(() => call("PATCH", "", { body: { budget } }), `The budget is ${budget}`);
   });
+  $("stop").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const stop = Number($("stop-field").value) / 100;
+    change(() => call("PATCH", "", { body: { stop } }), stop ? `It stops below ${points(stop)}` : "It goes on");
+  });
   $("anonymous").addEventListener("change", (event) => {
-    $("log").href = address(`/events?anonymous=${event.target.checked}`);
+    for (const link of $("of-people").querySelectorAll("a"))
+      link.href = link.href.replace(/anonymous=\w+/, `anonymous=${event.target.checked}`);
   });
   $("invite").addEventListener("submit", invite);
   $("copy").addEventListener("click", copy);

@@ -3,7 +3,9 @@
 import { $, Refusal, address, call, callHeaders, percent } from "./common.js";
 
 const EVERY = 700; // milliseconds between looks at how far the server is
-const FIELDS = ["edges", "nodes", "labels", "name", "classes", "multilabel", "find", "budget", "audit", "overlap", "choose"];
+const FIELDS = [
+  "edges", "nodes", "labels", "name", "classes", "multilabel", "find", "budget", "audit", "stop", "overlap", "choose",
+];
 // What a refusal begins with that does not begin with the name of its field.
 const MEANS = [[/^no classes\b/, "classes"], [/^node table\b/, "nodes"], [/^label /, "labels"], [/^unknown way\b/, "choose"]];
 
@@ -54,6 +56,8 @@ function filled() {
     } else if (name === "classes") {
       const names = field.value.replaceAll(/\s*\n\s*/g, ",").trim();
       if (names) form.append(name, names);
+    } else if (name === "stop") {
+      if (field.value) form.append(name, String(Number(field.value) / 100));
     } else if (name !== "overlap" && field.value.trim()) form.append(name, field.value.trim());
   }
   const people = $("overlap").value;
