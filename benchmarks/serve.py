@@ -464,7 +464,12 @@ def time_pages(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     with querist(place) as (port, _):
         warm(port, ready)
         asyncio.run(look(port))
-    ms = {name: 1e3 * found.at(share) for name, share in (("median", 0.5), ("worst", 1.0))}
+    first, others = found.seconds[0], found.seconds[1:]
+    ms = {
+        "first": 1e3 * first,
+        "median": 1e3 * statistics.median(others),
+        "worst of the others": 1e3 * max(others),
+    }
     return {"nodes": own.nodes, "ms": ms, "target": 50.0}
 
 
