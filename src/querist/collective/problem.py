@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from querist.collective.mixture import CountMatrix
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
+from querist.graph.scaling import ORDINARY, scaled, widest_ratio
 from querist.labels import KnownLabels, implied_missing, is_missing, tabulate
 from querist.types import Bools, Floats, Sparse
 
@@ -161,6 +162,24 @@ def _own_labels(graph: Graph, missing: Hashable) -> KnownLabels:
     unlabelled = implied_missing(graph.classes, None, missing)
     names = [name for name in graph.classes if not is_missing(name, unlabelled)]
     return tabulate(graph.labels, graph.nodes, names, unlabelled)
+
+
+def in_range(problem: Problem) -> Problem:
+    """The problem on the graph with weights near 1 (`querist.graph.scaling`); itself where they are."""
+    near = scaled(problem.graph)
+    return problem if near is problem.graph else replace(problem, graph=near)
+
+
+def check_range(graph: Graph, who: str) -> None:
+    """Refuse weights far from 1 for a method that takes them as they are."""
+    size = np.abs(graph.adjacency.data)
+    far = (size > ORDINARY) | (size < 1 / ORDINARY)
+    if far.any():
+        worst = float(graph.adjacency.data[np.argmax(far)])
+        raise InputError(
+            f"weights such as {worst:g} are outside {1 / ORDINARY:.0e} to {ORDINARY:.0e}, and {who} weighs "
+            f"them against counts; scale them: {widest_ratio(graph)}"
+        )
 
 
 def smoothness(graph: Graph, P: Floats) -> float:
