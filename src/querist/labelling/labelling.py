@@ -12,7 +12,7 @@ result.label_new([("cy", "ann")])  # nodes that come later
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -127,7 +127,8 @@ class Labelling:
         given = self.is_labelled
         own = self.given_codes[given]
         found[given] = own > 0 if self.multilabel else own[:, None] == np.arange(len(self.classes))
-        return np.asarray(found & self.reached[:, None])
+        # What has no chance is not said, also where a node has to have some class.
+        return np.asarray(found & self.reached[:, None] & (self.probabilities > 0))
 
     @cached_property
     def probability(self) -> Floats:
@@ -140,6 +141,12 @@ class Labelling:
         """The likeliest class that the node does not get; None where there is none or it has no chance."""
         rest = np.where(self.said, -1.0, self.probabilities)
         return self._named(np.where(rest.max(axis=1) > 0, rest.argmax(axis=1), -1))
+
+    def with_no_class(self, rows: Sequence[int]) -> "Labelling":
+        """The same with nodes of several labels that are known to have none of the classes."""
+        P, reached = self.probabilities.copy(), self.reached.copy()
+        P[rows], reached[rows] = 0.0, True
+        return replace(self, probabilities=P, reached=reached)
 
     def code_of(self, name: Hashable) -> int:
         """The column of a class; text from a command line may name a number."""

@@ -11,15 +11,16 @@ import hashlib
 import json
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from querist.asking.answers import Code, as_code, as_kept, fault_of
 from querist.asking.arrivals import KIND as GROWTH
 from querist.asking.campaign import LEAST_UNANSWERED, Asking, Question
 from querist.asking.choosers import Pick
-from querist.asking.state import AUDITED, SECOND, another, due
+from querist.asking.state import AUDITED, SECOND, another, due, gained_little
 from querist.asking.store.events import Draft, Event
 from querist.asking.store.interface import ConflictError, EventStore, MakeReply
 from querist.asking.texts import NodeTexts
@@ -34,6 +35,8 @@ MEDIANS = 3.0
 """It lasts so many medians of the times that the person took."""
 AT_ONCE = 5
 """Most questions that one person may have open."""
+TOGETHER = 32
+"""Most requests that are written in one transaction."""
 TRIES = 50
 """Times that a call decides anew because somebody else was first."""
 PATIENCE = 30.0
@@ -71,6 +74,26 @@ class Comment:
     at: float
 
 
+class PendingWrite:
+    """Something to be written: the events that `decide` drafts, and the reply; what became of it."""
+
+    def __init__(
+        self,
+        decide: Callable[[], list[Draft]],
+        reply: tuple[str, MakeReply] | None = None,
+        row: int | None = None,
+    ) -> None:
+        self.decide, self.reply, self.row = decide, reply, row
+        self.done = False
+        self.events: list[Event] | None = None
+        self.problem: BaseException | None = None
+        self.refusal: RefusedError | None = None
+
+    def finish(self, events: list[Event] | None = None, problem: BaseException | None = None) -> None:
+        """It is done with: written, not to be written, or a problem of whoever asked for it."""
+        self.events, self.problem, self.done = events, problem, True
+
+
 class ServedCampaign:
     """One campaign of a store, in this process."""
 
@@ -90,6 +113,7 @@ class ServedCampaign:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         """Notified of every event."""
+        self._pending: deque[PendingWrite] = deque()
         self.turns = Turns()
         self.last = 0
         """The newest event that is known here."""
@@ -97,8 +121,12 @@ class ServedCampaign:
         """The newest event by which nodes or edges came."""
         self.paused = False
         self.budget = asking.budget
+        self.stop: float | None = None
+        """The expected gain of an answer below which no more is asked."""
+        self.enough: str | None = None
+        """Why it is so, from the event on that says it, until a manager sets the gain anew."""
         self.comments: defaultdict[int, list[Comment]] = defaultdict(list)
-        self.verdicts: dict[int, int] = {}
+        self.verdicts: dict[int, Code] = {}
         self.had: set[tuple[int, str]] = set()
         """(row, person) of every question that a person was ever given."""
         self.returned: set[tuple[int, str]] = set()
@@ -108,7 +136,7 @@ class ServedCampaign:
         events = store.events(id)
         for event in events:
             self._note(event)
-        asking.budget = self.budget
+        asking.budget, asking.stop = self.budget, self.stop
         learned = asking.journal.last
         self.learner = BackgroundLearner(asking, learned)
         # Another server may have written since the model was made.
@@ -126,6 +154,7 @@ class ServedCampaign:
         why: list[str | None] = [None]
         while True:
             self.expire()
+            self._end()
             self.write(lambda: self._leases(person, count, why))
             with self.lock:
                 held = self.held(person)[:count]
@@ -178,25 +207,27 @@ class ServedCampaign:
         turns, own = self.turns, self.asking.specification
         taken = {pick.row for pick in picks}
         asked = self.spent + len(picks)
-
-        def fresh(row: int) -> bool:
-            return row not in self.verdicts and not turns.about(row)
-
         why = self._limit(asked, len(picks))
         if why is not None:
             return why
-        audit = next((row for row in self._unaudited if row not in taken and fresh(row)), None)
+        audit = next((row for row in self._unaudited if row not in taken and self._fresh(row)), None)
         audited = turns.audited + sum(pick.audit for pick in picks)
-        if audit is not None and due(asked, audited, own.audit, self.budget):
+        if audit is not None and (self.enough or due(asked, audited, own.audit, self.budget)):
             return Pick(audit, AUDITED, audit=True)
+        if self.enough is not None:
+            return self.enough
         wanted = (row for row in self.learner.wanting if row not in taken and row not in self.verdicts)
         second = next((row for row in wanted if another(turns, row, person)), None)
         if second is not None:
             return Pick(second, SECOND, again=True)
-        pick: Pick | str | None = self.learner.best(fresh, taken)
+        pick: Pick | str | None = self.learner.best(self._fresh, taken)
         if pick is None and self.learner.nothing_left:
             pick = NOTHING_LEFT if audit is None else Pick(audit, AUDITED, audit=True)
         return pick
+
+    def _fresh(self, row: int) -> bool:
+        """Whether nobody was asked about a row, or decided on it."""
+        return row not in self.verdicts and not self.turns.about(row)
 
     @property
     def spent(self) -> int:
@@ -227,7 +258,7 @@ class ServedCampaign:
             "reason": pick.reason,
             "round": pick.round,
             "value": pick.value,
-            "gain": pick.chance,
+            "gain": pick.chance if pick.gain is None else pick.gain,
             **self.asking.state.about(pick.row),
             **{name: value for name, value in more.items() if value is not None},
             "person": person,
@@ -242,7 +273,7 @@ class ServedCampaign:
             until = self.clock() + self.lease_seconds(person)
             return [Draft("beat", {"row": row, "person": person, "until": until})]
 
-        (event,) = self.write(decide) or []
+        (event,) = self.write(decide, row=row) or []
         return float(event.body["until"])
 
     def give_back(self, person: str, row: int) -> None:
@@ -252,7 +283,7 @@ class ServedCampaign:
             self._own_lease(person, row)
             return [Draft("release", {"row": row, "person": person})]
 
-        self.write(decide)
+        self.write(decide, row=row)
 
     def expire(self) -> None:
         """Write down the leases that have ended by now."""
@@ -269,10 +300,23 @@ class ServedCampaign:
             if decide():
                 self.write(decide)
 
+    def _end(self) -> None:
+        """Write down that an answer is expected to gain too little, once it is so."""
+
+        def decide() -> list[Draft]:
+            found = gained_little(self.turns, self.stop, self.asking.specification.find)
+            if found is None or self.enough is not None:
+                return []
+            return [Draft("stop", {"why": found[0], "gain": found[1]})]
+
+        with self.lock:
+            if decide():
+                self.write(decide)
+
     # -- answers ------------------------------------------------------------------------------------------
 
     def close_question(
-        self, person: str, row: int, outcome: str, code: int | None = None, key: str | None = None
+        self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None
     ) -> Kept:
         """Keep an answer, "skip" or "unsure"; it is in the store when this returns.
 
@@ -281,10 +325,8 @@ class ServedCampaign:
         """
         if outcome not in CLOSING:
             raise RefusedError(f"outcome {outcome!r}; it is one of {', '.join(CLOSING)}", 422)
-        if outcome == "answer" and (code is None or not 0 <= code < len(self.classes)):
-            raise RefusedError(
-                f"label {code!r}; an answer has the number of a class, 0 to {len(self.classes) - 1}", 422
-            )
+        if outcome == "answer":
+            code = self._checked_code(code)
         self.check_row(row)
         late = [False]
 
@@ -311,7 +353,7 @@ class ServedCampaign:
             seq = events[-1].seq if events else self.last
             return {"seq": seq, "row": row, "outcome": outcome, "late": late[0]}
 
-        return self._once(person, key, [row, outcome, code], decide, response)
+        return self._once(person, key, [row, outcome, code], decide, response, row)
 
     def undo(self, person: str, key: str | None = None) -> Kept:
         """Take back one's own last answer; its question is open for them again."""
@@ -335,18 +377,25 @@ class ServedCampaign:
         """Keep what somebody says of a node."""
         self.check_row(row)
         drafts = [Draft("comment", {"row": row, "person": person, "text": text})]
-        return self._once(person, key, [row, text], lambda: drafts, lambda events: {"seq": events[-1].seq})
+        return self._once(person, key, [row, text], lambda: drafts, _seq, row)
 
-    def verdict(self, person: str, row: int, code: int, key: str | None = None) -> Kept:
-        """Decide on the class of a node, whatever was answered."""
+    def verdict(self, person: str, row: int, code: Any, key: str | None = None) -> Kept:
+        """Decide on the class of a node, or its classes, whatever was answered."""
         self.check_row(row)
-        if not 0 <= code < len(self.classes):
-            raise RefusedError(f"label {code}; the classes are 0 to {len(self.classes) - 1}", 422)
+        code = self._checked_code(code)
         drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
-        return self._once(person, key, [row, code], lambda: drafts, lambda events: {"seq": events[-1].seq})
+        return self._once(person, key, [row, code], lambda: drafts, _seq, row)
 
-    def change(self, person: str, *, paused: bool | None = None, budget: int | None = None) -> None:
-        """Pause or go on; raise or lower the budget, not below what was answered."""
+    def change(
+        self,
+        person: str,
+        *,
+        paused: bool | None = None,
+        budget: int | None = None,
+        stop: float | None = None,
+    ) -> None:
+        """Pause or go on; raise or lower the budget, not below what was answered; set the gain below which no
+        more is asked, 0 for none."""
 
         def decide() -> list[Draft]:
             drafts = []
@@ -359,6 +408,8 @@ class ServedCampaign:
                         f"budget {budget}; {some(spent, 'question')} answered or open, give that or more", 422
                     )
                 drafts.append(Draft("budget", {"budget": budget, "person": person}))
+            if stop is not None and stop != (self.stop or 0):
+                drafts.append(rule_draft(stop, person))
             return drafts
 
         self.write(decide)
@@ -369,32 +420,86 @@ class ServedCampaign:
         self,
         decide: Callable[[], list[Draft]],
         reply: tuple[str, MakeReply] | None = None,
+        row: int | None = None,
     ) -> list[Event] | None:
         """Append what `decide` drafts, and the reply; None where its key is taken.
 
         It is asked anew whenever somebody else was first, and a refusal stands when all there is was seen.
+        Where `decide` looks at nothing but one `row`, requests about other rows that wait at the same time
+        are written with it, in one transaction.
         """
+        own = PendingWrite(decide, reply, row)
+        if row is not None:
+            self._pending.append(own)
         with self.lock:
-            for _ in range(TRIES):
+            if not own.done:
+                together = self._taken_together(own)
                 try:
-                    drafts = decide()
-                except RefusedError:
-                    if self.catch_up():
-                        continue
-                    raise
-                if not drafts:
-                    if self.catch_up():
-                        continue
-                    if reply is None:
-                        return []
+                    self._write(together)
+                except BaseException as problem:
+                    for each in together:
+                        if not each.done:
+                            each.finish(problem=problem)
+        if own.problem is not None:
+            raise own.problem
+        return own.events
+
+    def _taken_together(self, first: PendingWrite) -> list[PendingWrite]:
+        """A request and those that wait about other rows."""
+        if first.row is None:
+            return [first]
+        waiting = self._pending
+        waiting.remove(first)
+        found, later = [first], list[PendingWrite]()
+        rows: set[int | None] = {first.row}
+        while waiting and len(found) < TOGETHER:
+            request = waiting.popleft()
+            (later if request.row in rows else found).append(request)
+            rows.add(request.row)
+        waiting.extendleft(reversed(later))
+        return found
+
+    def _write(self, requests: Sequence[PendingWrite]) -> None:
+        """Finish these requests, about different rows, by one append."""
+        for _ in range(TRIES):
+            refused, parts = list[PendingWrite](), list[tuple[PendingWrite, list[Draft]]]()
+            for each in requests:
                 try:
-                    events = self.store.append(self.id, self.last, drafts, reply)
-                except ConflictError:
-                    if not self.catch_up() and reply is not None:
-                        return None
+                    parts.append((each, each.decide()))
+                except RefusedError as problem:
+                    each.refusal = problem
+                    refused.append(each)
+            nothing = [each for each, drafts in parts if not drafts and each.reply is None]
+            if (refused or any(not drafts for _, drafts in parts)) and self.catch_up():
+                continue
+            for each in refused:
+                each.finish(problem=each.refusal)
+            for each in nothing:
+                each.finish([])
+            parts = [(each, drafts) for each, drafts in parts if not each.done]
+            requests = [each for each, _ in parts]
+            if not parts:
+                return
+            try:
+                found = self.store.append_all(
+                    self.id, self.last, [(drafts, each.reply) for each, drafts in parts]
+                )
+            except ConflictError:
+                if self.catch_up():
                     continue
-                self._take_in(events)
-                return events
+                # Nothing is newer: it is the key of one of them.
+                if len(requests) > 1:
+                    for each in requests:
+                        self._write([each])
+                    return
+                if requests[0].reply is not None:
+                    requests[0].finish(None)
+                    return
+                continue
+            self._take_in([event for events in found for event in events])
+            for each, events in zip(requests, found, strict=True):
+                each.finish(events)
+            return
         raise RefusedError("too many others write to this campaign at once; try again", 503)
 
     def _once(
@@ -404,14 +509,16 @@ class ServedCampaign:
         request: Sequence[Any],
         decide: Callable[[], list[Draft]],
         response: Callable[[list[Event]], dict[str, Any]],
+        row: int | None = None,
     ) -> Kept:
         """Do what was not done yet under this person's key; else give the first response again."""
         if key is None:
-            return Kept(response(self.write(decide) or []))
+            return Kept(response(self.write(decide, row=row) or []))
         own, digest = f"{person} {key}", hashlib.sha256(json.dumps(request).encode()).hexdigest()
         refusal: RefusedError | None = None
         try:
-            events = self.write(decide, (own, lambda events: (digest, json.dumps(response(events)))))
+            make: MakeReply = lambda events: (digest, json.dumps(response(events)))  # noqa: E731
+            events = self.write(decide, (own, make), row)
             if events is not None:
                 return Kept(response(events))
         except RefusedError as problem:
@@ -454,11 +561,15 @@ class ServedCampaign:
         elif kind == "comment":
             self.comments[body["row"]].append(Comment(body["person"], body["text"], event.at))
         elif kind == "verdict":
-            self.verdicts[body["row"]] = body["code"]
+            self.verdicts[body["row"]] = as_code(body["code"])
         elif kind in ("pause", "resume"):
             self.paused = kind == "pause"
         elif kind == "budget":
             self.budget = body["budget"]
+        elif kind == "rule":
+            self.stop, self.enough = body["stop"] or None, None
+        elif kind == "stop" and "gain" in body:  # querist ask stops for other reasons too, and goes on
+            self.enough = body["why"]
         elif kind == GROWTH:
             self.grown = event.seq
 
@@ -489,6 +600,8 @@ class ServedCampaign:
             return "paused"
         if self.turns.asked >= self.budget:
             return self._budget_spent
+        if self.enough is not None and not any(map(self._fresh, self._unaudited)):
+            return self.enough
         return NOTHING_LEFT if self.learner.nothing_left and not self.turns.n_open else None
 
     def close(self) -> None:
@@ -517,6 +630,13 @@ class ServedCampaign:
             raise RefusedError(f"row {row}; the nodes have rows 0 to {self.n_nodes - 1}", 404)
         return row
 
+    def _checked_code(self, given: Any) -> int | list[int]:
+        """The code of an answer as an event keeps it."""
+        wrong = fault_of(given, len(self.classes), self.asking.multilabel)
+        if wrong:
+            raise RefusedError(wrong, 422)
+        return as_kept(as_code(given))
+
     def check_learner(self) -> None:
         """Say so where nothing is learned any more."""
         if self.learner.failed is not None:
@@ -529,6 +649,17 @@ class ServedCampaign:
             self._seen = {who: when for who, when in self._seen.items() if now - when < ACTIVE}
             count = len(self._seen)
         self.learner.want(count + wanted)
+
+
+def _seq(events: list[Event]) -> dict[str, Any]:
+    return {"seq": events[-1].seq}
+
+
+def rule_draft(stop: float, person: str | None = None) -> Draft:
+    """The event that sets the expected gain of an answer below which no more is asked; 0: none."""
+    if not 0 <= stop <= 1:
+        raise InputError(f"stop {stop}; it is a gain of accuracy from 0, which never stops, to 1")
+    return Draft("rule", {"stop": float(stop), "person": person})
 
 
 def check_text(text: Any, most: int = 10_000) -> str:

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
@@ -156,6 +157,8 @@ class BackgroundLearner:
         with self.lock:
             if event.kind == "budget":
                 self.asking.budget = event.body["budget"]
+            elif event.kind == "rule":
+                self.asking.stop = event.body["stop"]
             self.state.apply(event)
 
     def _choose(self) -> None:
@@ -164,7 +167,7 @@ class BackgroundLearner:
         count = self.wanted if state.chooser.foresees else 1 - min(1, state.turns.n_open)
         left = max(1, self.asking.budget - state.asked - state.turns.n_open)
         for some in state.picking(left, self._hurry) if count else ():
-            found += some
+            found += [self._gaining(pick) for pick in some]
             rows = {pick.row for pick in found}
             with self._changed:
                 others = [pick for pick in self.ready if pick.row not in rows]
@@ -177,6 +180,12 @@ class BackgroundLearner:
             if self._exhausted:
                 self.ready = found
             self._changed.notify_all()
+
+    def _gaining(self, pick: Pick) -> Pick:
+        """The same with what its answer is expected to gain, where a rule of stopping looks at it."""
+        if not self.asking.stop or pick.chance is not None:
+            return pick
+        return replace(pick, gain=self.state.model.expected_gain(pick.row))
 
     def _note(self) -> None:
         """How right the labels would be now."""
