@@ -209,7 +209,8 @@ class AskingMachine(RuleBasedStateMachine):
     def teardown(self):
         if hasattr(self, "asking"):
             if self.asking.answers:
-                probabilities(self.asking.labelling.probabilities, "probabilities")
+                made = self.asking.labelling
+                probabilities(made.probabilities[made.reached], "probabilities")
             self.asking.close()
         self.folder.cleanup()
 

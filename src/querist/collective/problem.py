@@ -17,7 +17,7 @@ from querist.types import Bools, Floats, Sparse
 
 Features: TypeAlias = Literal["attributes", "links"]
 LARGEST = 1e15
-"""Count of a word in a node that is still taken."""
+"""Value of an attribute that is still taken."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,24 @@ class Problem:
 
     def counts(self, wanted: Features) -> CountMatrix:
         """The features as counts of words."""
-        X = self.features(wanted)
+        X = self.moderate(wanted)
         if X.nnz and X.data.min() < 0:
             raise InputError(
                 f"attributes hold negative values (down to {X.data.min():.3g}); a generative model needs "
                 "counts, 0 or more"
             )
-        if X.nnz and X.data.max() > LARGEST:
+        return CountMatrix(X)
+
+    def moderate(self, wanted: Features) -> Sparse:
+        """The features, refused where a model of them would overflow or never end."""
+        X = self.features(wanted)
+        largest = float(np.abs(X.data).max(initial=0.0))
+        if largest > LARGEST:
             raise InputError(
-                f"attributes hold values up to {X.data.max():.3g}, above {LARGEST:.0e}, as counts of words: "
+                f"attributes hold values up to {largest:.3g}, above {LARGEST:.0e}: "
                 "their squares would overflow; scale them down"
             )
-        return CountMatrix(X)
+        return X
 
     def one_against_all(self, k: int) -> "Problem":
         """The two-class problem: class k (code 1) or not (code 0)."""
