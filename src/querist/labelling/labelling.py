@@ -401,7 +401,8 @@ def label(
     >>> print(f"{np.mean([a == b for a, b in zip(result.labels, karate.labels)]):.3f}")
     0.971
     """
-    from querist.collective.problem import Problem, pose
+    from querist.collective.catalogue import CLASSIFIERS
+    from querist.collective.problem import Problem, in_range, pose
 
     problem = pose(graph, labels, attributes, classes, missing, nodes)
     known = problem.known
@@ -414,7 +415,7 @@ def label(
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
-            problem,
+            problem if method in CLASSIFIERS else in_range(problem),  # a classifier has ranges of its own
             method=method,
             picked=picked,
             goal=goal,
