@@ -13,6 +13,7 @@ import pytest
 from querist.asking.store import ConflictError, Draft, Event, SqliteStore, StoreError, Token, move
 from querist.errors import InputError
 from querist.serve import open_store
+from querist.serve.postgres import CONNECTIONS
 
 BEGUN = Draft("campaign", {"graph": "0", "nodes": 10, "edges": 9, "classes": ["a", "ü"], "choose": "random"})
 
@@ -134,6 +135,26 @@ def test_a_reply_is_kept_with_its_events_and_its_key_used_once(store, opened):
             own.append("c", 3, [asked(2)], ("key", make))
         assert problem.value.last == own.last("c") == 3
     assert store.append("c", 3, [asked(2)], ("other", make))[0].seq == 4
+
+
+def test_several_requests_are_one_transaction_each_with_its_reply(store, opened):
+    store.create("c", "Cats", BEGUN)
+
+    def reply(key):
+        return (key, lambda events: ("digest", json.dumps([event.seq for event in events])))
+
+    parts = [([asked(1), asked(2)], None), ([answered(1)], reply("k1")), ([answered(2, 1)], reply("k2"))]
+    found = store.append_all("c", 1, parts)
+    assert [[event.seq for event in events] for events in found] == [[2, 3], [4], [5]]
+    fresh = opened()
+    assert [event for events in found for event in events] == fresh.events("c", after=1)
+    assert [(fresh.reply("c", key).seq, fresh.reply("c", key).body) for key in ("k1", "k2")] == [
+        (4, "[4]"),
+        (5, "[5]"),
+    ]
+    with pytest.raises(ConflictError):
+        store.append_all("c", 5, [([asked(3)], reply("k3")), ([asked(4)], reply("k2"))])
+    assert (store.last("c"), store.reply("c", "k3")) == (5, None)
 
 
 def test_threads_lose_nothing_and_number_nothing_twice(opened):
@@ -368,6 +389,22 @@ def test_a_server_that_hung_up_is_called_again(new_database):
             assert hung_up == [(True,)]
             assert store.append("c", last, [asked(last)])[0].seq == last + 1
     store.close()
+
+
+def test_more_calls_at_once_than_connections_wait_for_one(new_database):
+    place = new_database()
+    with open_store(place) as store, psycopg.connect(place, autocommit=True) as watch:
+        store.create("c", "Cats", BEGUN)
+        with ThreadPoolExecutor(4 * CONNECTIONS) as pool:
+            asleep = [pool.submit(store._read, "SELECT pg_sleep(0.1)") for _ in range(4 * CONNECTIONS)]
+            most = 0
+            while not all(each.done() for each in asleep):
+                (count,) = watch.execute(
+                    "SELECT numbackends FROM pg_stat_database WHERE datname = %s", (watch.info.dbname,)
+                ).fetchone()
+                most = max(most, count)
+        assert [each.result() for each in asleep] == [[("",)]] * len(asleep)
+    assert CONNECTIONS // 2 < most <= CONNECTIONS + 1
 
 
 def test_two_servers_may_start_on_an_empty_database_at_once(new_database):

@@ -25,6 +25,9 @@ from querist.serve.opening import create, open_campaign
 
 KILLS = int(os.environ.get("QUERIST_FAULTS", "10"))
 NODES = 400 + 12 * KILLS
+"""Enough to ask about between two kills."""
+MANY_NODES = 400 + 80 * KILLS
+"""Enough where nothing but a connection breaks, and people go on at once."""
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +66,11 @@ def place(request, tmp_path):
 def begun(tmp_path):
     """`begun(place)`: the id of a campaign on a large circle, in a store that is closed."""
     edges = tmp_path / "edges.csv"
-    edges.write_text("source,target\n" + "".join(f"{k},{(k + 1) % NODES}\n" for k in range(NODES)))
 
-    def make(place):
+    def make(place, nodes=NODES):
+        edges.write_text("source,target\n" + "".join(f"{k},{(k + 1) % nodes}\n" for k in range(nodes)))
         store = open_store(place)
-        made = create(store, edges, classes=["a", "b"], budget=NODES, choose="random", second_opinions=False)
+        made = create(store, edges, classes=["a", "b"], budget=nodes, choose="random", second_opinions=False)
         made.close()
         store.close()
         return made.id
@@ -150,6 +153,7 @@ def at_work(ports, campaign, people):
 def busy(labellers, count):
     """Until so many more answers are acknowledged."""
     before = sum(len(each.acknowledged) for each in labellers)
+    assert any(each.is_alive() for each in labellers), "nobody is at work any more"
     for _ in range(60_000):
         if sum(len(each.acknowledged) for each in labellers) >= before + count:
             return
@@ -220,7 +224,7 @@ def test_a_connection_to_postgresql_may_break_at_any_moment(new_database, begun,
     import psycopg
 
     place = new_database()
-    id = begun(place)
+    id = begun(place, MANY_NODES)
     port, moments = free_port(), random.Random(KILLS)
     server = forking(place, port)
     wait_for(port)

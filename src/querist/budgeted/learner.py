@@ -15,6 +15,7 @@ from querist.budgeted import budget, checks, loop, screen, step
 from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, dense, gram_of, mean_distance
 from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
+from querist.locks import OwnLock, one_at_a_time
 from querist.types import Codes, Floats
 
 StrategyName: TypeAlias = Literal["remove", "projection", "projection-persistent"]
@@ -58,6 +59,8 @@ class Stream:
 
 class StreamLearner:
     """Budgeted least squares on a stream (bls19, Alg. 3).
+
+    Several threads may use it: each call is done before the next one begins.
 
     Parameters
     ----------
@@ -130,6 +133,7 @@ class StreamLearner:
         self.floor = 0.0
         self.first = np.empty((0, 0))
         self.state: BudgetState | None = None
+        self.own_lock = OwnLock()
 
     # -- what it knows ---------------------------------------------------------
 
@@ -167,6 +171,7 @@ class StreamLearner:
 
     # -- predict and learn -----------------------------------------------------
 
+    @one_at_a_time
     def scores(self, X: Any) -> Floats:
         """(n, problems) f of every row; nothing changes."""
         M = self._checked(X)
@@ -176,6 +181,7 @@ class StreamLearner:
             self._pass(_Source(M), unseen, _record(M.shape[0], out), 0, M.shape[0], learning=False)
         return out
 
+    @one_at_a_time
     def run(self, X: Any, labels: Any, labelled: Any = None) -> Stream:
         """Predict every row, then learn from it, in order; -1, or a false `labelled`, is no label.
 
@@ -192,6 +198,7 @@ class StreamLearner:
             at = self._learn(source, codes, record, at, stop)
         return Stream(record.predicted, record.actions)
 
+    @one_at_a_time
     def widen(self, n_features: int) -> None:
         """Make room for features that were not there before; they were 0 in every earlier item."""
         if self.state is not None and n_features > self.state.X.shape[0]:
@@ -200,6 +207,7 @@ class StreamLearner:
             if self.first.size:
                 self.first = np.pad(self.first, ((0, 0), (0, more)))
 
+    @one_at_a_time
     def add_class(self) -> None:
         """Make room for a class that was not there before: every label so far was none of it."""
         if self.state is not None:
@@ -316,6 +324,7 @@ class StreamLearner:
 
     # -- saved state -----------------------------------------------------------
 
+    @one_at_a_time
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one `.npz` file, without pickle; `load` gives the same bits."""
         from querist.budgeted.storage import save

@@ -76,7 +76,7 @@ def label(
     ] = None,
     extend: options.Extend = None,
     extend_nodes: options.ExtendNodes = None,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:

@@ -60,6 +60,7 @@ class Graph:
         _set(self, "adjacency", _checked_adjacency(self.adjacency))
         n = self.n_nodes
         _set(self, "nodes", _checked_nodes(self.nodes, n))
+        _check_sum(self)
         if self.attributes is not None:
             _set(self, "attributes", _checked_rows(self.attributes, n, "attributes"))
         _set(self, "classes", checked_names(self.classes))
@@ -203,6 +204,21 @@ def _checked_adjacency(adjacency: Any) -> Sparse:
     if difference.nnz and abs(difference).max() > 0:
         raise InputError("adjacency is not symmetric; as_graph() merges directions by max")
     return S
+
+
+def _check_sum(graph: Graph) -> None:
+    """Refuse weights whose sum, or four times it (eigenvalues and shifts are below), is no finite number."""
+    S = graph.adjacency
+    with np.errstate(over="ignore"):
+        if np.isfinite(4 * np.abs(S.data).sum()):
+            return
+    heaviest = int(np.argmax(np.abs(S.data)))
+    row = int(np.searchsorted(S.indptr, heaviest, side="right")) - 1
+    ends = f"{graph.nodes[row]!r} and {graph.nodes[int(S.indices[heaviest])]!r}"
+    raise InputError(
+        f"the weights add up to more than a double holds, the largest {S.data[heaviest]:g} between {ends}; "
+        "divide all weights by it"
+    )
 
 
 def _checked_nodes(nodes: Sequence[Hashable] | None, n: int) -> tuple[Hashable, ...]:

@@ -40,7 +40,7 @@ from querist.progress import Progress, silent
 from querist.tables.arrow import pa, pc
 from querist.tables.columns import Recipe
 from querist.tables.frames import arrow_array
-from querist.tables.output import check_place, mark_between, save as write_table
+from querist.tables.output import check_place, joined_sets, mark_between, save as write_table, set_array
 from querist.types import Codes, Floats, Sparse
 
 FORMAT = 1
@@ -304,12 +304,11 @@ def columns_of(labelling: Labelling, found: Influences, rows: Rows = ALL, *, tex
     names = nodes.cast(pa.string()) if text else nodes
     who = _lists(names, found.rows)
     several = labelling.multilabel
-    labels = _sets(table["label"]) if several else arrow_array(table["label"], nested=False)
+    labels = set_array(table["label"]) if several else arrow_array(table["label"], nested=False)
     if text:
         who = pc.binary_join(who, mark_between(names))
         if several:
-            sets = labels.cast(pa.list_(pa.string()))
-            labels = pc.binary_join(sets, mark_between(sets.flatten()))
+            labels = joined_sets(labels)
 
     # Six decimals: calibration is not better than that, and files stay small.
     def rounded(values: Any) -> Any:
@@ -326,15 +325,6 @@ def columns_of(labelling: Labelling, found: Influences, rows: Rows = ALL, *, tex
     for k in rows.columns(labelling):
         columns[f"probability_{labelling.classes[k]}"] = rounded(labelling.probabilities[:, k])
     return rows.of(labelling, pa.table(columns))
-
-
-def _sets(values: Any) -> Any:
-    """Tuples of classes as lists; None where there are none."""
-    members = [v for own in values if own is not None for v in own]
-    flat = arrow_array(members, nested=False)
-    ends = np.cumsum([0, *(0 if members is None else len(members) for members in values)])
-    missing = pa.array([members is None for members in values])
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat, mask=missing)
 
 
 def _lists(names: Any, rows: Codes) -> Any:

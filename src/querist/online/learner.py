@@ -21,6 +21,7 @@ import numpy as np
 from querist.display import as_html
 from querist.errors import InputError
 from querist.labels import UNLABELLED
+from querist.locks import OwnLock, one_at_a_time
 from querist.online import algebra, checks, kernels, loop
 from querist.online.checks import Reply
 from querist.online.pace import ring, spending
@@ -44,6 +45,9 @@ class OpenQuestion:
 
 class Learner:
     """An online learner on a graph: embedding x state x query rule x update rule.
+
+    Several threads may use it: each call is done before the next one begins, and a decision that another
+    thread's round has overtaken is refused by `commit`.
 
     Parameters
     ----------
@@ -146,6 +150,7 @@ class Learner:
         self.notes = notes
         self.ids = ids
         self._pending: dict[int, deque[OpenQuestion]] = {}
+        self.own_lock = OwnLock()
 
     def __repr__(self) -> str:
         budget = "" if self.budget is None else f" of at most {self.budget:,}"
@@ -197,14 +202,17 @@ class Learner:
         opened = sorted((q.round, row) for row, queue in self._pending.items() for q in queue)
         return tuple(self._name(row) for _, row in opened)
 
+    @one_at_a_time
     def scores(self, nodes: Iterable[Any] | None = None) -> Floats:
         """(n, K) scores under the state as it is; one column for two classes one-vs-rest."""
         return self._scores(self._rows(nodes))
 
+    @one_at_a_time
     def reached(self, nodes: Iterable[Any] | None = None) -> Bools:
         """Whether any learned label could reach the node."""
         return self._reached(self._rows(nodes))
 
+    @one_at_a_time
     def predict(self, nodes: Iterable[Any] | None = None) -> Codes:
         """Class code of every node, -1 where no learned label reaches it."""
         rows = self._rows(nodes)
@@ -223,6 +231,7 @@ class Learner:
 
     # -- a round ---------------------------------------------------------------
 
+    @one_at_a_time
     def decide(self, node: Any, u: float | None = None) -> Decision:
         """Predict a node and say whether to ask. Changes nothing.
 
@@ -253,6 +262,7 @@ class Learner:
             value=verdict.value,
         )
 
+    @one_at_a_time
     def commit(self, decision: Decision) -> None:
         """Close the round: counters and sums advance, the budget is spent, the question is open."""
         if decision.round != self.round + 1:
@@ -270,6 +280,7 @@ class Learner:
             question = OpenQuestion(decision.round, decision.certain, tuple(decision.asks.tolist()))
             self._pending.setdefault(decision.row, deque()).append(question)
 
+    @one_at_a_time
     def learn(self, node: Any, answer: Reply) -> bool:
         """Take the answer to the oldest open question about `node`; whether anything was learned.
 
@@ -279,6 +290,7 @@ class Learner:
         allowed = self._allowed(answer)
         return self._answered(row, self._close(row, newest=False), allowed)
 
+    @one_at_a_time
     def withdraw(self, node: Any) -> None:
         """Take back the oldest open question about `node`: nothing is learned, the budget has it again."""
         row = self._asked_about(node)
@@ -312,6 +324,7 @@ class Learner:
 
     # -- many rounds -------------------------------------------------------------
 
+    @one_at_a_time
     def run(self, order: Iterable[Any], labels: Any, uniforms: Iterable[float] | None = None) -> Trace:
         """Play the rounds of `order`.
 
@@ -395,6 +408,7 @@ class Learner:
 
     # -- saved state -----------------------------------------------------------
 
+    @one_at_a_time
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one `.npz` file, without pickle; `load` gives the same bits."""
         from querist.online.storage import save

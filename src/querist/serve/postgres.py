@@ -1,6 +1,7 @@
 """A store of events in a PostgreSQL database, which several servers share.
 
-Its tables live in the schema `querist`. Every call takes a connection that nobody uses, or opens one more.
+Its tables live in the schema `querist`. Every call takes a connection that nobody uses, or opens one more; a
+store has at most `CONNECTIONS`, and a further call waits for one.
 """
 
 import select
@@ -29,8 +30,10 @@ except ImportError:
 SCHEMA = "querist"
 # A server may be set up to acknowledge what is not on its disk.
 _SETTINGS = f"SET search_path TO {SCHEMA}; SET synchronous_commit TO on"
-AT_ONCE = 20
+AT_ONCE = 80
 """Statements that are sent as one."""
+CONNECTIONS = 16
+"""A database gives out 100 by default, to all its servers together."""
 _ONE_AT_A_TIME = 0x51535254
 """The lock under which tables are made."""
 
@@ -45,6 +48,7 @@ class PostgresStore(SqlStore):
         self._url = url
         self._idle: list[Connection] = []
         self._lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(CONNECTIONS)
         self._closed = False
         with self._connection() as connection:
             _prepare(connection, self.place)
@@ -80,6 +84,10 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
         """A connection of nobody else; what PostgreSQL says, in words that tell what to do."""
+        with self._room:
+            yield from self._explained()
+
+    def _explained(self) -> Iterator[Connection]:
         try:
             connection = self._taken()
         except psycopg.Error as error:

@@ -29,6 +29,15 @@ def some(count: int, noun: str, ending: str = "s") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{ending}"
 
 
+def comma_separated(text: str) -> list[str]:
+    """Names that stand in a text with commas between them.
+
+    >>> comma_separated("cat, small dog,")
+    ['cat', 'small dog']
+    """
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
 @dataclass(frozen=True)
 class Origin:
     """What a table is called in messages, and how one speaks of its rows, which count from 0.

@@ -83,7 +83,7 @@ def test_a_graph_without_edges_can_be_kept(place: Path) -> None:
 
 
 def flagged(content: bytes, at: int, value: int) -> bytes:
-    """A zip with a byte changed in the headers of its members, where each begins and in the list of all."""
+    """A zip with a byte of its members' headers changed, where a member begins and where all are listed."""
     found = bytearray(content)
     for mark, further in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
         place = content.find(mark)

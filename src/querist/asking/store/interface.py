@@ -74,6 +74,8 @@ class Token:
 
 MakeReply = Callable[[list[Event]], tuple[str, str]]
 """From the events that were appended: the digest of the request, and the response as JSON."""
+Part = tuple[Sequence[Draft], tuple[str, MakeReply] | None]
+"""What one request writes: its events, and the reply under its key."""
 
 
 class EventStore(Protocol):
@@ -110,6 +112,12 @@ class EventStore(Protocol):
         """Write all these events, and the reply under its key, or none of it.
 
         `ConflictError` when `last` is not the newest event, or the key is taken.
+        """
+
+    def append_all(self, campaign: str, last: int, parts: Sequence[Part]) -> list[list[Event]]:
+        """Write several requests, one after another, as one: the events of each. All of it, or nothing.
+
+        `ConflictError` when `last` is not the newest event, or a key is taken.
         """
 
     def reply(self, campaign: str, key: str) -> Reply | None:

@@ -19,6 +19,7 @@ from querist.asking.store.interface import (
     CampaignEntry,
     ConflictError,
     MakeReply,
+    Part,
     Reply,
     StoreDamagedError,
     Token,
@@ -193,24 +194,35 @@ class SqlStore(ABC):
         reply: tuple[str, MakeReply] | None = None,
     ) -> list[Event]:
         """See `EventStore`."""
-        before = self._newest.get(campaign, (-1, BEGINNING))
-        if before[0] != last:
-            before = self._read_newest(campaign)
-            if before[0] != last:
-                raise ConflictError(campaign, last, before[0])
+        return self.append_all(campaign, last, [(drafts, reply)])[0]
+
+    def append_all(self, campaign: str, last: int, parts: Sequence[Part]) -> list[list[Event]]:
+        """See `EventStore`."""
+        newest = self._newest.get(campaign, (-1, BEGINNING))
+        if newest[0] != last:
+            newest = self._read_newest(campaign)
+            if newest[0] != last:
+                raise ConflictError(campaign, last, newest[0])
         if not last:
             raise InputError(f"there is no campaign {campaign!r}; create it first")
-        events, inserts, newest = self._drafted(campaign, before, float(self._clock()), drafts)
-        if reply is not None:
-            key, make = reply
-            digest, body = make(events)
-            inserts.append((_INSERT_REPLY, (campaign, key, digest, newest[0], body)))
+        at = float(self._clock())
+        found: list[list[Event]] = []
+        inserts: list[Statement] = []
+        replies: list[Statement] = []
+        for drafts, reply in parts:
+            events, own, newest = self._drafted(campaign, newest, at, drafts)
+            found.append(events)
+            inserts += own
+            if reply is not None:
+                key, make = reply
+                digest, body = make(events)
+                replies.append((_INSERT_REPLY, (campaign, key, digest, newest[0], body)))
         try:
-            self._write(inserts)
+            self._write([*inserts, *replies])
         except KeyTakenError:
             raise ConflictError(campaign, last, self.last(campaign)) from None
         self._newest[campaign] = newest
-        return events
+        return found
 
     def _drafted(
         self, campaign: str, before: tuple[int, bytes], at: float, drafts: Sequence[Draft]
