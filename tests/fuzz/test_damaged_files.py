@@ -4,12 +4,11 @@ Bytes are flipped, cut, moved and overwritten: such a file is refused with an er
 what the undamaged one gives; the cache computes again. And values are replaced by extreme ones in a file that
 is otherwise sound, its digest made anew: it is refused, or what it gives can be used without a crash.
 
-Every case is made by its number alone; QUERIST_FUZZ_FILES says how many there are of each kind.
+Every case is made by its number alone; `profiles.FILES` says how many there are of each kind.
 """
 
 import hashlib
 import json
-import os
 import random
 import sqlite3
 import warnings
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from profiles import FILES
 
 import querist
 from querist import ALGORITHMS, STREAMS, Learner, npz, saved
@@ -29,8 +29,6 @@ from querist.asking.store import Draft, SqliteStore
 from querist.budgeted import StreamLearner
 from querist.embedding import Embedding, cache
 from querist.errors import QueristError
-
-CASES = int(os.environ.get("QUERIST_FUZZ_FILES", "60"))
 
 REFUSED = "refused"
 Reader = Callable[[Path], str]
@@ -229,14 +227,14 @@ def test_a_damaged_file_is_refused_or_reads_as_before(kind: str, quiet: Path) ->
     whole, content = read(quiet / name), (quiet / name).read_bytes()
     assert whole != REFUSED
     endings = {whole: 0, REFUSED: 0}
-    for case in range(-(-CASES // shares)):
+    for case in range(-(-FILES // shares)):
         for old in quiet.glob(f"{name}*"):
             old.unlink()
         (quiet / name).write_bytes(damaged(content, case))
         found = read_or_refused(read, quiet / name)
         assert found in endings, f"{kind}, case {case}: read as something else"
         endings[found] += 1
-    assert endings[REFUSED] > CASES / shares / 3
+    assert endings[REFUSED] > FILES / shares / 3
 
 
 def test_a_damaged_entry_is_computed_again_to_the_same_rows(quiet: Path) -> None:
@@ -354,21 +352,21 @@ def test_extreme_values_are_refused_or_harmless(kind: str, quiet: Path) -> None:
     shares = sum(own.partition("-")[0] == family for own in KINDS)
     write(quiet / name)
     content, refused = (quiet / name).read_bytes(), 0
-    for case in range(-(-CASES // shares)):
+    for case in range(-(-FILES // shares)):
         (quiet / name).write_bytes(content)
         try:
             rewritten(quiet / name, case)
         except (ValueError, TypeError, OverflowError):
             continue  # NumPy or JSON cannot write it
         refused += read_or_refused(USES[family], quiet / name) == REFUSED
-    assert refused > CASES / shares / 4
+    assert refused > FILES / shares / 4
 
 
 def test_extreme_values_in_a_journal_are_refused_or_harmless(quiet: Path) -> None:
     path = quiet / "answers.journal"
     write_journal(path)
     whole, content = read_journal(path), path.read_bytes()
-    for case in range(-(-CASES // 10)):
+    for case in range(-(-FILES // 10)):
         draw = random.Random(case)
         for old in quiet.glob("answers.journal*"):
             old.unlink()
