@@ -143,7 +143,7 @@ class BackgroundLearner:
                 return False
         events = self._learn_some()
         learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
-        if learned:
+        if learned and not self._events:
             self._note()
         wanting, put = self.state.wanting(), self.state.turns.rows
         with self._changed:
