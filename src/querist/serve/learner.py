@@ -43,6 +43,8 @@ class BackgroundLearner:
         self.wanting: list[int] = []
         self._exhausted = False
         self._waiting = 0
+        self._stale = False
+        """Whether something was learned since what is ready was chosen."""
         self.wanted = LEAST
         self.curve: list[tuple[int, float]] = []
         """(answers, expected accuracy), after each time that answers were learned."""
@@ -142,8 +144,8 @@ class BackgroundLearner:
             if self._ended:
                 return False
         events = self._learn_some()
-        learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
-        if learned and not self._events:
+        self._stale |= any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
+        if self._stale and not self._events:
             self._note()
         wanting, put = self.state.wanting(), self.state.turns.rows
         with self._changed:
@@ -154,7 +156,8 @@ class BackgroundLearner:
             more = bool(self._events)
             self._changed.notify_all()
         # What is ready is as good as it was where nothing was learned, and good enough while there is more.
-        if not enough or (learned and not more):
+        if not enough or (self._stale and not more):
+            self._stale = more
             self._choose()
         return True
 
