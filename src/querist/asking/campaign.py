@@ -28,6 +28,7 @@ from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
+from querist.locks import OwnLock, one_at_a_time
 from querist.progress import Progress, count, shown, silent
 
 BUDGET = 100
@@ -84,6 +85,7 @@ class Asking:
         person: str | None = None,
         progress: Progress | None = None,
     ) -> None:
+        self.own_lock = OwnLock()
         self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
         self.method, self.person = method, person
         self.most_unanswered = max(budget, LEAST_UNANSWERED) if unanswered is None else unanswered
@@ -113,6 +115,7 @@ class Asking:
     # -- a question and its answer -----------------------------------------------------
 
     @property
+    @one_at_a_time
     def question(self) -> Question | None:
         """The oldest open question, or the next one; None when no more is asked (`stopped` says why)."""
         if self.state.open is None and not self._open_next():
@@ -124,6 +127,7 @@ class Asking:
             self._ahead = Prefetcher(lambda code: self.state.foreseen(code, left), self._likely(turn))
         return self.shown(turn)
 
+    @one_at_a_time
     def questions(self, count: int) -> list[Question]:
         """Up to `count` open questions, about different nodes, to be answered in any order; fewer where no
         more are to be asked.
@@ -141,6 +145,7 @@ class Asking:
             pass
         return [self.shown(turn) for turn in self.state.opens[:count]]
 
+    @one_at_a_time
     def again(self, node: Hashable) -> Question:
         """Put the question about an answered node once more, to the same or another person."""
         row = self.graph.row_of.get(node)
@@ -154,6 +159,7 @@ class Asking:
         self._put(Pick(row, ASKED_FOR, again=True))
         return self.shown(self.state.opens[-1])
 
+    @one_at_a_time
     def answer(self, given: Any, node: Hashable = None, person: str | None = None) -> Any:
         """The class of the node whose question is open, of the oldest one unless named; None is "unsure".
 
@@ -165,14 +171,17 @@ class Asking:
         self._close("unsure" if code == -1 else "answer", turn, code, person)
         return None if code == -1 else named(code, self.classes)
 
+    @one_at_a_time
     def unsure(self, node: Hashable = None, person: str | None = None) -> None:
         """Nobody can tell: the node is not asked about again. It is not counted in the budget."""
         self._close("unsure", self._pending(node), person=person)
 
+    @one_at_a_time
     def skip(self, node: Hashable = None, person: str | None = None) -> None:
         """Put the node aside: it is not asked about again, and not counted."""
         self._close("skip", self._pending(node), person=person)
 
+    @one_at_a_time
     def undo(self, person: str | None = None) -> bool:
         """Take the last answer back, that of a person if one is named, and put its question again; False
         when there is none."""
@@ -184,6 +193,7 @@ class Asking:
         self.state.apply(self._write("undo", row=back.row, **who))
         return True
 
+    @one_at_a_time
     def extend(self, edges: Any = None, nodes: Any = None) -> "Asking":
         """New edges, and nodes with them, in any form that `growth.join` takes. What is there already is not
         added again."""
@@ -196,6 +206,7 @@ class Asking:
             self.state.apply(self._write(KIND, **came.body()))
         return self
 
+    @one_at_a_time
     def tell(self, labels: Any, missing: Hashable = None) -> "Asking":
         """Labels that are known without asking, in any form: learned before all answers, never asked about,
         not counted. Those that are there already change nothing; one that contradicts them is refused."""

@@ -323,6 +323,12 @@ class QuickModel:
         """(n, K) f, the mean of the regressions'; of sets 2 f - h, yes less no."""
         return self._by_class(sum(m.scores for m in self.answered) / len(self.answered))
 
+    def _scores_at(self, rows: Sequence[int]) -> Floats:
+        """(m, K) f of some nodes, without working out that of all."""
+        if "scores" in self.__dict__:
+            return np.asarray(self.scores[rows])
+        return self._by_class(sum(m.scores[rows] for m in self.answered) / len(self.answered))
+
     def _by_class(self, columns: Any) -> Floats:
         return np.asarray(2 * columns[:, :-1] - columns[:, -1:] if self.several else columns)
 
@@ -353,7 +359,7 @@ class QuickModel:
 
     def beliefs_at(self, rows: Sequence[int]) -> tuple[Floats, Bools]:
         """(m, K) the beliefs about some nodes, and (m,) whether an answer reaches them."""
-        scores, components = self.scores[rows], self.components[rows]
+        scores, components = self._scores_at(rows), self.components[rows]
         believed = self._believed(self._squashed(scores), components)
         return believed, np.asarray((self.answers[components] > 0) & scores.any(axis=1))
 

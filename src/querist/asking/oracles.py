@@ -126,7 +126,10 @@ def checked_answer(
 
 def _code_of(value: Any, classes: Sequence[Hashable], node: Hashable) -> int:
     for code, name in enumerate(classes):
-        if value == name or (isinstance(value, str) and value == str(name)):
+        if value == name:
+            return code
+    for code, name in enumerate(classes):  # "1" is the class "1" before it is the class 1
+        if isinstance(value, str) and value == str(name):
             return code
     shown = repr(value)
     shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."

@@ -16,7 +16,7 @@ from querist.asking.rules import RULES
 from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
 from querist.labelling.kernel_ridge import are_measurements
-from querist.labels import plain
+from querist.labels import checked_names
 from querist.types import Sparse
 
 RANDOM = "random"
@@ -146,7 +146,7 @@ def way_to_choose(
 
 def checked_classes(classes: Any) -> tuple[Hashable, ...]:
     """Two classes or more, each once, of a kind that a journal can keep."""
-    names = tuple(plain(name) for name in classes)
+    names = checked_names(classes)
     odd = next((name for name in names if not isinstance(name, str | int | float)), None)
     refuse(
         {

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +30,7 @@ from querist.errors import InputError, SingularError
 from querist.graph import Graph
 from querist.graph.scaling import scaled, widest_ratio
 from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
+from querist.matrices import as_floats, checked_sparse
 from querist.operator.harmonic import reached
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Floats
@@ -241,7 +242,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "this graph, or give the weights from new nodes to the fitted ones"
                 )
             return True
-        matrix: Any = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        matrix: Any = checked_sparse(X, "X") if sp.issparse(X) else as_floats(X, "X")
         if matrix.shape != graph.adjacency.shape:
             return False
         own: Any = sp.csr_array(matrix, dtype=np.float64)
@@ -310,7 +311,7 @@ def _as_array(classes: Sequence[Hashable]) -> Any:
 
 def _checked_weights(X: Any, n: int, who: str) -> Any:
     sparse = sp.issparse(X)
-    W: Any = sp.csr_array(cast(Any, X), dtype=np.float64) if sparse else np.asarray(X, dtype=np.float64)
+    W: Any = sp.csr_array(checked_sparse(X, "X"), dtype=np.float64) if sparse else as_floats(X, "X")
     if W.ndim != 2 or W.shape[1] != n:
         raise InputError(
             f"X has {W.shape[-1]} features, but {who} is expecting {n} features as input: the weights from "

@@ -127,8 +127,10 @@ class Labelling:
         given = self.is_labelled
         own = self.given_codes[given]
         found[given] = own > 0 if self.multilabel else own[:, None] == np.arange(len(self.classes))
-        # What has no chance is not said, also where a node has to have some class.
-        return np.asarray(found & self.reached[:, None] & (self.probabilities > 0))
+        there = self.reached
+        if self.multilabel:  # a node that is known to have none of the classes has no chance of any
+            there = there & self.probabilities.any(axis=1)
+        return np.asarray(found & there[:, None])
 
     @cached_property
     def probability(self) -> Floats:

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from querist import saved
 from querist.errors import InputError
+from querist.fields import checked, floats, truths, whole
 from querist.graph import Graph
 from querist.labelling.choose import Choice, Score
 from querist.labelling.combine import Link
@@ -34,6 +35,7 @@ from querist.labelling.decisions.goals import Costs, GoalDecision, decide
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling
 from querist.labelling.new_nodes import Basis, NewNodeModel
+from querist.matrices import checked_sparse
 from querist.progress import Progress, silent
 from querist.tables.arrow import pa, pc
 from querist.tables.columns import Recipe
@@ -50,6 +52,10 @@ WEIGHTS = 5_000_000
 HELD_OUT = ("confidence", "correct", "probabilities", "truth")
 ARRAYS = ("probabilities", "given_codes", "reached")
 MATRICES = ("adjacency", "attributes")
+
+FIELDS = {"probabilities": floats("n K"), "reached": truths("n")}
+WEIGHED = {"weights.labelled": whole("labelled", below="n"), "weights": floats("n labelled")}
+"""What the arrays must be, for n nodes and K classes."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +106,8 @@ def save(labelling: Labelling, path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str]) -> Labelling:
     """Read a labelling back."""
     about, arrays = saved.read(path, FORMAT, WHAT)
-    try:
+    with saved.rebuilding(path, WHAT):
         return _rebuilt(about, arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: not what save() writes ({error}); save the labelling again") from error
 
 
 def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
@@ -121,8 +125,12 @@ def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
     given = parts["given_codes"]
     several = given.ndim == 2
     n, first = graph.n_nodes, about["basis"]["n_nodes"]
-    if parts["probabilities"].shape != (n, len(classes)) or any(len(array) != n for array in parts.values()):
-        raise InputError(f"its arrays are not of {n} nodes and {len(classes)} classes")
+    sizes = {"n": n, "K": len(classes)}
+    codes = whole("n K", below=2) if several else whole("n", least=-1, below="K")
+    weights = WEIGHED if "weights" in arrays else {}
+    checked(arrays, {**FIELDS, "given_codes": codes, **weights}, sizes)
+    if not 1 <= first <= n:
+        raise InputError(f"{first!r} of its {n} nodes were there first")
     basis = Basis(
         graph if first == n else graph.subgraph(np.arange(first)),
         parts["probabilities"][:first],
@@ -186,9 +194,9 @@ def _there(graph: Graph) -> list[str]:
 def _matrix(arrays: Mapping[str, Any], name: str, columns: int) -> Sparse:
     """A matrix whose indices are sure to lie within it, whoever wrote the file."""
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    found: Any = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns))
-    found.check_format(full_check=True)
-    return sp.csr_array(found)
+    return sp.csr_array(
+        checked_sparse(sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns)), name)
+    )
 
 
 def _weights(labelling: Labelling) -> dict[str, Any]:

@@ -17,12 +17,12 @@ from starlette.exceptions import HTTPException
 from querist.asking.store.interface import StoreError
 from querist.errors import QueristError
 from querist.serve import pages
-from querist.serve.campaign import RefusedError
 from querist.serve.metrics import Metrics
 from querist.serve.routes import api, check_may_create, visitor_of
 from querist.serve.server import CampaignServer
 from querist.serve.site import site
 from querist.serve.uploads import Limits
+from querist.serve.writing import RefusedError
 from querist.version import VERSION
 
 POLICY = (

@@ -26,12 +26,13 @@ from querist.serve.bodies import (
     NewCampaign,
     Remark,
 )
-from querist.serve.campaign import RefusedError, check_text
+from querist.serve.campaign import check_text
 from querist.serve.exports import FORMATS, anonymous, events_text
 from querist.serve.opening import create
 from querist.serve.server import CampaignServer, arrive
 from querist.serve.uploads import received
 from querist.serve.views import CampaignViews
+from querist.serve.writing import RefusedError
 from querist.tables.formats import comma_separated
 
 BEAT = 15.0
@@ -197,11 +198,13 @@ def give_back(views: Answer, visitor: Who, row: int) -> None:
 
 
 @api.post("/campaigns/{c}/answers")
-def answer(views: Answer, visitor: Who, given: Given, key: Key = None) -> dict[str, Any]:
+async def answer(views: Answer, visitor: Who, given: Given, key: Key = None) -> dict[str, Any]:
     """Answer, skip or be unsure. With an Idempotency-Key it can be sent again without harm."""
-    own = views.campaign
-    row = views.campaign.check_row(given.row)
-    return own.close_question(visitor.person, row, given.outcome, given.label, key).body
+    own, row = views.campaign, given.row
+    if row >= own.n_nodes:  # it may have come by on another server
+        await run_in_threadpool(own.check_row, row)
+    kept = await own.close_question_soon(visitor.person, row, given.outcome, given.label, key)
+    return kept.body
 
 
 @api.post("/campaigns/{c}/undo")

@@ -13,9 +13,10 @@ from querist.asking.store.interface import EventStore
 from querist.labelling.growth import join
 from querist.progress import Progress
 from querist.serve.access import Gate
-from querist.serve.campaign import RefusedError, ServedCampaign
+from querist.serve.campaign import ServedCampaign
 from querist.serve.opening import open_campaign
 from querist.serve.views import CampaignViews
+from querist.serve.writing import RefusedError
 
 SWEEP = 2.0
 """Seconds between two looks for leases that have ended, and for what other servers wrote."""

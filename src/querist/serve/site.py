@@ -8,9 +8,9 @@ from fastapi.responses import HTMLResponse
 
 from querist.serve import pages
 from querist.serve.access import COOKIE, CSRF_COOKIE, csrf_of
-from querist.serve.campaign import RefusedError
 from querist.serve.metrics import Metrics
 from querist.serve.routes import Answer, Read, Who, campaigns, check_may_create, server_of
+from querist.serve.writing import RefusedError
 from querist.version import VERSION
 
 YEAR = 365 * 86_400

@@ -20,11 +20,11 @@ from hypothesis.errors import Unsatisfiable
 from querist.asking.store import SqliteStore
 from querist.serve.access import COOKIE, CSRF_COOKIE, DAY, LOOKED_UP, Gate
 from querist.serve.app import make_app
-from querist.serve.campaign import RefusedError
 from querist.serve.opening import create, open_campaign
 from querist.serve.running import bound
 from querist.serve.server import CampaignServer, arrive
 from querist.serve.uploads import Limits
+from querist.serve.writing import RefusedError
 
 LIMITS = Limits(bytes=200_000, unpacked=1_000_000, lines=50_000, body=400_000)
 ROLES = ("reader", "labeller", "manager")

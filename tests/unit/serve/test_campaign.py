@@ -10,9 +10,10 @@ import pytest
 import querist
 from querist.asking.store import Draft, SqliteStore
 from querist.serve import open_store
-from querist.serve.campaign import LATE, LEASE, RefusedError, ServedCampaign
+from querist.serve.campaign import LATE, LEASE, ServedCampaign
 from querist.serve.opening import create, open_campaign
 from querist.serve.server import arrive
+from querist.serve.writing import RefusedError
 
 
 class Clock:
@@ -713,7 +714,7 @@ def at_once(campaign, calls):
     with campaign.lock:
         for number, thread in enumerate(threads):
             thread.start()
-            while len(campaign._pending) <= number:
+            while len(campaign.writer.pending) <= number:
                 pass
     for thread in threads:
         thread.join()

@@ -286,6 +286,21 @@ def test_a_campaign_is_made_in_the_browser_and_answered(opened, site, everywhere
     assert [event.body["code"] for event in site.server.store.events(id) if event.kind == "answer"] == [1]
 
 
+def test_a_campaign_of_several_labels_a_node_is_made_by_its_form(opened, everywhere, site, graph_files):
+    page = opened(everywhere)
+    page.goto(f"{page.url}new")
+    page.locator("#edges").set_input_files(graph_files / "edges.csv")
+    page.locator("#classes").fill("cat, dog")
+    page.locator("#multilabel").select_option("true")
+    page.locator("#find").fill("cat")
+    page.keyboard.press("Enter")
+    page.locator("#find-wrong", has_text="several labels a node").wait_for()
+    page.locator("#find").fill("")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/manage")
+    assert site.server.views(page.url.split("/")[-2]).campaign.asking.multilabel
+
+
 def test_whoever_may_not_create_campaigns_sees_no_form(opened, papers):
     page = opened(papers.link("manager"))
     page.goto(papers.site.address)
