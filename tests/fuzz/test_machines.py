@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
+from hypothesis import reject, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -53,7 +53,10 @@ class OnlineMachine(RuleBasedStateMachine):
     )
     def begin(self, name, graph, budget, seed):
         place = querist.embed(querist.as_graph(GRAPHS[graph], nodes=NODES), 4, cache=False)
-        self.learner = querist.ALGORITHMS[name](place, CLASSES, seed=seed, budget=budget)
+        try:
+            self.learner = querist.ALGORITHMS[name](place, CLASSES, seed=seed, budget=budget)
+        except InputError:  # it takes no graph of several components
+            reject()
         self.budget, self.asked, self.withdrawn, self.open = budget, 0, 0, []
 
     @rule(node=st.integers(0, NODES - 1))
@@ -216,8 +219,8 @@ class AskingMachine(RuleBasedStateMachine):
 
 
 def test_online_machine():
-    run_state_machine_as_test(OnlineMachine, settings=fuzzed(60, stateful_step_count=20))
+    run_state_machine_as_test(OnlineMachine, settings=fuzzed(20, stateful_step_count=15))
 
 
 def test_asking_machine():
-    run_state_machine_as_test(AskingMachine, settings=fuzzed(8, stateful_step_count=12))
+    run_state_machine_as_test(AskingMachine, settings=fuzzed(6, stateful_step_count=10))

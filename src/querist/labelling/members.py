@@ -223,7 +223,9 @@ def _answers(classifier: Any, graph: Graph, known: KnownLabels) -> Floats:
 
     problem = Problem(graph, known)
     if problem.multilabel and not classifier.knows_several():
-        labels = known.indicator
+        labels: Any = known.indicator
+        if labels.shape[1] == 1:  # a matrix of one column is taken for values
+            labels = [{known.classes[0]} if has else None for has in labels[:, 0].tolist()]
         return np.asarray(classifier.fit(graph, labels).probabilities_)
     return np.asarray(classifier.answer(problem).P, dtype=np.float64)
 

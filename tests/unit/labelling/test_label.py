@@ -334,3 +334,12 @@ def test_a_member_is_one_registered_value(blocks, monkeypatch):
     scores = {score.name: score for score in label(graph, given).choice.scores}
     assert scores["short_walks"].what == "short walks"
     assert label(graph, given, method="short_walks").choice.method == "short_walks"
+
+
+@pytest.mark.parametrize("method", ["consistency", "pagerank", "auto"])
+def test_several_labels_a_node_of_which_one_is_ever_given(method):
+    """A 0/1 matrix with labels of one class alone; the other is nobody's."""
+    labels = np.array([[0, 0], [0, 1], [0, 0]])
+    found = label([(0, 1), (1, 2)], labels, method=method, multilabel=True)
+    assert np.isfinite(found.probabilities).all()
+    assert found.labels[1] == (1,)
