@@ -135,12 +135,15 @@ def ask(
     these labels are, because it asks where it is unsure: --audit measures that with random questions.
     """
     from querist.asking import Journal, command_oracle, from_files
+    from querist.cli.keyboard import standard_input
     from querist.labelling.files import GraphFiles
     from querist.tables.output import check_place
 
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
     by_hand = oracle is None and oracle_command is None
+    if by_hand and data != "-":
+        standard_input()
     files = GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns)
     kept = journal if journal is not None or not by_hand else _beside(files, ".journal")
     place = check_place(

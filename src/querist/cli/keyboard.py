@@ -46,7 +46,7 @@ class Keyboard:
         keys = keys_for(self.names)
         self.keys = keys or []
         self.commands = {key: what for what, key in command_keys(self.names).items()}
-        self._file: IO[str] = _terminal() if taken else sys.stdin
+        self._file: IO[str] = _terminal() if taken else standard_input()
         self.by_line = not self._file.isatty() or keys is None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -115,6 +115,16 @@ class Keyboard:
         import select
 
         return bool(select.select([self._file.fileno()], [], [], PATIENCE)[0])
+
+
+def standard_input() -> IO[str]:
+    """Where answers come from; refused where it is closed."""
+    if sys.stdin is None:
+        raise InputError(
+            "there is no standard input to answer at: it is closed; run it at a terminal, or let --oracle or "
+            "--oracle-command answer"
+        )
+    return sys.stdin
 
 
 def _terminal() -> IO[str]:

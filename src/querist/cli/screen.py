@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -131,7 +131,8 @@ class _Lines:
             now = time.monotonic()
             if stage and now >= self._next:
                 self._next = now + LINE_SECONDS
-                print(f"querist: {stage} {fraction:4.0%} {text}".rstrip(), file=sys.stderr, flush=True)
+                with suppress(OSError):  # the work goes on though nobody can read how far it is
+                    print(f"querist: {stage} {fraction:4.0%} {text}".rstrip(), file=sys.stderr, flush=True)
 
     def __enter__(self) -> "_Lines":
         def beat() -> None:

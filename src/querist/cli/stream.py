@@ -192,6 +192,8 @@ def _from_lines(
 
     if save is not None and method != "bls":
         raise InputError(f"{method} cannot be saved; leave --save out, or use bls")
+    if sys.stdin is None:
+        raise InputError("there is no standard input to read lines from: it is closed; give a file")
     lines = Lines(label, skip_broken)
     running, learner, started, said = Running(), None, time.perf_counter(), 0.0
     blocks = lines.blocks(sys.stdin)
