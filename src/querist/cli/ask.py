@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.screen import print_json, print_line, progress
+from querist.cli.screen import print_json, print_line, progress, telling_what_is_kept
 from querist.errors import InputError
 from querist.progress import silent
 
 if TYPE_CHECKING:
+    from querist.asking import Journal
     from querist.asking.asking import Asking, Question
     from querist.labelling.files import GraphFiles
 
@@ -152,7 +153,7 @@ def ask(
     if name_column is not None:
         _check_name_column(name_column, files)
     program = None if oracle_command is None else command_oracle(oracle_command)
-    with Journal(kept) as book:
+    with Journal(kept) as book, telling_what_is_kept(lambda: _kept(book)):
         with progress() as show:
             show("reading", 0.0, data)
             campaign = from_files(
@@ -220,11 +221,14 @@ def _converse(asking: "Asking", table: Any, id: str | None, name: str | None, da
     from querist.cli.keyboard import Keyboard
 
     keyboard = Keyboard([str(name) for name in asking.classes], taken=data == "-")
-    try:
-        converse(asking, NodeTexts.of(table, id, name), keyboard)
-    except KeyboardInterrupt:
-        print_line(f"\nEvery answer is kept in {asking.journal.path}; the same command goes on from there.")
-        raise
+    converse(asking, NodeTexts.of(table, id, name), keyboard)
+
+
+def _kept(journal: "Journal") -> str:
+    """Where the answers are, once there is something to go on from."""
+    if journal.path is None or not journal.last:
+        return ""
+    return f"every answer is kept in {journal.path}; the same command goes on from there"
 
 
 def _show_answer(question: "Question", given: Any) -> None:

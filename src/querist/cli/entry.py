@@ -1,12 +1,15 @@
 """The way in and every way out: exit codes, and one plain line for what went wrong.
 
 0 done; 1 an unexpected error; 2 something to mend in the input or the command, or no room for the output;
-130 stopped by Ctrl-C; 141 whoever was reading has left. A closed standard output or error is one that nobody
+130 stopped by Ctrl-C, 143 by SIGTERM, 129 because the terminal is gone; 141 whoever was reading has left. A
+closed standard output or error is one that nobody
 reads: nothing is written there, and nothing else changes.
 """
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -30,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _never_fail(stream)
     command = typer.main.get_command(app)
     context: Any = None
-    with warnings.catch_warnings(), redirect_stdout(_StandardOutput(sys.stdout)):
+    with warnings.catch_warnings(), redirect_stdout(_StandardOutput(sys.stdout)), _stopping():
         warnings.showwarning = _warn
         try:
             given = list(sys.argv[1:] if arguments is None else arguments)
@@ -42,12 +45,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return leave.exit_code
         except BrokenPipeError:
             return _reader_left()
+        except Stopped as stopped:
+            _say(f"stopped by {stopped.signal.name}")
+            return 128 + stopped.signal
         except (KeyboardInterrupt, typer.Abort):
             _say("stopped")
             return 130
         except Exception as problem:
             return _explain(problem, context is not None and bool(context.params.get("traceback")))
     return 0
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal that asks this process to end: whoever tidies up after Ctrl-C does so after it."""
+
+    def __init__(self, number: int) -> None:
+        self.signal = signal.Signals(number)
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does, unless they are ignored (nohup) or another's."""
+
+    def stop(number: int, frame: Any) -> None:
+        for each in before:  # a second one must not cut short what the first one began
+            signal.signal(each, lambda number, frame: None)
+        raise Stopped(number)
+
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _explain(problem: Exception, with_traceback: bool) -> int:

@@ -4,7 +4,7 @@ import codecs
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from querist.asking.keys import COMMANDS, command_keys, keys_for
@@ -152,4 +152,5 @@ def _single_keys(terminal: int) -> Iterator[None]:
         tty.setcbreak(terminal, termios.TCSANOW)
         yield
     finally:
-        termios.tcsetattr(terminal, termios.TCSANOW, before)
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(terminal, termios.TCSANOW, before)

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -169,16 +169,21 @@ def _showable(text: str) -> str:
 
 
 @contextmanager
-def resumable(out: Path) -> Iterator[None]:
-    """Say what was not lost when the work inside is cut short."""
+def telling_what_is_kept(kept: Callable[[], str]) -> Iterator[None]:
+    """Say what was not lost, if anything, when the work inside is cut short."""
     try:
         yield
     except (KeyboardInterrupt, OSError):
-        if (out / "results").is_dir():
-            print(
-                f"querist: finished runs are kept in {out}; run the command again to go on", file=sys.stderr
-            )
+        if text := kept():
+            with suppress(OSError):  # whoever read it has left
+                print(f"\nquerist: {text}" if sys.stderr.isatty() else f"querist: {text}", file=sys.stderr)
         raise
+
+
+def resumable(out: Path) -> AbstractContextManager[None]:
+    """Say where finished runs are when the work inside is cut short."""
+    said = f"finished runs are kept in {out}; run the command again to go on"
+    return telling_what_is_kept(lambda: said if (out / "results").is_dir() else "")
 
 
 def meter(show: Meter) -> "Told":
