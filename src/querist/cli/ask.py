@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.screen import print_json, print_line, progress, telling_what_is_kept
+from querist.cli.screen import print_json, print_line, progress, telling_what_is_kept, visible
 from querist.errors import InputError
 from querist.progress import silent
 
@@ -234,7 +234,7 @@ def _kept(journal: "Journal") -> str:
 def _show_answer(question: "Question", given: Any) -> None:
     """A line when an answer is safe; whoever reads it may rely on it."""
     answer = "unsure" if given is None else given
-    print(f"{question.number} {question.node}: {answer}", flush=True)
+    print(visible(f"{question.number} {question.node}: {answer}"), flush=True)
 
 
 # -- the end ----------------------------------------------------------------------------

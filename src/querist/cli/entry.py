@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import typer
 
 from querist.cli.app import app
+from querist.cli.screen import visible
 from querist.errors import QueristError
 
 # typer brings its own copy of click, or click itself, by version: this is the usage error of either.
@@ -109,7 +110,7 @@ def _explain(problem: Exception, with_traceback: bool) -> int:
 
 def _say(text: str) -> None:
     with suppress(OSError):  # whoever read it has left; the exit code says the same
-        print(f"querist: {' '.join(text.split())}", file=sys.stderr)
+        print(f"querist: {visible(' '.join(text.split()))}", file=sys.stderr)
 
 
 def _warn(

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import IO
 
 from querist.asking.keys import COMMANDS, command_keys, keys_for
+from querist.cli.screen import visible
 from querist.errors import InputError
 
 TERMINAL = "/dev/tty"
@@ -19,7 +20,8 @@ PATIENCE = 0.05
 def legend(names: Sequence[str], width: int = 1000) -> str:
     """All keys and what they mean, in lines of at most this width where the names allow it."""
     keys = keys_for(names)
-    own = [f"[{key}] {name}" for key, name in zip(keys, names, strict=True)] if keys else list(names)
+    shown = [visible(name) for name in names]
+    own = [f"[{visible(key)}] {name}" for key, name in zip(keys, shown, strict=True)] if keys else shown
     others = [
         f"[{'space' if key == ' ' else key}] {COMMANDS[what][1]}" for what, key in command_keys(names).items()
     ]
