@@ -1,5 +1,6 @@
 """`querist serve`: a campaign in the browser; `querist campaign`: what can be done with one at a terminal."""
 
+import io
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -196,18 +197,21 @@ def export(
 ) -> None:
     """Write a label for every node, or every event."""
     from querist.asking.store.moving import export_events
-    from querist.atomic import replacing
+    from querist.atomic import check_writable, replacing
     from querist.serve.opening import open_campaign
     from querist.serve.views import FORMATS, CampaignViews
 
     form = out.suffix.lstrip(".")
     if form not in (*FORMATS, "ndjson"):
         raise InputError(f"{out}: the name must end in .{', .'.join((*FORMATS, 'ndjson'))}")
+    check_writable(out)
     with _opened(store, there=True) as opened:
         entry = _entry(opened, which)
         if form == "ndjson":
-            with out.open("w", encoding="utf-8") as stream:
+            with replacing(out) as file:
+                stream = io.TextIOWrapper(file, "utf-8")
                 export_events(opened, entry.id, stream)
+                stream.detach()  # which writes the rest, and leaves the file open
         else:
             with progress() as show:
                 found = open_campaign(

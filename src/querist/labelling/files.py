@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from querist.atomic import check_writable
 from querist.datasets import is_path, load_graph, table_of
 from querist.errors import InputError, refuse
 from querist.graph import Graph
@@ -33,7 +34,7 @@ from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
 from querist.tables.labels import Seeds, read_costs, read_seeds
 from querist.tables.nodes import NodeTable
-from querist.tables.output import check_folder, check_place, save as write_table
+from querist.tables.output import check_place, save as write_table
 
 FileName = str | PathLike[str]
 Arrived = tuple[Graph | None, NodeTable | None]
@@ -272,7 +273,7 @@ def from_files(
     files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
     place = None if out is None else check_place(out, (*files.paths, labels))
     page = None if report is None else check_report(Path(report))
-    kept = None if save is None else check_folder(Path(save).expanduser())
+    kept = None if save is None else check_writable(Path(save).expanduser())
     if isinstance(costs, str | PathLike):
         costs = read_costs(Path(costs).expanduser())
     check_goal(goal, costs)

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from querist.atomic import replacing
+from querist.atomic import check_writable, replacing
 from querist.errors import InputError
 from querist.tables.arrow import arrow_csv, pa, pc, pq
 
@@ -28,16 +28,7 @@ def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Pat
     for given in inputs:
         if given is not None and Path(given).expanduser().resolve() == place.resolve():
             raise InputError(f"{path} is read, and would be lost; write to another file")
-    return check_folder(place)
-
-
-def check_folder(place: Path) -> Path:
-    """The same path, if its folder is there and it is no folder itself."""
-    if not place.parent.is_dir():
-        raise InputError(f"{place}: there is no folder {place.parent}; make it first")
-    if place.is_dir():
-        raise InputError(f"{place} is a folder; name a file")
-    return place
+    return check_writable(place)
 
 
 def mark_between(names: Any) -> str:
