@@ -122,6 +122,7 @@ def ask(
             "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside DATA by default."
         ),
     ] = None,
+    safe_csv: options.SafeCsv = False,
     columns: options.Columns = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
@@ -184,7 +185,7 @@ def ask(
                 asking.run(answers, None if as_json else _show_answer)
         finally:
             asking.forget()
-        _finish(asking, place, as_json)
+        _finish(asking, place, safe_csv, as_json)
 
 
 def _check_name_column(name: str, files: "GraphFiles") -> None:
@@ -240,7 +241,7 @@ def _show_answer(question: "Question", given: Any) -> None:
 # -- the end ----------------------------------------------------------------------------
 
 
-def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
+def _finish(asking: "Asking", place: Path, safe_csv: bool, as_json: bool) -> None:
     from querist.tables.formats import some
 
     with progress() as show:
@@ -249,7 +250,7 @@ def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
         found["journal"] = None if asking.journal.path is None else str(asking.journal.path)
         found["out"] = str(place) if asking.answers or asking.known else None
         if found["out"] is not None:
-            asking.write(place)
+            asking.write(place, safe_csv=safe_csv)
     if as_json:
         print_json(found)
         return

@@ -193,6 +193,7 @@ def export(
             "--out", "-o", metavar="OUT", help="Labels as .csv, .parquet or .jsonl; or the events as .ndjson."
         ),
     ] = Path("labels.csv"),
+    safe_csv: options.SafeCsv = False,
     store: Store = STORE,
 ) -> None:
     """Write a label for every node, or every event."""
@@ -217,7 +218,7 @@ def export(
                 found = open_campaign(
                     opened, entry.id, progress=lambda done, text: show("embedding", done, text)
                 )
-                content = CampaignViews(found).export(form)
+                content = CampaignViews(found).export(form, safe_csv=safe_csv)
                 found.close()
             with replacing(out) as file:
                 file.write(content)

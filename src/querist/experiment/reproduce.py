@@ -208,7 +208,8 @@ def write_page(done: Sequence[Done], left_out: Mapping[str, str], folder: Path, 
 def as_markdown(done: Done) -> str:
     """An item as a page of its own; its figures are found in the folder beside."""
     item, shown = done.item, done.shown
-    parts = [f"# {item.label}: {item.title}\n", *(f"{said}\n" for said in done.protocol)]
+    parts = [f"# {tables.escaped(f'{item.label}: {item.title}')}\n"]
+    parts += [f"{tables.escaped(said)}\n" for said in done.protocol]
     if item.name:
         count = Counter(number.verdict for number in shown.numbers)
         every = (*OWN_VERDICTS, *RIVAL_VERDICTS, *OUTSIDE)
@@ -218,8 +219,9 @@ def as_markdown(done: Done) -> str:
     parts += [tables.markdown(table) for table in shown.tables]
     for figure in shown.figures:
         path = f"../figures/{index.page_name(item)}_{figure.name}.svg"
-        parts.append(f"![{figure.caption}]({path})\n\n{figure.caption}\n")
-    return "\n".join(parts + [f"{remark}\n" for remark in shown.remarks])
+        caption = tables.escaped(figure.caption)
+        parts.append(f"![{caption}]({path})\n\n{caption}\n")
+    return "\n".join(parts + [f"{tables.escaped(remark)}\n" for remark in shown.remarks])
 
 
 def _write_tables(shown: Shown, folder: Path, name: str) -> None:

@@ -233,6 +233,7 @@ def from_files(
     out: FileName | None = None,
     report: FileName | None = None,
     save: FileName | None = None,
+    safe_csv: bool = False,
     probabilities: bool = False,
     rank: Hashable = None,
     method: str = "auto",
@@ -255,6 +256,8 @@ def from_files(
     out : where the labels go, as CSV, TSV or parquet by the name
     report : where a page on what was found goes
     save : where the labelling is kept (`Labelling.save`), for nodes that come later
+    safe_csv : whether a text that a spreadsheet would run gets an apostrophe before it, in CSV and TSV; such
+        a file does not read back as it was
     probabilities : whether a column for each class is written
     rank : a class whose likeliest nodes are written first; those whose label was given come last
     method, multilabel, picked, goal, seed : as in `label`
@@ -309,7 +312,8 @@ def from_files(
         if place is not None:
             show.lasting("writing", f"writing {place.name}", found.graph.n_nodes / ROWS_A_SECOND)
             rows = Rows(first, probabilities, rank)
-            write_table(columns_of(found, who, rows, text=place.suffix.lower() != ".parquet"), place)
+            table = columns_of(found, who, rows, text=place.suffix.lower() != ".parquet")
+            write_table(table, place, safe=safe_csv)
         if kept is not None:
             show.lasting("saving", f"saving {kept.name}", found.graph.n_nodes / ROWS_A_SECOND)
             found.save(kept)

@@ -17,7 +17,7 @@ from querist.labelling.influence import influences
 from querist.labelling.storage import columns_of
 from querist.report.drawing import layout, piece
 from querist.serve.campaign import ServedCampaign
-from querist.tables.output import neutralised, save
+from querist.tables.output import save
 from querist.types import Codes, Floats
 
 DRAWN, AROUND = 150, 40
@@ -292,8 +292,11 @@ class CampaignViews:
         with self._labelling:
             return own.asking.label_from(answers)
 
-    def export(self, format: str) -> bytes:
-        """The labels of all nodes as a file; in CSV what a spreadsheet would run is made harmless."""
+    def export(self, format: str, *, safe_csv: bool = True) -> bytes:
+        """The labels of all nodes as a file; in CSV what a spreadsheet would run is made harmless.
+
+        It is what people open by a click; where it must read back as it was, `safe_csv` is False.
+        """
         found = self.labelling()
         table = columns_of(found, influences(found), text=format == "csv")
         if format == "jsonl":
@@ -301,7 +304,7 @@ class CampaignViews:
             return "".join(f"{line}\n" for line in lines).encode()
         with TemporaryDirectory(prefix="querist-") as folder:
             place = Path(folder) / f"labels.{format}"
-            save(neutralised(table) if format == "csv" else table, place)
+            save(table, place, safe=safe_csv)
             return place.read_bytes()
 
     # -- inside -------------------------------------------------------------------------------------------

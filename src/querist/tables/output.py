@@ -1,6 +1,8 @@
 """Tables go out again, as CSV or parquet, whole or not at all."""
 
+import csv
 import gzip
+import io
 import os
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -12,7 +14,7 @@ from querist.errors import InputError
 from querist.tables.arrow import arrow_csv, pa, pc, pq
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
-FORMULA = r"^([=+\-@\t\r\n])"
+FORMULA = "^([=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
 """How a field begins that a spreadsheet takes for a formula."""
 BETWEEN = (";", "|", " ; ", " | ", "\x1f")
 
@@ -57,9 +59,11 @@ def neutralised(table: Any) -> Any:
     return table
 
 
-def save(table: Any, place: Path) -> None:
-    """Write a table in the format that the path names."""
+def save(table: Any, place: Path, *, safe: bool = False) -> None:
+    """Write a table in the format that the path names; `safe` neutralises what is no parquet."""
     name = place.name.lower()
+    if safe and not name.endswith(".parquet"):
+        table = neutralised(table)
     with replacing(place) as file:
         if name.endswith(".parquet"):
             pq.write_table(table, file)
@@ -75,7 +79,14 @@ def save(table: Any, place: Path) -> None:
 def _save_text(table: Any, file: IO[bytes], name: str, quoting: str) -> None:
     delimiter = "\t" if ".tsv" in name else ","
     options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
-    head = (delimiter.join(table.column_names) + "\n").encode()
+    head = _line(table.column_names, delimiter).encode()
     with gzip.GzipFile(fileobj=file, mode="wb") if name.endswith(".gz") else nullcontext(file) as text:
         text.write(head)
         arrow_csv.write_csv(table, text, options)
+
+
+def _line(cells: Iterable[str], delimiter: str) -> str:
+    """Cells as one line of text, in quotation marks where they need them."""
+    target = io.StringIO()
+    csv.writer(target, delimiter=delimiter, lineterminator="\n").writerow(cells)
+    return target.getvalue()

@@ -7,6 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from querist.cli import screen
+from querist.experiment.item import Table
+from querist.experiment.tables import comma_separated, markdown
+from querist.tables.output import save
 
 CLEAR, BELL, TURNED, LINE = "\x1b[2J", "\x07\x9b31m", "\u202etxt.exe", "a\n1 b: y"
 NODES = [CLEAR, BELL, TURNED, LINE, "plain", "\x1b]0;title\x07"]
@@ -81,3 +84,41 @@ def test_progress_shows_names_escaped(capsys, monkeypatch):
     with screen.progress() as show:
         show("reading", 0.0, f"{CLEAR}.csv")
     assert capsys.readouterr().err.splitlines()[0] == "querist: reading   0% \\x1b[2J.csv"
+
+
+# -- a spreadsheet ------------------------------------------------------------------------------------------
+
+RUN = ["=1+1", "+1", "-1", "@x", "\uff1dx", "a=b"]
+HARMLESS = ["'=1+1", "'+1", "'-1", "'@x", "'\uff1dx", "a=b"]
+
+
+@pytest.mark.parametrize(("safe", "cells"), [(False, RUN), (True, HARMLESS)])
+def test_a_table_is_safe_where_that_is_wished(tmp_path, safe, cells):
+    save(pa.table({"node": RUN, 'p_"a,b"': [-1.5] * 6}), tmp_path / "t.csv", safe=safe)
+    head, *lines = (tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()
+    assert head == 'node,"p_""a,b"""'
+    assert lines == [f"{cell},-1.5" for cell in cells]
+    save(pa.table({"node": RUN}), tmp_path / "t.parquet", safe=safe)
+    assert pq.read_table(tmp_path / "t.parquet")["node"].to_pylist() == RUN
+
+
+@pytest.mark.parametrize("options", [("label", "--labels"), ("ask", "--budget", "2", "--oracle")])
+def test_safe_csv_is_an_option(querist, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_text("source,target\n=1+1,b\nb,c\nc,=1+1\n")
+    (tmp_path / "labels.csv").write_text("node,label\n=1+1,@x\nc,y\nb,y\n")
+    verb, *others = options
+    for safe, cell in (("--safe-csv", "'=1+1,"), (None, "=1+1,")):
+        line = [verb, "edges.csv", *others, "labels.csv", "-o", "out.csv", *([safe] if safe else [])]
+        assert querist(*line).code == 0
+        assert sum(row.startswith(cell) for row in (tmp_path / "out.csv").read_text().splitlines()) == 1
+
+
+def test_tables_of_an_experiment_are_harmless():
+    table = Table("<b>t</b>", ["=a", "b|c"], [["<script>alert(1)</script>", 0.5]], "[x](y)\n<i>")
+    assert comma_separated(table) == "'=a,b|c\n<script>alert(1)</script>,0.5\n"
+    text = markdown(table)
+    assert "<" not in text
+    assert "|&lt;script&gt;alert(1)&lt;/script&gt;" in text.replace(" ", "")
+    assert "\\[x](y) &lt;i&gt;" in text
+    assert r"b\|c" in text
