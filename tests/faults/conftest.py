@@ -5,11 +5,34 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-KILLS = int(os.environ.get("QUERIST_FAULTS", "10"))
+
+@pytest.fixture
+def small_disk():
+    """`with small_disk(place, kilobytes) as only_read`: a disk that is full soon, where one may be mounted;
+    `only_read(True)` lets nobody write there."""
+    return _small_disk
+
+
+@contextmanager
+def _small_disk(place, kilobytes):
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk takes the right to mount one")
+
+    def only_read(wished):
+        how = f"remount,{'ro' if wished else 'rw'}"
+        subprocess.run(["mount", "-o", how, str(place)], capture_output=True, check=True)
+
+    try:
+        yield only_read
+    finally:
+        subprocess.run(["umount", "-l", str(place)], capture_output=True, check=True)
 
 
 class Command:
@@ -19,7 +42,8 @@ class Command:
         self.server, self.folder, self.id, self.streams, self.code = server, folder, id, streams, None
 
     def signal(self, number=signal.SIGKILL):
-        os.kill(self.id, number)
+        if not self.ended():  # until that is asked its number is its own
+            os.kill(self.id, number)
 
     def ended(self):
         """Whether it has."""
