@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults load docs picture screenshots results clean
+.PHONY: demo test quick lint bench faults fuzz load docs picture screenshots results clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -32,6 +32,12 @@ bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online .
 
 faults: $(DEV)  ## servers killed 200 times on each store, ask 1,000 times; disks that are full, files damaged
 	QUERIST_FAULTS=200 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults
+
+MINUTES ?= 30
+
+fuzz: $(DEV)  ## generated graphs, labels, streams and files by time, with every index of a kernel checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/kernels-checked OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python tests/fuzz --minutes $(MINUTES)
 
 load: $(DEV)  ## how fast the server is beside the least that could be done; 100 people for 10 minutes
 	$(BIN)/python benchmarks/serve.py

@@ -172,7 +172,8 @@ def appender(url: str) -> Callable[[str], None]:
 def serve_floor(kind: str, place: str, port: int) -> None:
     import uvicorn
 
-    uvicorn.run(floor_app(kind, place), port=port, access_log=False, log_level="warning")
+    own = floor_app(kind, place)
+    uvicorn.run(own, port=port, access_log=False, log_level="warning", timeout_keep_alive=75)
 
 
 # -- servers -----------------------------------------------------------------------------------------------
@@ -409,7 +410,7 @@ class People:
 def compare_leases(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     """Leases and a FastAPI route that commits one row, both at the pace of people, in turns."""
     ready = prepared(str(folder / "own.db"), own.data, own.people, 1_000_000)
-    seconds, pace = max(own.seconds, 2.0) * 2, own.pace / 2.5
+    seconds, pace = max(own.seconds, 2.0) * 2, own.pace
     found: dict[str, list[float]] = {"lease": [], "lease with detail": [], "route": []}
     body = json.loads(ROW)
     with (
@@ -463,7 +464,12 @@ def time_pages(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     with querist(place) as (port, _):
         warm(port, ready)
         asyncio.run(look(port))
-    ms = {name: 1e3 * found.at(share) for name, share in (("median", 0.5), ("worst", 1.0))}
+    first, others = found.seconds[0], found.seconds[1:]
+    ms = {
+        "first": 1e3 * first,
+        "median": 1e3 * statistics.median(others),
+        "worst of the others": 1e3 * max(others),
+    }
     return {"nodes": own.nodes, "ms": ms, "target": 50.0}
 
 

@@ -57,6 +57,10 @@ class DownloadError(QueristError, OSError):
     """A data set that could not be fetched, or came with the wrong checksum."""
 
 
+class SingularError(QueristError, RuntimeError):
+    """A linear system that has no digits left: the caller knows which weights are to blame."""
+
+
 class ResidualWarning(UserWarning):
     """An eigen-solver stopped above its tolerance; `residual` says how far."""
 

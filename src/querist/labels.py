@@ -6,6 +6,7 @@ class numbers of 0 and more means so too (`implied_missing`).
 """
 
 import inspect
+import math
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
+from querist.matrices import as_floats, checked_sparse
 from querist.types import Bools, Codes, Floats
 
 UNLABELLED = -1
@@ -103,6 +105,23 @@ def class_order(values: Iterable[Hashable]) -> tuple[Hashable, ...]:
         return tuple(distinct)
 
 
+def checked_names(classes: Any) -> tuple[Hashable, ...]:
+    """Classes by name, each a value that equals itself, is finite and can be looked up, and comes once."""
+    if not isinstance(classes, Iterable):
+        raise InputError(f"classes is {classes!r}; give a list of the classes")
+    names = tuple(plain(name) for name in classes)
+    for name in names:
+        if not isinstance(name, Hashable) or is_missing(name) or _is_infinite(name):
+            raise InputError(f"{name!r} is no class; name a class by text or a finite number")
+    if len(set(names)) != len(names):
+        raise InputError(f"classes {names!r} name a class twice; name each once")
+    return names
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and math.isinf(value)
+
+
 def encode(
     values: Iterable[Any],
     classes: Sequence[Hashable] | None = None,
@@ -118,9 +137,9 @@ def encode(
     for value in present:
         if not isinstance(value, Hashable):
             raise InputError(f"label {value!r} is not hashable; use a string, a number or a tuple")
-    names = class_order(present) if classes is None else tuple(plain(c) for c in classes)
-    if len(set(names)) != len(names):
-        raise InputError(f"classes {names!r} name a class twice; name each once")
+        if _is_infinite(value):
+            raise InputError(f"label {value!r} is no class; name a class by text or a finite number")
+    names = class_order(present) if classes is None else checked_names(classes)
     code = {name: k for k, name in enumerate(names)}
     unknown = next((v for v in present if v not in code), None)
     if unknown is not None:
@@ -192,7 +211,7 @@ def tabulate(
            [0., 0.],
            [0., 1.]])
     """
-    names, columns = None if classes is None else tuple(plain(c) for c in classes), None
+    names, columns = None if classes is None else checked_names(classes), None
     if isinstance(labels, str):
         raise InputError(
             f"labels are the text {labels!r}; the name of a column is for querist.label and querist.ask with "
@@ -269,6 +288,8 @@ def _encode_numbers(numbers: Any, missing: Hashable) -> tuple[Codes, tuple[Hasha
     if missing is not None:
         known &= numbers != missing
     classes, inverse = np.unique(numbers[known], return_inverse=True)
+    if classes.dtype.kind == "f" and np.isinf(classes).any():
+        raise InputError("labels hold infinite values; name a class by text or a finite number")
     codes = np.full(numbers.size, UNLABELLED, dtype=np.int64)
     codes[known] = inverse
     return codes, tuple(classes.tolist())
@@ -314,13 +335,10 @@ def _is_matrix(labels: Any) -> bool:
 
 
 def _checked_matrix(labels: Any, n: int) -> Floats:
-    try:
-        dense = sp.csr_array(cast(Any, labels)).toarray() if sp.issparse(labels) else labels
-        matrix = np.array(dense, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            "a matrix of labels holds values that are no numbers; write 1 where a node has a class"
-        ) from None
+    what = "a matrix of labels"
+    if sp.issparse(labels):
+        labels = sp.csr_array(cast(Any, checked_sparse(labels, what))).toarray()
+    matrix = as_floats(labels, what, "write 1 where a node has a class").copy()
     if matrix.shape[0] != n:
         raise InputError(f"{matrix.shape[0]} rows of labels for {n} nodes; give one a node")
     matrix[np.isnan(matrix).all(axis=1)] = 0.0

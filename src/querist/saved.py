@@ -1,19 +1,22 @@
 """A learner or a labelling on disk: one `.npz` of plain arrays, and a description as JSON.
 
 No pickle, so a file from elsewhere cannot run code; a digest of all it holds, so
-that a damaged one is refused before compiled code reads its arrays. The file is
-written beside its place and moved there, so a killed process leaves the old one
-whole.
+that a damaged one is refused. A right digest says nothing of what somebody else has
+put there: whoever rebuilds from a file compares every array with a table of what it
+must be (`querist.fields`), before compiled code reads it. The file is written beside
+its place and moved there, so a killed process leaves the old one whole.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from querist import npz
 from querist.atomic import replacing
 from querist.errors import InputError
 
@@ -36,8 +39,7 @@ def read(
     `what` the file should hold is named in its description; one that names nothing holds a learner.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = npz.read(path)
         text, digest = str(arrays.pop("about")), str(arrays.pop("digest"))
         about: dict[str, Any] = json.loads(text)
         version, held = about["format"], about.get("what", "learner")
@@ -45,9 +47,7 @@ def read(
         raise InputError(f"{path}: no such file; give the path that save() wrote") from None
     except MemoryError:
         raise
-    except ValueError as error:  # NumPy takes what is no archive for pickled data, and says how to trust it
-        raise InputError(f"{path}: not a saved {what}, or damaged; save it again") from error
-    except Exception as error:  # a damaged archive fails in a dozen ways
+    except Exception as error:  # no archive of ours, or a damaged one
         raise InputError(f"{path}: not a saved {what}, or damaged ({error}); save it again") from error
     if held != what:
         raise InputError(f"{path}: holds a saved {held}, no {what}; give the file of a {what}")
@@ -59,11 +59,19 @@ def read(
     return about, arrays
 
 
+@contextmanager
+def rebuilding(path: str | PathLike[str], what: str = "learner") -> Iterator[None]:
+    """While what was read is made into what was saved: whatever does not fit is refused, with the path."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise InputError(f"{path}: not what save() writes ({error}); save the {what} again") from error
+
+
 def holds(path: str | PathLike[str], what: str) -> bool:
     """Whether a file was saved as such, by its description alone; a file that cannot be read was not."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return bool(json.loads(str(file["about"])).get("what") == what)
+        return bool(json.loads(str(npz.read(path, ["about"])["about"])).get("what") == what)
     except Exception:  # no archive, another one, or a damaged one, which fails in a dozen ways
         return False
 

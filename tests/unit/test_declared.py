@@ -16,6 +16,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EVERYBODY_HAS = {"querist", *sys.stdlib_module_names}
+ADAPTERS = {"river.py", "activeml.py"}
+SERVER = {"app.py", "bodies.py", "routes.py", "running.py", "site.py"}
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -58,7 +60,7 @@ def test_every_imported_package_is_declared(module: str) -> None:
 @pytest.mark.parametrize("module", sorted(imports(at_once=True)))
 def test_what_is_imported_at_once_needs_no_extra(module: str) -> None:
     """Adapters and the server aside, which nobody imports without the libraries they stand on."""
-    if imports(at_once=True)[module] <= {"river.py", "activeml.py", "app.py", "running.py"}:
+    if imports(at_once=True)[module] <= ADAPTERS | SERVER:
         pytest.skip("the library of an adapter, or of the server")
     assert distributions(module) & names(PROJECT["dependencies"]), imports(at_once=True)[module]
 

@@ -93,6 +93,29 @@ def test_a_stream_of_several_threads_learns_every_item_once():
     assert learner.sizes[1] <= 10
 
 
+def test_questions_that_several_threads_answer_are_kept_once_each(tmp_path):
+    karate = querist.load_graph("karate")
+    kept = {"classes": ["a", "b"], "budget": BUDGET, "journal": tmp_path / "journal"}
+    asking = querist.ask(karate, prefetch=True, **kept)
+    answered = []
+
+    def work(number):
+        while (question := asking.question) is not None:
+            try:
+                asking.answer("ab"[question.row % 2], node=question.node)
+            except InputError:  # another thread was first
+                continue
+            answered.append(question.node)
+
+    together(work)
+    asking.close()
+    assert len(answered) == len(set(answered)) == asking.asked == BUDGET
+    again = querist.ask(karate, **kept)
+    assert again.answers == asking.answers
+    assert np.array_equal(again.state.model.scores, asking.state.model.scores)
+    again.close()
+
+
 def test_a_copy_has_a_lock_of_its_own():
     learner = StreamLearner(2, width=1.0)
     for other in (copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))):

@@ -35,6 +35,7 @@ from querist.errors import InputError
 from querist.graph import as_graph, from_points
 from querist.labelling.labelling import label
 from querist.labels import UNLABELLED, encode, implied_missing, is_missing, plain
+from querist.matrices import checked_sparse
 from querist.types import Bools, Codes, Floats
 
 TINY = np.finfo(np.float64).tiny
@@ -107,7 +108,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
     def decision_function(self, X: Any) -> Floats:
         """(n,) f for two classes, above 0 for the second; (n, K) for more."""
         check_is_fitted(self, "classes_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validated_rows(self, X, reset=False)
         scores = self._learner_.scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -166,7 +167,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
     # -- the door --------------------------------------------------------------
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        X = validated_rows(self, X, reset=reset)
         y = _one_each(y, X.shape[0], type(self).__name__)
         return X, y
 
@@ -277,6 +278,13 @@ def _unlabelled(y: Any, missing: Hashable) -> Bools:
         [nan if isinstance(v, float) and math.isnan(v) else is_missing(v, missing) for v in map(plain, y)],
         dtype=np.bool_,
     )
+
+
+def validated_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
+    """Rows of numbers by the rules of scikit-learn, which trusts the indices of a sparse matrix."""
+    if sp.issparse(X):
+        checked_sparse(X, "X")
+    return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset)
 
 
 def _labels(y: Any) -> Any:
@@ -391,7 +399,7 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any) -> Self:
         """`X` node ids, or rows of numbers; `y` the label of each, None or -1 where it has none."""
         if self.graph is None:
-            rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+            rows = validated_rows(self, X)
             if rows.shape[0] < 2:
                 raise InputError(f"{rows.shape[0]} sample; at least 2 are needed to join neighbours")
             graph = from_points(rows, k=min(self.k, rows.shape[0] - 1))
@@ -433,7 +441,7 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self, "classes_")
         if self.graph is not None:
             return np.asarray(self._P[_rows_of(self.labelling_.graph.row_of, _ids(X))])
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        rows = validated_rows(self, X, reset=False)
         near = NearestNeighbors(n_neighbors=min(self.k, self._rows.shape[0])).fit(self._rows)
         distance, who = near.kneighbors(rows)
         # A row that was fitted has no distance from itself, and counts alone.

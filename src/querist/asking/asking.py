@@ -46,6 +46,7 @@ def ask(
     find: Hashable = None,
     overlap: int = 1,
     second_opinions: bool = False,
+    multilabel: bool = False,
     person: str | None = None,
     unanswered: int | None = None,
     stop: float | None = None,
@@ -82,6 +83,8 @@ def ask(
         Then `choose` is "pool" (by "greedy"), "greedy", "ahead" or "random"
     overlap : people who answer about each node; second_opinions : ask another person where an answer is in
         doubt, up to three. Both make answers votes, and look at `person`
+    multilabel : whether a node may have several labels: an answer is then a set of classes, perhaps the empty
+        one, and every class is a question of its own to the model. Not with `find` or a stream
     person : who answers, kept with every answer
     unanswered : the most questions that may be skipped or answered with "unsure", which spend nothing of the
         budget; as many as the budget by default, and ten at least
@@ -107,7 +110,7 @@ def ask(
         raise InputError(f"unanswered {unanswered}; it must be 0 or more")
     check_weights(own)
     book = journal if isinstance(journal, Journal) else Journal(journal)
-    answer, names = as_oracle(oracle, own, classes, missing)
+    answer, names = as_oracle(oracle, own, classes, missing, several=multilabel)
     kept = book.events()
     if names is None:
         names = kept[0].body["classes"] if kept else _classes_of(labels, own, missing)
@@ -127,6 +130,7 @@ def ask(
         plain(find),
         overlap,
         second_opinions,
+        multilabel,
     )
     if not kept:
         _check_audit(audit, budget, labels is not None)

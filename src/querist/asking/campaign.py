@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from querist.asking import results
+from querist.asking.answers import Code, as_code, as_kept, in_words, likely, named
 from querist.asking.arrivals import KIND, arrival
 from querist.asking.choosers import Pick
 from querist.asking.journal import Journal
@@ -29,6 +28,7 @@ from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
+from querist.locks import OwnLock, one_at_a_time
 from querist.progress import Progress, count, shown, silent
 
 BUDGET = 100
@@ -44,7 +44,8 @@ class Question:
     """The `number`-th question, about `node`; the model's `guess`, None where it has none, and why it asks.
 
     `second` is the likeliest class but one. An `audit` question is part of the random sample; one put `again`
-    was answered before. `chance` is that of the class that is looked for, where one is.
+    was answered before. `chance` is that of the class that is looked for, where one is. Where nodes may have
+    several labels, guesses are sets, as tuples, and `probabilities` has that of each class.
     """
 
     number: int
@@ -58,10 +59,11 @@ class Question:
     second_probability: float | None = None
     again: bool = False
     chance: float | None = None
+    probabilities: Mapping[Hashable, float] | None = None
 
     def _repr_html_(self) -> str:
         guesses = [(self.guess, self.probability), (self.second, self.second_probability)]
-        rows = [(name, chance) for name, chance in guesses if name is not None]
+        rows = [(in_words(name), chance) for name, chance in guesses if name is not None]
         line = f"Question {self.number}: node {self.node}"
         return as_html(line, [self.reason], ["guess", "probability"], rows)
 
@@ -83,6 +85,7 @@ class Asking:
         person: str | None = None,
         progress: Progress | None = None,
     ) -> None:
+        self.own_lock = OwnLock()
         self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
         self.method, self.person = method, person
         self.most_unanswered = max(budget, LEAST_UNANSWERED) if unanswered is None else unanswered
@@ -112,6 +115,7 @@ class Asking:
     # -- a question and its answer -----------------------------------------------------
 
     @property
+    @one_at_a_time
     def question(self) -> Question | None:
         """The oldest open question, or the next one; None when no more is asked (`stopped` says why)."""
         if self.state.open is None and not self._open_next():
@@ -123,6 +127,7 @@ class Asking:
             self._ahead = Prefetcher(lambda code: self.state.foreseen(code, left), self._likely(turn))
         return self.shown(turn)
 
+    @one_at_a_time
     def questions(self, count: int) -> list[Question]:
         """Up to `count` open questions, about different nodes, to be answered in any order; fewer where no
         more are to be asked.
@@ -140,6 +145,7 @@ class Asking:
             pass
         return [self.shown(turn) for turn in self.state.opens[:count]]
 
+    @one_at_a_time
     def again(self, node: Hashable) -> Question:
         """Put the question about an answered node once more, to the same or another person."""
         row = self.graph.row_of.get(node)
@@ -153,23 +159,29 @@ class Asking:
         self._put(Pick(row, ASKED_FOR, again=True))
         return self.shown(self.state.opens[-1])
 
-    def answer(self, given: Hashable, node: Hashable = None, person: str | None = None) -> None:
+    @one_at_a_time
+    def answer(self, given: Any, node: Hashable = None, person: str | None = None) -> Any:
         """The class of the node whose question is open, of the oldest one unless named; None is "unsure".
 
-        `person` says who answers; unless given, the one that the campaign was opened with.
+        Where nodes may have several labels it is a set of classes, perhaps the empty one. `person` says who
+        answers; unless given, the one that the campaign was opened with. Returns what was kept.
         """
         turn = self._pending(node)
-        code = checked_answer(given, self.classes, self._node(turn.row))
-        self._close("unsure" if code < 0 else "answer", turn, code, person)
+        code = checked_answer(given, self.classes, self._node(turn.row), several=self.multilabel)
+        self._close("unsure" if code == -1 else "answer", turn, code, person)
+        return None if code == -1 else named(code, self.classes)
 
+    @one_at_a_time
     def unsure(self, node: Hashable = None, person: str | None = None) -> None:
         """Nobody can tell: the node is not asked about again. It is not counted in the budget."""
         self._close("unsure", self._pending(node), person=person)
 
+    @one_at_a_time
     def skip(self, node: Hashable = None, person: str | None = None) -> None:
         """Put the node aside: it is not asked about again, and not counted."""
         self._close("skip", self._pending(node), person=person)
 
+    @one_at_a_time
     def undo(self, person: str | None = None) -> bool:
         """Take the last answer back, that of a person if one is named, and put its question again; False
         when there is none."""
@@ -181,6 +193,7 @@ class Asking:
         self.state.apply(self._write("undo", row=back.row, **who))
         return True
 
+    @one_at_a_time
     def extend(self, edges: Any = None, nodes: Any = None) -> "Asking":
         """New edges, and nodes with them, in any form that `growth.join` takes. What is there already is not
         added again."""
@@ -193,22 +206,24 @@ class Asking:
             self.state.apply(self._write(KIND, **came.body()))
         return self
 
+    @one_at_a_time
     def tell(self, labels: Any, missing: Hashable = None) -> "Asking":
         """Labels that are known without asking, in any form: learned before all answers, never asked about,
         not counted. Those that are there already change nothing; one that contradicts them is refused."""
         before = {**self.state.answers(), **self.state.known}
-        fresh = fresh_labels(labels, self.graph, self.classes, before, missing)
+        fresh = fresh_labels(labels, self.graph, self.classes, before, missing, several=self.multilabel)
         if fresh:
             self.forget()
-            self.state.apply(self._write("known", rows=list(fresh), codes=list(fresh.values())))
+            self.state.apply(
+                self._write("known", rows=list(fresh), codes=[as_kept(code) for code in fresh.values()])
+            )
         return self
 
     def run(self, oracle: Callable[[Any], Any], after: Callable[[Question, Any], None] | None = None) -> None:
         """Put every question to the oracle; `after` is called when an answer is safe in the journal."""
         with shown(self.progress) as show:
             while (question := self.question) is not None:
-                given = oracle(question.node)
-                self.answer(given)
+                given = self.answer(oracle(question.node))
                 count(show, self.asked, self.budget, "questions answered")
                 if after is not None:
                     after(question, given)
@@ -237,6 +252,11 @@ class Asking:
         return self.specification.classes
 
     @property
+    def multilabel(self) -> bool:
+        """Whether a node may have several labels; then an answer is a set of classes."""
+        return self.specification.multilabel
+
+    @property
     def asked(self) -> int:
         """Questions that were answered: what is spent of the budget."""
         return self.state.asked
@@ -247,12 +267,12 @@ class Asking:
         return self.state.unanswered
 
     @property
-    def answers(self) -> dict[Hashable, Hashable]:
-        """All answers, by node, in the order they were given."""
+    def answers(self) -> dict[Hashable, Any]:
+        """All answers, by node, in the order they were given; sets are tuples."""
         return self._named(self.state.answers())
 
     @property
-    def known(self) -> dict[Hashable, Hashable]:
+    def known(self) -> dict[Hashable, Any]:
         """Labels that nobody was asked for, by node."""
         return self._named(self.state.known)
 
@@ -311,10 +331,10 @@ class Asking:
             raise InputError(f"no question{about} is open; look at `question` first")
         return opens[0]
 
-    def _close(self, kind: str, turn: Turn, code: int = -1, person: str | None = None) -> None:
+    def _close(self, kind: str, turn: Turn, code: Code = -1, person: str | None = None) -> None:
         """Keep an outcome, then learn it; what was worked out ahead for it is taken."""
         who = self.person if person is None else person
-        body = {"code": code if code >= 0 else None, "person": who}
+        body = {"code": None if code == -1 else as_kept(code), "person": who}
         given = {name: value for name, value in body.items() if value is not None}
         event = self._write(kind, row=turn.row, **given)
         ahead, self._ahead = self._ahead, None
@@ -354,12 +374,12 @@ class Asking:
         )
         self.state.apply(event)
 
-    def _likely(self, turn: Turn) -> list[int]:
+    def _likely(self, turn: Turn) -> list[Code]:
         """Codes by falling probability, then -1 for none; of an audit only that, as nothing is learned."""
         if turn.audit:
             return [-1]
         p = self.state.model.probabilities[turn.row]
-        return [*np.argsort(-p, kind="stable")[:FORESEEN].tolist(), -1]
+        return [*(code for code, _ in likely(p, FORESEEN, self.multilabel)), -1]
 
     def forget(self) -> None:
         """Work nothing out ahead any more."""
@@ -373,9 +393,10 @@ class Asking:
         if number is None:
             number = self.asked + 1 + sum(other.opened < turn.opened for other in self.state.opens)
 
-        def name(code: int | None) -> Hashable | None:
-            return None if code is None else self.classes[code]
+        def name(kept: Any) -> Any:
+            return None if kept is None else named(as_code(kept), self.classes)
 
+        each = about.get("probabilities")
         return Question(
             number=number,
             node=self._node(turn.row),
@@ -388,24 +409,37 @@ class Asking:
             second_probability=about["second_probability"],
             again=turn.again,
             chance=about.get("chance"),
+            probabilities=None if each is None else dict(zip(self.classes, each, strict=True)),
         )
 
-    def label_from(self, answers: Mapping[int, int]) -> Labelling:
-        """A label for every node from these answers, class codes by row, and from all known labels."""
+    def label_from(self, answers: Mapping[int, Code]) -> Labelling:
+        """A label for every node from these answers, codes by row, and from all known labels.
+
+        Nodes answered with none of the classes keep that; `label` learns from those that have one.
+        """
         given = {**self.state.known, **answers}
         if not given:
             raise InputError("there is no answer yet to label the graph from; answer a question first")
         key = (self.method, tuple(given.items()))
         if key not in self._labellings:
+            without = [row for row, code in given.items() if code == ()]
+            if len(without) == len(given):
+                raise InputError(
+                    "all answers so far are none of the classes, and there is nothing to label the graph "
+                    "from; answer on"
+                )
             found = label(
                 self.graph,
-                self._named(given),
+                {self._node(row): self._label(code) for row, code in given.items() if code != ()},
                 method=self.method,
+                multilabel=self.multilabel,
                 picked=self.specification.choose != RANDOM,
                 classes=self.classes,
                 seed=self.specification.seed,
                 progress=self.progress,
             )
+            if without:
+                found = found.with_no_class(without)
             # One from all answers and one for the audit, at most.
             self._labellings = {**dict(list(self._labellings.items())[-1:]), key: found}
         return self._labellings[key]
@@ -413,5 +447,10 @@ class Asking:
     def _node(self, row: int) -> Hashable:
         return self.graph.nodes[row]
 
-    def _named(self, answers: Mapping[int, int]) -> dict[Hashable, Hashable]:
-        return {self._node(row): self.classes[code] for row, code in answers.items()}
+    def _label(self, code: Code) -> Any:
+        """As `label` takes it."""
+        name = named(code, self.classes)
+        return set(name) if self.multilabel else name
+
+    def _named(self, answers: Mapping[int, Code]) -> dict[Hashable, Any]:
+        return {self._node(row): named(code, self.classes) for row, code in answers.items()}

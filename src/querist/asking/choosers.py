@@ -30,7 +30,8 @@ from querist.types import Bools
 class Pick:
     """The next question: which node, why in words, of the stream in which round, whether of the audit.
 
-    `again`: it was answered before. `chance`: of the class that is looked for.
+    `again`: it was answered before. `chance`: of the class that is looked for. `gain`: the accuracy that its
+    answer is expected to gain, where somebody worked it out.
     """
 
     row: int
@@ -40,6 +41,7 @@ class Pick:
     audit: bool = False
     again: bool = False
     chance: float | None = None
+    gain: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def chooser_of(
     specification: CampaignSpec,
     model: QuickModel,
     order: Sequence[int],
-    known: Mapping[int, int],
+    known: Mapping[int, Any],
     budget: int,
 ) -> Chooser:
     """A fresh chooser; `order` holds the nodes that it may ask about, at random, `known` codes by row.
@@ -158,7 +160,7 @@ class StreamChooser(Chooser):
         specification: CampaignSpec,
         model: QuickModel,
         order: Sequence[int],
-        known: Mapping[int, int],
+        known: Mapping[int, Any],
         budget: int,
     ) -> None:
         from querist.embedding import Embedding
@@ -205,6 +207,7 @@ class StreamChooser(Chooser):
         if turn.audit or turn.again:
             return
         if turn.counted:
+            assert isinstance(turn.code, int)  # a stream is refused where answers are sets
             self.learner.learn(turn.row, turn.code)
         else:
             self.learner.withdraw(turn.row)

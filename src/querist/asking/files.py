@@ -53,6 +53,7 @@ def from_files(
     find: Hashable = None,
     overlap: int | None = None,
     second_opinions: bool | None = None,
+    multilabel: bool | None = None,
     person: str | None = None,
     seed: int | None = None,
     unanswered: int | None = None,
@@ -73,8 +74,8 @@ def from_files(
         so. By default those of the journal, else those of the tables, else those of the labels that the graph
         came with; these are not looked at otherwise
     journal : a path, or an open journal; in memory by default
-    choose, audit, noise, repeats, find, overlap, second_opinions, seed : as in `ask`; by default as in the
-        journal, else as there
+    choose, audit, noise, repeats, find, overlap, second_opinions, multilabel, seed : as in `ask`; by
+        default as in the journal, else as there
     budget, person, unanswered, stop, method, prefetch, progress : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
@@ -83,14 +84,17 @@ def from_files(
     book = journal if isinstance(journal, Journal) else Journal(journal)
     try:
         events = book.events()
+        before = CampaignSpec.of(events[0].body) if events else None
+        several = (before is not None and before.multilabel) if multilabel is None else multilabel
         source = files.read(labels_elsewhere=not (oracle is None and labels is None), progress=progress)
         coming = files.arrivals()
         larger = grown(source.graph, events)
         for edges, nodes in coming:
             larger = join(larger, edges, nodes)
-        answers = None if oracle is None else files.read_labels(oracle, larger, strangers=True)
-        known = None if labels is None else files.read_labels(labels, larger, least=1)
-        before = CampaignSpec.of(events[0].body) if events else None
+        answers = (
+            None if oracle is None else files.read_labels(oracle, larger, multilabel=several, strangers=True)
+        )
+        known = None if labels is None else files.read_labels(labels, larger, multilabel=several, least=1)
         found = [seeds.classes for seeds in (answers, known) if seeds is not None] or [
             classes_in(source.labels)
         ]
@@ -104,6 +108,7 @@ def from_files(
             "find": wanted,
             "overlap": overlap,
             "second_opinions": second_opinions,
+            "multilabel": several,
             "seed": seed,
         }
         given = {

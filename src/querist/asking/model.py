@@ -16,7 +16,14 @@ The rules of the pool (rules.py) look at a P with a larger gamma than the scores
 the nodes nearby only, and the questions spread less into corners. Some of them want the rows `centred`: dense
 attributes have much in common, and rows of length one that differ little leave a ridge blind to what differs.
 
-Probabilities are `softmax(f / temperature)`. The constants below were chosen on Cora-ML, ACM and DBLP,
+Probabilities are `softmax(f / temperature)`.
+
+Where nodes may have `several` labels every class is a question of its own, yes or no, with the same rows: two
+columns `f_k` and `h - f_k`, where h is the score of a column that every answer has. So one column more than
+classes is kept, the scores are `2 f_k - h`, yes less no, and what the two-class model says of each class is
+what this one says. A node is as ambiguous as its classes are on average.
+
+The constants below were chosen on Cora-ML, ACM and DBLP,
 and without attributes on the political blogs and LastFM Asia.
 """
 
@@ -26,13 +33,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
+from querist.asking.answers import Code, indicator, likely, sureness
 from querist.collective.logistic import softmax
 from querist.embedding import Embedding
 from querist.embedding.kinds import kind_of
 from querist.labelling.heads import squared_distances, unit_rows
 from querist.labelling.rows import CHOOSING_RANK
-from querist.labelling.suggest import centred_rows
+from querist.labelling.suggest import ambiguity, centred_rows
 from querist.types import Bools, Codes, Floats
 
 RANKS = (16, 32, 64, 100)
@@ -142,13 +151,12 @@ class Regression:
         """With answers at `rows` to come: the variance has them, the scores have not."""
         return Regression(self.rows, self.ridge.opened(self.rows, rows), self.scores)
 
-    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "Regression":
-        """With many answers more, at the price of a few: with X their rows and Y their targets,
+    def learn_all(self, rows: Sequence[int], targets: Floats) -> "Regression":
+        """With many answers more, at the price of a few: with X their rows and Y their targets (m, K),
 
         A' = A + X'X,   P' = A'^-1,   f' = f + M P' X'(Y - f_X),   r'_i = m_i'P' m_i.
         """
-        X, missed = self.rows[rows], -self.scores[rows]
-        missed[np.arange(len(rows)), codes] += 1
+        X, missed = self.rows[rows], targets - self.scores[rows]
         ridge = self.ridge.learn_all(self.rows, X)
         return Regression(self.rows, ridge, self.scores + self.rows @ (ridge.P @ (X.T @ missed)))
 
@@ -168,6 +176,7 @@ class QuickModel:
     components : (n,) nodes with the same number can learn from each other
     answers : (c,) how many answers were learned in each component
     pending : (c,) how many questions are open in each
+    several : whether an answer is a set of classes
     """
 
     answered: tuple[Regression, ...]
@@ -180,6 +189,7 @@ class QuickModel:
     pending: Codes
     open_rows: tuple[int, ...] = ()
     since: tuple[int, ...] = ()
+    several: bool = False
 
     @staticmethod
     def start(
@@ -190,6 +200,7 @@ class QuickModel:
         ranks: Sequence[int] = RANKS,
         *,
         centred: bool = False,
+        several: bool = False,
     ) -> "QuickModel":
         """No answer yet; `centred`: without what all rows have in common (`suggest.centred_rows`).
 
@@ -212,7 +223,9 @@ class QuickModel:
         rows = leading(embedding, CHOOSING_RANK)
         none = np.zeros(int(embedding.components.max()) + 1, dtype=np.int64)
         return QuickModel(
-            answered=tuple(Regression.start(leading(embedding, rank), n_classes, own) for rank in widths),
+            answered=tuple(
+                Regression.start(leading(embedding, rank), n_classes + several, own) for rank in widths
+            ),
             rows=rows,
             choosing=RidgeState.start(rows, ridge),
             gamma=ridge,
@@ -220,17 +233,34 @@ class QuickModel:
             components=embedding.components,
             answers=none,
             pending=none,
+            several=several,
         )
 
-    def learn(self, row: int, target: int | Floats) -> "QuickModel":
-        """The state with one answer more: its code, or (K,) how likely it is each class."""
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.answered[0].scores.shape[1]) - self.several
+
+    def learn(self, row: int, target: Code | Floats) -> "QuickModel":
+        """The state with one answer more: its code, or (K,) how likely it is, or has, each class."""
+        own: int | Floats
+        if isinstance(target, int):
+            own = target
+        else:
+            soft = indicator([target], self.n_classes) if isinstance(target, tuple) else target[None]
+            own = self._columns(soft, 1.0)[0]
         return self._with(
-            [row], (m.learn(row, target) for m in self.regressions), self.choosing.learn(self.rows, row)[1]
+            [row], (m.learn(row, own) for m in self.regressions), self.choosing.learn(self.rows, row)[1]
         )
 
     def retarget(self, rows: Sequence[int], change: Floats) -> "QuickModel":
         """The state with the targets of answers at `rows` changed by (m, K)."""
-        return replace(self, answered=tuple(m.retarget(rows, change) for m in self.answered))
+        own = self._columns(change, 0.0)
+        return replace(self, answered=tuple(m.retarget(rows, own) for m in self.answered))
+
+    def _columns(self, targets: Floats, last: float) -> Floats:
+        """(m, K) targets as the regressions have them: of sets with a column more."""
+        return np.pad(targets, ((0, 0), (0, 1)), constant_values=last) if self.several else targets
 
     def opened(self, rows: Sequence[int]) -> "QuickModel":
         """The state with questions at `rows` open: whatever comes, the variance falls; the scores stay."""
@@ -244,11 +274,12 @@ class QuickModel:
             pending=self.pending + np.bincount(self.components[rows], minlength=self.pending.size),
         )
 
-    def learn_all(self, rows: Sequence[int], codes: Sequence[int]) -> "QuickModel":
+    def learn_all(self, rows: Sequence[int], codes: Sequence[Code]) -> "QuickModel":
         """The state with many answers more."""
+        targets = self._columns(indicator(codes, self.n_classes), 1.0)
         return self._with(
             rows,
-            (m.learn_all(rows, codes) for m in self.regressions),
+            (m.learn_all(rows, targets) for m in self.regressions),
             self.choosing.learn_all(self.rows, self.rows[rows]),
         )
 
@@ -289,8 +320,17 @@ class QuickModel:
 
     @cached_property
     def scores(self) -> Floats:
-        """(n, K) f: the mean of the regressions'."""
-        return np.asarray(sum(m.scores for m in self.answered) / len(self.answered))
+        """(n, K) f, the mean of the regressions'; of sets 2 f - h, yes less no."""
+        return self._by_class(sum(m.scores for m in self.answered) / len(self.answered))
+
+    def _scores_at(self, rows: Sequence[int]) -> Floats:
+        """(m, K) f of some nodes, without working out that of all."""
+        if "scores" in self.__dict__:
+            return np.asarray(self.scores[rows])
+        return self._by_class(sum(m.scores[rows] for m in self.answered) / len(self.answered))
+
+    def _by_class(self, columns: Any) -> Floats:
+        return np.asarray(2 * columns[:, :-1] - columns[:, -1:] if self.several else columns)
 
     @property
     def variance(self) -> Floats:
@@ -304,29 +344,42 @@ class QuickModel:
 
     @property
     def probabilities(self) -> Floats:
-        """(n, K); equal where all scores are."""
-        return softmax(self.scores / TEMPERATURE)
+        """(n, K); equal where all scores are. Of sets, that a node has each class."""
+        return self._squashed(self.scores)
+
+    def _squashed(self, scores: Floats) -> Floats:
+        return np.asarray(expit(scores / TEMPERATURE)) if self.several else softmax(scores / TEMPERATURE)
 
     @property
     def beliefs(self) -> Floats:
-        """(n, K) `(1 - l) p + l/K`, `l = K / (K + answers in the component)`: after few nothing is sure."""
+        """(n, K) `(1 - l) p + l/K`, `l = K / (K + answers in the component)`: after few nothing is sure.
+
+        Of sets K is 2 here, yes and no."""
         return self._believed(self.probabilities, self.components)
 
     def beliefs_at(self, rows: Sequence[int]) -> tuple[Floats, Bools]:
         """(m, K) the beliefs about some nodes, and (m,) whether an answer reaches them."""
-        scores, components = self.scores[rows], self.components[rows]
-        believed = self._believed(softmax(scores / TEMPERATURE), components)
+        scores, components = self._scores_at(rows), self.components[rows]
+        believed = self._believed(self._squashed(scores), components)
         return believed, np.asarray((self.answers[components] > 0) & scores.any(axis=1))
 
     def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
         """(m, K) beliefs about answered nodes, each without its own answer `targets` (m, K)."""
-        scores = sum(m.left_out(rows, targets) for m in self.regressions) / len(self.regressions)
-        return self._believed(softmax(np.asarray(scores) / TEMPERATURE), self.components[rows])
+        own = self._columns(targets, 1.0)
+        scores = sum(m.left_out(rows, own) for m in self.regressions) / len(self.regressions)
+        return self._believed(self._squashed(self._by_class(scores)), self.components[rows])
 
     def _believed(self, p: Floats, components: Any) -> Floats:
-        K = p.shape[1]
+        K = 2 if self.several else p.shape[1]
         share = (K / (K + self.answers))[components, None]
         return np.asarray((1 - share) * p + share / K)
+
+    @property
+    def ambiguity(self) -> Floats:
+        """(n,) `1 - (p_1 - p_2)` by the beliefs; of sets the mean of that over the classes, yes and no."""
+        if not self.several:
+            return ambiguity(self.beliefs)
+        return np.asarray((1 - np.abs(2 * self.beliefs - 1)).mean(axis=1))
 
     def weights(self, row: int, others: Sequence[int]) -> Floats:
         """(others,) how much an answer at each of them weighs in the scores of `row`: `m_i'P m_s`.
@@ -342,13 +395,19 @@ class QuickModel:
 
         After the answer k with probabilities p', new predictions are better than the old ones `c_u` by
         `mean_u max_c p'_uc - p'_u,c_u`, which is never negative; the expectation is over the `most` likeliest
-        answers, by the beliefs about the node.
+        answers, by the beliefs about the node. A set is right where all of it is.
         """
-        old = self.scores.argmax(axis=1)[:, None]
-        chance = self.beliefs[row]
-        likely = np.argsort(-chance, kind="stable")[:most]
+        answers = likely(self.beliefs[row], most, self.several)
+        if self.several:
+            old: Any = self.scores > 0
+        else:
+            old = self.scores.argmax(axis=1)[:, None]
         gains = []
-        for code in likely.tolist():
+        for code, _ in answers:
             p = self.learn(row, code).probabilities
-            gains.append(float((p.max(axis=1) - np.take_along_axis(p, old, 1)[:, 0]).mean()))
-        return float(np.average(gains, weights=chance[likely]))
+            if self.several:
+                before = np.where(old, p, 1 - p).prod(axis=1)
+            else:
+                before = np.take_along_axis(p, old, 1)[:, 0]
+            gains.append(float((sureness(p, self.several) - before).mean()))
+        return float(np.average(gains, weights=[chance for _, chance in answers]))

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from querist.asking.answers import Code, named
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labels import is_missing, plain, tabulate
+from querist.tables.labels import BETWEEN
 
 Oracle = Callable[[Any], Any]
-"""Called with the id of a node; gives a class, or None when it does not know."""
+"""Called with the id of a node; gives a class, a set of them where nodes may have several labels, or None
+when it does not know."""
 
 TIMEOUT = 60.0
 LONGEST = 80
@@ -22,7 +25,12 @@ LONGEST = 80
 
 
 def as_oracle(
-    oracle: Any, graph: Graph, classes: Sequence[Hashable] | None, missing: Hashable = None
+    oracle: Any,
+    graph: Graph,
+    classes: Sequence[Hashable] | None,
+    missing: Hashable = None,
+    *,
+    several: bool = False,
 ) -> tuple[Oracle | None, Sequence[Hashable] | None]:
     """A function that answers, and the classes it may answer with where they can be told.
 
@@ -31,22 +39,33 @@ def as_oracle(
     """
     if oracle is None or callable(oracle):
         return oracle, classes
-    codes, names = codes_of(oracle, graph.nodes, classes, missing)
-    return {graph.nodes[row]: names[code] for row, code in codes.items()}.get, names
+    codes, names = codes_of(oracle, graph.nodes, classes, missing, several=several)
+    return {graph.nodes[row]: named(code, names) for row, code in codes.items()}.get, names
 
 
 def codes_of(
-    labels: Any, nodes: Sequence[Hashable], classes: Sequence[Hashable] | None, missing: Hashable = None
-) -> tuple[dict[int, int], Sequence[Hashable]]:
-    """Class codes by row of labels in any form, one a node, and the classes.
+    labels: Any,
+    nodes: Sequence[Hashable],
+    classes: Sequence[Hashable] | None,
+    missing: Hashable = None,
+    *,
+    several: bool = False,
+) -> tuple[dict[int, Code], Sequence[Hashable]]:
+    """The code by row of labels in any form, one a node or sets of `several`, and the classes.
 
     >>> codes_of({"cy": "dog"}, ["ann", "bob", "cy"], ["cat", "dog"])
     ({2: 1}, ('cat', 'dog'))
     """
     found = tabulate(labels, nodes, classes, missing)
-    if found.multilabel:
-        raise InputError("the labels are sets or a matrix: several classes a node; ask() needs one a node")
     rows = np.flatnonzero(found.is_labelled)
+    if several:
+        sets = [tuple(np.flatnonzero(has).tolist()) for has in found.indicator[rows]]
+        return dict(zip(rows.tolist(), sets, strict=True)), found.classes
+    if found.multilabel:
+        raise InputError(
+            "the labels are sets or a matrix: several classes a node; pass multilabel=True, or one class a "
+            "node"
+        )
     codes = found.indicator[rows].argmax(axis=1)
     return dict(zip(rows.tolist(), codes.tolist(), strict=True)), found.classes
 
@@ -55,10 +74,12 @@ def fresh_labels(
     labels: Any,
     graph: Graph,
     classes: Sequence[Hashable],
-    before: Mapping[int, int],
+    before: Mapping[int, Code],
     missing: Hashable = None,
-) -> dict[int, int]:
-    """Class codes by row of the labels that are new; one that contradicts those before is refused.
+    *,
+    several: bool = False,
+) -> dict[int, Code]:
+    """The code by row of the labels that are new; one that contradicts those before is refused.
 
     Labels by position count from the first node: a graph that grew since has others after them.
 
@@ -68,28 +89,47 @@ def fresh_labels(
     """
     by_position = isinstance(labels, list | tuple | np.ndarray)
     nodes = graph.nodes[: len(labels)] if by_position else graph.nodes
-    given, _ = codes_of(labels, nodes, classes, missing)
+    given, _ = codes_of(labels, nodes, classes, missing, several=several)
     for row, code in given.items():
         if before.get(row, code) != code:
             raise InputError(
-                f"node {nodes[row]!r} is known to be {classes[code]!r}, and the journal has it as "
-                f"{classes[before[row]]!r}; mend the label, or begin another journal"
+                f"node {nodes[row]!r} is known to be {named(code, classes)!r}, and the journal has it as "
+                f"{named(before[row], classes)!r}; mend the label, or begin another journal"
             )
     return {row: code for row, code in given.items() if row not in before}
 
 
-def checked_answer(answer: Any, classes: Sequence[Hashable], node: Hashable) -> int:
+def checked_answer(
+    answer: Any, classes: Sequence[Hashable], node: Hashable, *, several: bool = False
+) -> Code:
     """The code of an answer, -1 for "unsure".
 
-    A text answers for a number that is written so: a program prints "3" for the class 3.
+    A text answers for a number that is written so: a program prints "3" for the class 3. Of `several` labels
+    a node the answer is a set, a list or a text with `;` between them, which alone is the empty set; or one
+    class.
+
+    >>> checked_answer("dog; cat", ["cat", "dog"], "ann", several=True)
+    (0, 1)
     """
     from querist.online.checks import Answer
 
     value = plain(answer)
     if is_missing(value) or value is Answer.UNSURE:
         return -1
+    if not several:
+        return _code_of(value, classes, node)
+    if isinstance(value, str) and BETWEEN in value:
+        value = [part for each in value.split(BETWEEN) if (part := each.strip())]
+    own = value if isinstance(value, set | frozenset | list | tuple) else [value]
+    return tuple(sorted({_code_of(plain(name), classes, node) for name in own}))
+
+
+def _code_of(value: Any, classes: Sequence[Hashable], node: Hashable) -> int:
     for code, name in enumerate(classes):
-        if value == name or (isinstance(value, str) and value == str(name)):
+        if value == name:
+            return code
+    for code, name in enumerate(classes):  # "1" is the class "1" before it is the class 1
+        if isinstance(value, str) and value == str(name):
             return code
     shown = repr(value)
     shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."

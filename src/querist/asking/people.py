@@ -12,6 +12,11 @@ The prior of a node is what the quick model believes of it without its own answe
 all its neighbourhood is doubted. Accuracies and targets are estimated anew after `FIRST` votes and whenever
 they have grown by `GROWTH`: at fixed numbers, so a replay gives the same; and as the gaps grow with the
 votes, all estimates together cost a few times the last one.
+
+Where an answer is a set of classes every class is a vote of its own, yes or no, in the same model with K = 2:
+the classes are decided one by one, and who gives whole sets right with probability a has each class right
+with `a^(1/K)`. `noise` and what is said of people are about whole sets. A set that nobody gave, put together
+from the votes of several, is in doubt however sure its classes are.
 """
 
 from collections.abc import Hashable, Sequence
@@ -19,7 +24,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
+from querist.asking.answers import Code, indicator, likeliest, sureness
 from querist.asking.model import QuickModel
 from querist.types import Codes, Floats
 
@@ -38,10 +45,10 @@ ROUNDS, SAME = 100, 1e-9
 
 
 class Vote(NamedTuple):
-    """An answer: about which row, which class, by whom (None: nobody said)."""
+    """An answer: about which row, which class or set, by whom (None: nobody said)."""
 
     row: int
-    code: int
+    code: Code
     person: Hashable
 
 
@@ -77,13 +84,14 @@ def one_coin(
     n_people: int,
     noise: float,
     strength: float = STRENGTH,
+    most: float = MOST,
 ) -> tuple[Floats, Floats]:
     """(m, K) the posterior of every node, and (people,) accuracies, by EM.
 
     Parameters
     ----------
     prior : (m, K) of the nodes; node, code, person : (v,) of the votes
-    noise : share of wrong answers, before any is seen
+    noise : share of wrong answers, before any is seen; most : an accuracy is this at most
     """
     K = prior.shape[1]
     accuracy = np.full(n_people, 1 - noise)
@@ -98,7 +106,7 @@ def one_coin(
         q = np.exp(L)
         q /= q.sum(axis=1, keepdims=True)
         agreed = np.bincount(person, weights=q[node, code], minlength=n_people)
-        new = np.clip((strength * (1 - noise) + agreed) / (strength + votes), LEAST, MOST)
+        new = np.clip((strength * (1 - noise) + agreed) / (strength + votes), LEAST, most)
         moved, accuracy = float(np.abs(new - accuracy).max(initial=0.0)), new
         if moved < SAME:
             break
@@ -108,8 +116,11 @@ def one_coin(
 class Opinions:
     """All votes, and what is believed by them; grows by `vote`, which also teaches the model."""
 
+    several = False
+    """Whether a vote is a set."""
+
     def __init__(self, noise: float) -> None:
-        self.noise = noise or NOISE
+        self.noise = self._presumed = noise or NOISE
         self.votes: list[Vote] = []
         self.people: dict[Hashable, int] = {}
         self.accuracy: list[float] = []
@@ -124,19 +135,16 @@ class Opinions:
         """One vote more: the model with the node's target."""
         if cast.person not in self.people:
             self.people[cast.person] = len(self.people)
-            self.accuracy.append(1 - self.noise)
+            self.accuracy.append(1 - self._presumed)
         fresh = cast.row not in self.rows
         if fresh:
             self.rows[cast.row] = len(self.rows)
-            self.priors.append(cautious(model.beliefs[cast.row]))
+            self.priors.append(self._cautious(model.beliefs[cast.row]))
             self.by_row.append([])
         at = self.rows[cast.row]
         self.by_row[at].append(len(self.votes))
         self.votes.append(cast)
-        own = [self.votes[v] for v in self.by_row[at]]
-        target = posterior(
-            self.priors[at], [v.code for v in own], [self.accuracy[self.people[v.person]] for v in own]
-        )
+        target = self._posterior(self.priors[at], [self.votes[v] for v in self.by_row[at]])
         if fresh:
             self.targets.append(target)
             model = model.learn(cast.row, target)
@@ -157,7 +165,16 @@ class Opinions:
         return model.retarget(rows, q - before)
 
     def _prior(self, model: QuickModel) -> Floats:
-        return cautious(model.left_out(list(self.rows), np.array(self.targets)))
+        return self._cautious(model.left_out(list(self.rows), np.array(self.targets)))
+
+    def _cautious(self, prior: Floats) -> Floats:
+        return cautious(prior, prior.shape[-1])
+
+    def _posterior(self, prior: Floats, own: Sequence[Vote]) -> Floats:
+        return posterior(prior, [int(v.code) for v in own], [self._accuracy_of(v) for v in own])  # type: ignore[arg-type]
+
+    def _accuracy_of(self, vote: Vote) -> float:
+        return self.accuracy[self.people[vote.person]]
 
     def _fitted(self, prior: Floats) -> tuple[Floats, Floats]:
         node = np.array([self.rows[v.row] for v in self.votes])
@@ -165,13 +182,16 @@ class Opinions:
         person = np.array([self.people[v.person] for v in self.votes])
         return one_coin(prior, node, code, person, len(self.people), self.noise)
 
-    def believed(self) -> dict[int, int]:
-        """The likeliest class of every node that has votes, by row."""
-        return {row: int(self.targets[at].argmax()) for row, at in self.rows.items()}
+    def believed(self) -> dict[int, Code]:
+        """The likeliest class, or set, of every node that has votes, by row."""
+        return {row: likeliest(self.targets[at], self.several) for row, at in self.rows.items()}
 
     def sureness(self) -> list[tuple[int, float, int]]:
-        """(row, belief in its likeliest class, votes) of every node that has votes."""
-        return [(row, float(self.targets[at].max()), len(self.by_row[at])) for row, at in self.rows.items()]
+        """(row, belief in its likeliest class, or set, votes) of every node that has votes."""
+        if not self.rows:
+            return []
+        sure = sureness(np.array(self.targets), self.several).tolist()
+        return [(row, sure[at], len(self.by_row[at])) for row, at in self.rows.items()]
 
     def persons(self, model: QuickModel) -> list[Person]:
         """What is believed of everybody who answered, by all votes and the model as they are.
@@ -186,13 +206,68 @@ class Opinions:
         found = []
         for name, at in self.people.items():
             own = [v for v in self.votes if v.person == name]
-            right = sum(float(q[self.rows[v.row], v.code]) for v in own)
+            right = sum(self._right(q[self.rows[v.row]], v) for v in own)
             a, b = STRENGTH * (1 - self.noise) + right, STRENGTH * self.noise + len(own) - right
             low, high = (float(beta.ppf(share, a, b)) for share in (0.025, 0.975))
-            found.append(Person(name, len(own), float(accuracy[at]), (low, high)))
+            # Of sets, the mean of the same distribution: classes were judged, not sets.
+            mean = a / (a + b) if self.several else float(accuracy[at])
+            found.append(Person(name, len(own), mean, (low, high)))
         return found
 
+    def _right(self, q: Floats, vote: Vote) -> float:
+        """How likely a vote is right, by what is believed of its node."""
+        return float(q[vote.code])
 
-def cautious(prior: Floats) -> Floats:
-    """(..., K) some of it spread evenly."""
-    return np.asarray((1 - CAUTION) * prior + CAUTION / prior.shape[-1])
+
+class SetOpinions(Opinions):
+    """The same where a vote is a set of some of K classes: targets (K,) say how likely it has each."""
+
+    several = True
+
+    def __init__(self, noise: float, n_classes: int) -> None:
+        super().__init__(noise)
+        self.n_classes = n_classes
+        self._presumed = 1 - (1 - self.noise) ** (1 / n_classes)
+
+    def _cautious(self, prior: Floats) -> Floats:
+        return cautious(prior, 2)
+
+    def _posterior(self, prior: Floats, own: Sequence[Vote]) -> Floats:
+        signs = 2 * indicator([v.code for v in own], self.n_classes) - 1
+        weights = logit([self._accuracy_of(v) for v in own])
+        return np.asarray(expit(logit(prior) + weights @ signs))
+
+    def _fitted(self, prior: Floats) -> tuple[Floats, Floats]:
+        K = self.n_classes
+        node = np.array([self.rows[v.row] for v in self.votes])[:, None] * K + np.arange(K)
+        yes = indicator([v.code for v in self.votes], K).astype(np.int64)
+        person = np.repeat([self.people[v.person] for v in self.votes], K)
+        q, accuracy = one_coin(
+            np.stack([1 - prior.ravel(), prior.ravel()], axis=1),
+            node.ravel(),
+            yes.ravel(),
+            person,
+            len(self.people),
+            self._presumed,
+            STRENGTH * K,
+            MOST ** (1 / K),
+        )
+        return q[:, 1].reshape(-1, K), accuracy
+
+    def sureness(self) -> list[tuple[int, float, int]]:
+        """As of classes; half of that for a set that nobody gave."""
+        given = {(vote.row, vote.code) for vote in self.votes}
+        said = self.believed()
+        return [
+            (row, sure if (row, said[row]) in given else sure / 2, votes)
+            for row, sure, votes in super().sureness()
+        ]
+
+    def _right(self, q: Floats, vote: Vote) -> float:
+        has = indicator([vote.code], self.n_classes)[0] > 0
+        return float(np.where(has, q, 1 - q).prod())
+
+
+def cautious(prior: Floats, n_classes: int) -> Floats:
+    """(..., K) some of it spread evenly over the classes."""
+    return np.asarray((1 - CAUTION) * prior + CAUTION / n_classes)

@@ -8,7 +8,7 @@ out now, so nothing but the waiting depends on it.
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Found = TypeVar("Found")
 
@@ -21,16 +21,16 @@ class Prefetcher(Generic[Found]):
     (10, None)
     """
 
-    def __init__(self, find: Callable[[int], Found], outcomes: Sequence[int]) -> None:
+    def __init__(self, find: Callable[[Any], Found], outcomes: Sequence[Any]) -> None:
         self._find, self._outcomes = find, list(outcomes)
-        self._found: dict[int, Found] = {}
+        self._found: dict[Any, Found] = {}
         self._stopped = threading.Event()
         self._changed = threading.Condition()
         # The first is taken up before the thread runs, so that `take` waits for it instead of missing it.
         self._current = self._outcomes[0] if self._outcomes else None
         threading.Thread(target=self._work, daemon=True, name="querist-ahead").start()
 
-    def take(self, outcome: int) -> Found | None:
+    def take(self, outcome: Any) -> Found | None:
         """What was worked out for this outcome, after a wait if it is being worked out; else None."""
         self._stopped.set()
         with self._changed:

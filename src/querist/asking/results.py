@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist import display
+from querist.asking.answers import Code, as_code, indicator, likeliest, named, sureness
 from querist.asking.choosers import tried
 from querist.asking.finding import Chance, target_scores
 from querist.asking.specification import RANDOM
@@ -74,12 +75,13 @@ def audited(asking: "Asking") -> Audit | None:
     return measured(asking, asking.state.answers(audit=True), asking.state.answers(audit=False))
 
 
-def measured(asking: "Asking", sample: Mapping[int, int], chosen: Mapping[int, int]) -> Audit:
-    """How right the predictions from the `chosen` answers are on a `sample`, both class codes by row."""
+def measured(asking: "Asking", sample: Mapping[int, Code], chosen: Mapping[int, Code]) -> Audit:
+    """How right the predictions from the `chosen` answers are on a `sample`, both codes by row; a set is
+    right where all of it is."""
     if not sample or not (chosen or asking.state.known):
         return Audit(0, 0)
     predicted = asking.label_from(chosen).labels
-    right = sum(predicted[row] == asking.classes[code] for row, code in sample.items())
+    right = sum(predicted[row] == named(code, asking.classes) for row, code in sample.items())
     return Audit(right, len(sample))
 
 
@@ -90,7 +92,7 @@ def guessed_right(asking: "Asking") -> tuple[int, int]:
     """
     guessed = (t for t in asking.state.turns if t.about.get("guess") is not None)
     turns = [t for t in guessed if t.outcome == "answer" and not t.audit]
-    return sum(turn.about["guess"] == turn.code for turn in turns), len(turns)
+    return sum(as_code(turn.about["guess"]) == turn.code for turn in turns), len(turns)
 
 
 @dataclass(frozen=True)
@@ -128,17 +130,20 @@ def found(asking: "Asking") -> Finding | None:
     return Finding(target, sum(given == code for given in answers.values()), len(answers), chances)
 
 
-def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Hashable | None, bool]]:
+def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Any, bool]]:
     """(neighbour, its label by answer or guess, whether it was answered), the heaviest edges first."""
     graph, classes, model = asking.graph, asking.classes, asking.state.model
     row, S = graph.row_of[node], graph.adjacency
     part = slice(S.indptr[row], S.indptr[row + 1])
     near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")].tolist()
     answered = {**asking.state.known, **asking.state.answers()}
-    guesses = np.where(model.reached[near], model.scores[near].argmax(axis=1), -1).tolist()
+    p, reached = model.beliefs_at(near)
+    guesses = [
+        likeliest(own, model.several) if there else None for own, there in zip(p, reached, strict=True)
+    ]
     codes = [answered.get(other, guess) for other, guess in zip(near, guesses, strict=True)]
     return [
-        (graph.nodes[other], None if code < 0 else classes[code], other in answered)
+        (graph.nodes[other], None if code is None else named(code, classes), other in answered)
         for other, code in zip(near, codes, strict=True)
     ]
 
@@ -165,10 +170,10 @@ def pulls(asking: "Asking", node: Hashable, most: int = 3) -> list[Pull]:
     if not learned:
         return []
     rows, near = list(learned), set(graph.adjacency[[row]].indices.tolist())
-    weights, codes = model.weights(row, rows), np.array(list(learned.values()))
+    weights, has = model.weights(row, rows), indicator(list(learned.values()), len(asking.classes))
     found = list[Pull]()
     for code in np.argsort(-model.beliefs[row], kind="stable")[:2].tolist():
-        own = np.flatnonzero((codes == code) & (weights > LEAST_PULL))
+        own = np.flatnonzero((has[:, code] > 0) & (weights > LEAST_PULL))
         found += [
             Pull(graph.nodes[rows[k]], asking.classes[code], float(weights[k]), rows[k] in near)
             for k in own[np.argsort(-weights[own], kind="stable")][:most].tolist()
@@ -185,7 +190,7 @@ def expected_accuracy(asking: "Asking") -> float | None:
     model, answered = asking.state.model, {**asking.state.known, **asking.state.answers()}
     if not answered:
         return None
-    right = np.where(model.reached, model.beliefs.max(axis=1), 0.0)
+    right = np.where(model.reached, sureness(model.beliefs, model.several), 0.0)
     right[list(answered)] = 1.0
     return float(right.mean())
 
@@ -198,6 +203,7 @@ def summary(asking: "Asking") -> dict[str, Any]:
     return {
         "nodes": asking.graph.n_nodes,
         "classes": list(asking.classes),
+        "multilabel": asking.multilabel,
         "choose": asking.specification.choose,
         "known": len(asking.state.known),
         "asked": asking.asked,

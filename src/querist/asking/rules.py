@@ -6,6 +6,9 @@ the covariance `c_ui = m_u . P m_i`, a node the variance `r_i = c_ii`. Whatever 
 `c_ui^2 / (1 + r_i)` off the variance at u. With `G = sum_u m_u m_u'`, its terms weighted, sums over u are
 quadratic forms `m_i' (P G P) m_i`: (n, d, d) work for all nodes.
 
+Where nodes may have several labels a node is as ambiguous as its classes are on average (model.py); the
+variance is the same for all classes, so rules that look at it alone are as they are.
+
 A rule is a function of the model that gives (n,) values, larger where asking is worth more. `@pool_rule`
 keeps it in RULES under its name, with the sentence that is shown beside its questions and whether its model
 has centred rows: help, `choose=` and the contracts find it there. A journal keeps the name: what a rule means
@@ -19,7 +22,7 @@ import numpy as np
 
 from querist.asking.model import QuickModel
 from querist.labelling.heads import squared_distances
-from querist.labelling.suggest import ambiguity, ambiguous_correlation, margins, quadratic_forms
+from querist.labelling.suggest import ambiguous_correlation, margins, quadratic_forms
 from querist.registry import Registry
 from querist.types import Floats
 
@@ -79,7 +82,7 @@ def by_ambiguity(model: QuickModel) -> Floats:
     nodes have no answer; on dense attributes that is worse than chance. Without attributes the two are one.
     """
     P, r = model.choosing.P, model.choosing.r
-    values = ambiguous_correlation(model.rows, P, r, ambiguity(model.beliefs))
+    values = ambiguous_correlation(model.rows, P, r, model.ambiguity)
     sizes, first = np.bincount(model.components), 1 / (1 + model.gamma)
     alone = np.where(model.answers + model.pending == 0, sizes * first**2, 0.0)[model.components]
     return np.where(model.rows.any(axis=1), values, alone)
@@ -99,7 +102,7 @@ def by_coverage(model: QuickModel) -> Floats:
     values = np.zeros(len(model.rows))
     nearer = squared_distances(model.rows[asked], model.rows[spoken])
     np.subtract(model.nearest[spoken], nearer, out=nearer)
-    values[asked] = np.maximum(nearer, 0.0, out=nearer) @ np.sqrt(ambiguity(model.beliefs[spoken]))
+    values[asked] = np.maximum(nearer, 0.0, out=nearer) @ np.sqrt(model.ambiguity[spoken])
     return values
 
 
@@ -120,8 +123,12 @@ def by_sigma(model: QuickModel) -> Floats:
 
 @pool_rule("margin", "the model knows least about this node: a small margin, a large variance")
 def by_margin(model: QuickModel) -> Floats:
-    """Minus the Theta of msg16, Definition 2; it looks at node i alone."""
-    return margin_uncertainty(model.scores, model.variance)
+    """Minus the Theta of msg16, Definition 2; it looks at node i alone. Of sets the sum over the classes."""
+    if not model.several:
+        return margin_uncertainty(model.scores, model.variance)
+    halves = np.stack([model.scores / 2, -model.scores / 2], axis=2)
+    each = (margin_uncertainty(halves[:, k], model.variance) for k in range(model.n_classes))
+    return np.asarray(sum(each))
 
 
 def margin_uncertainty(scores: Floats, r: Floats) -> Floats:

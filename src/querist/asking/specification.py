@@ -16,7 +16,7 @@ from querist.asking.rules import RULES
 from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
 from querist.labelling.kernel_ridge import are_measurements
-from querist.labels import plain
+from querist.labels import checked_names
 from querist.types import Sparse
 
 RANDOM = "random"
@@ -41,6 +41,7 @@ class CampaignSpec:
     find : the class to find as many nodes of as can be; None labels them all
     overlap : people who answer about every node that is asked about; second_opinions : whether another
         person is asked where an answer is in doubt
+    multilabel : whether a node may have several labels: then an answer is a set of classes (answers.py)
     """
 
     graph: str
@@ -55,6 +56,7 @@ class CampaignSpec:
     find: Any = None
     overlap: int = 1
     second_opinions: bool = False
+    multilabel: bool = False
 
     def __post_init__(self) -> None:
         most = 1 - 1 / len(self.classes)
@@ -71,6 +73,10 @@ class CampaignSpec:
                 f"find {self.find!r} is none of the classes {classes}; name one of them": (
                     self.find is not None and self.find not in self.classes
                 ),
+                f"find {self.find!r} and several labels a node: what finds a class asks for that one alone; "
+                "leave out one of the two": self.multilabel and self.find is not None,
+                f"choose {self.choose!r} decides by one class a node; with several labels a node choose "
+                "pool, a rule of it, or random": self.multilabel and self.choose not in (*RULES, RANDOM),
             }
         )
 
@@ -140,7 +146,7 @@ def way_to_choose(
 
 def checked_classes(classes: Any) -> tuple[Hashable, ...]:
     """Two classes or more, each once, of a kind that a journal can keep."""
-    names = tuple(plain(name) for name in classes)
+    names = checked_names(classes)
     odd = next((name for name in names if not isinstance(name, str | int | float)), None)
     refuse(
         {

@@ -5,16 +5,17 @@ state. An undo gives the state as if the answer had never been there.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from querist.asking.answers import Code, as_code, as_kept, likely
 from querist.asking.arrivals import KIND, Arrival, joined
 from querist.asking.choosers import Chooser, Outlook, Pick, chooser_of
 from querist.asking.model import QuickModel
-from querist.asking.people import DOUBT, VOTES, Opinions, Vote
+from querist.asking.people import DOUBT, VOTES, Opinions, SetOpinions, Vote
 from querist.asking.rules import RULES
 from querist.asking.specification import CampaignSpec
 from querist.asking.store.events import Event
@@ -48,9 +49,9 @@ class CampaignState:
     def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding, budget: int) -> None:
         self.specification, self.graph, self.rows, self.budget = specification, graph, rows, budget
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
-        self.known: dict[int, int] = {}
+        self.known: dict[int, Code] = {}
         self.turns = Turns()
-        self.settled: dict[int, int] = {}
+        self.settled: dict[int, Code] = {}
         """Classes that somebody decided on, whatever was answered, by row."""
         self.audit_rows: list[int]
         self.order: list[int]
@@ -71,11 +72,12 @@ class CampaignState:
             return
         if event.kind == "known":
             self.turns.apply(event)
-            self._know(dict(zip(event.body["rows"], event.body["codes"], strict=True)))
+            codes = map(as_code, event.body["codes"])
+            self._know(dict(zip(event.body["rows"], codes, strict=True)))
             return
         if event.kind == "verdict":
             self.turns.apply(event)
-            self.settled[event.body["row"]] = event.body["code"]
+            self.settled[event.body["row"]] = as_code(event.body["code"])
             self._learn_anew()
             return
         # The models kept are those before the last answers of all.
@@ -111,8 +113,10 @@ class CampaignState:
         own, K = self.specification, len(self.specification.classes)
         rule = RULES.get(own.choose)
         centred = own.find is not None or (rule is not None and rule.centred)
-        self.model = QuickModel.start(self.rows, K, centred=centred)
-        self.opinions = Opinions(own.noise) if self._doubted else None
+        self.model = QuickModel.start(self.rows, K, centred=centred, several=own.multilabel)
+        self.opinions = None
+        if self._doubted:
+            self.opinions = SetOpinions(own.noise, K) if own.multilabel else Opinions(own.noise)
         audit = set(self.audit_rows)
         given = self.known | {row: code for row, code in self.settled.items() if row not in audit}
         if given:
@@ -133,7 +137,7 @@ class CampaignState:
         self._drawn, self.order = [*self._drawn, *fresh], [*self.order, *fresh]
         self._learn_anew()
 
-    def _know(self, labels: dict[int, int]) -> None:
+    def _know(self, labels: dict[int, Code]) -> None:
         """Labels that are known without asking; an open question about one of them is withdrawn."""
         self.known |= labels
         if self.turns:
@@ -198,10 +202,10 @@ class CampaignState:
         free[list(self.settled)] = False
         return free
 
-    def answers(self, audit: bool | None = None) -> dict[int, int]:
-        """Class code by row, of all answers or of those in the audit, or not in it.
+    def answers(self, audit: bool | None = None) -> dict[int, Code]:
+        """The code by row, of all answers or of those in the audit, or not in it.
 
-        Where answers may be wrong, the likeliest class by them; those in the audit stand as they are.
+        Where answers may be wrong, the likeliest by them; those in the audit stand as they are.
         """
         believed = {} if self.opinions is None else self.opinions.believed()
         return {
@@ -259,23 +263,28 @@ class CampaignState:
             return []
         return [each for each in self.opinions.sureness() if each[0] not in self.settled]
 
-    def foreseen(self, code: int, left: int = 1) -> tuple[QuickModel, Pick | None]:
-        """The model and the next question if the open one were answered with this class; -1: with none."""
+    def foreseen(self, code: Code, left: int = 1) -> tuple[QuickModel, Pick | None]:
+        """The model and the next question if the open one were answered so; -1: with nothing."""
         turn = self.open
         assert turn is not None
-        model = self.model if code < 0 or turn.audit else self.model.learn(turn.row, code)
+        model = self.model if code == -1 or turn.audit else self.model.learn(turn.row, code)
         return model, self.chooser.pick(model, Outlook(self.free, self.turns, left))
 
     def about(self, row: int) -> dict[str, Any]:
-        """What the model thinks of a node: the two likeliest classes with their probabilities."""
+        """What the model thinks of a node: the two likeliest answers with their probabilities; where an
+        answer is a set also those of all classes."""
+        several = self.model.several
         (p,), (reached,) = self.model.beliefs_at([row])
-        first, second = np.argsort(-p, kind="stable")[:2].tolist()
-        return {
-            "guess": first if reached else None,
-            "probability": float(p[first]) if reached else None,
-            "second": second if reached else None,
-            "second_probability": float(p[second]) if reached else None,
+        (first, sure), (second, less) = likely(p, 2, several)
+        found = {
+            "guess": as_kept(first) if reached else None,
+            "probability": sure if reached else None,
+            "second": as_kept(second) if reached else None,
+            "second_probability": less if reached else None,
         }
+        if several:
+            found["probabilities"] = np.round(p, 4).tolist() if reached else None
+        return found
 
 
 # -- a question of the chooser, one of the audit, or the end ------------------------------------------
@@ -301,7 +310,8 @@ def upcoming(
     if state.unanswered >= unanswered:
         return f"{some(state.unanswered, 'question')} left unanswered, as many as may be"
     left, own = state.unaudited, state.specification
-    enough = gained_little(state, stop)
+    little = gained_little(state.turns, stop, own.find)
+    enough = None if little is None else little[0]
     pick = None
     if not enough and not due(asked, own.audit - len(left), own.audit, budget):
         wanted = (row for row in state.wanting() if another(state.turns, row, person))
@@ -321,17 +331,19 @@ def another(turns: Turns, row: int, person: str | None) -> bool:
     return turns.open_about(row) is None and person not in {turn.person for turn in turns.about(row)}
 
 
-def gained_little(state: CampaignState, stop: float | None) -> str | None:
-    """Why the expected gain is too small to go on, or None."""
-    if stop is None:
+def gained_little(turns: Turns, stop: float | None, find: Hashable = None) -> tuple[str, float] | None:
+    """Why the expected gain is too small to go on, and what it is; None where it is not, or not known. It
+    follows from the turns alone."""
+    if not stop:
         return None
-    gains = [turn.about.get("gain") for turn in state.turns if not turn.audit]
-    last = [gain for gain in gains if gain is not None][-WINDOW:]
+    gains = (turn.about.get("gain") for turn in reversed(turns) if not turn.audit)
+    last = list(islice((gain for gain in gains if gain is not None), WINDOW))[::-1]
     if len(last) < WINDOW or np.mean(last) >= stop:
         return None
-    if state.specification.find is not None:
-        return f"a question finds one with a chance of {np.mean(last):.1%}, less than {stop:.1%}"
-    return f"an answer is expected to gain {np.mean(last):.3%} accuracy, less than {stop:.3%}"
+    gain = float(np.mean(last))
+    if find is not None:
+        return f"a question finds one with a chance of {gain:.1%}, less than {stop:.1%}", gain
+    return f"an answer is expected to gain {gain:.3%} accuracy, less than {stop:.3%}", gain
 
 
 def due(asked: int, audited: int, audit: int, budget: int) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, overload
 
+from querist.asking.answers import Code, as_code
 from querist.asking.store.events import Event
 
 CLOSING = ("answer", "skip", "unsure")
@@ -27,15 +28,16 @@ REMEMBERED = 50
 class Turn:
     """A question about `row`, and its outcome: None while open, else one of `CLOSING`.
 
-    `about` is what was written of the question when it was chosen; `code` the class of an answer, `person`
-    who gave it. `opened` and `closed` are the numbers of the events; 0 while it is open.
+    `about` is what was written of the question when it was chosen; `code` the class of an answer, or the
+    set (answers.py), `person` who gave it. `opened` and `closed` are the numbers of the events; 0 while it is
+    open.
     """
 
     row: int
     audit: bool
     about: Mapping[str, Any]
     outcome: str | None = None
-    code: int = -1
+    code: Code = -1
     person: str | None = None
     opened: int = field(default=0, compare=False)
     closed: int = field(default=0, compare=False)
@@ -170,6 +172,9 @@ class Turns(Sequence[Turn]):
     def __iter__(self) -> Iterator[Turn]:
         return iter(self._turns.values())
 
+    def __reversed__(self) -> Iterator[Turn]:
+        return reversed(self._turns.values())
+
     @overload
     def __getitem__(self, at: int) -> Turn: ...
     @overload
@@ -204,7 +209,7 @@ class Turns(Sequence[Turn]):
             self._turns[number],
             outcome=event.kind,
             closed=event.seq,
-            code=body.get("code", -1),
+            code=as_code(body.get("code", -1)),
             person=person,
         )
         self._turns[number] = turn

@@ -1,6 +1,6 @@
 """What a stream learner accepts: vectors, labels, numbers. Checked once, here."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,6 +9,7 @@ from querist.budgeted.loop import StreamRows, empty_codes
 from querist.budgeted.similarity import LINEAR
 from querist.errors import InputError
 from querist.labels import UNLABELLED
+from querist.matrices import as_floats, checked_sparse
 from querist.types import Bools, Codes, Floats, Sparse
 
 LARGEST = 1e150
@@ -29,12 +30,12 @@ def writable(array: Any, dtype: Any = None) -> Any:
 def checked_vectors(X: Any, n_features: int | None) -> Floats | Sparse:
     """(n, d) finite float64 rows, C-ordered or CSR; the feature count must be the known one."""
     if sp.issparse(X):
-        M: Any = sp.csr_array(cast(Any, X), dtype=np.float64)
+        M: Any = sp.csr_array(checked_sparse(X, "vectors"), dtype=np.float64)
         M.sum_duplicates()
         M.data = writable(M.data, np.float64)
         values = M.data
     else:
-        M = writable(X, np.float64)
+        M = writable(as_floats(X, "vectors", "give an (n, d) array of numbers, a row an item"))
         values = M
     if M.ndim != 2 or M.shape[1] == 0:
         raise InputError(f"vectors have shape {M.shape}; give an (n, d) array, a row an item, with d >= 1")

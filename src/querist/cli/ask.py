@@ -85,6 +85,7 @@ def ask(
             "question finds one, and --choose is greedy (the default), ahead or random.",
         ),
     ] = None,
+    multilabel: options.SeveralLabels = None,
     noise: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Share of answers that may be wrong; 0: each is the truth."),
@@ -123,14 +124,15 @@ def ask(
         ),
     ] = None,
     safe_csv: options.SafeCsv = False,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Label your graph by answering questions about it.
 
     Shown are the node, its neighbours, the guess, why it asks, and what the answers brought so far. One key
     answers; s skips, ? says that you are unsure, u takes the last answer back, space shows all there is to
-    read, q leaves. Every answer is kept in the journal before it is
+    read, q leaves. With --multi-label keys mark classes and Enter sends them; none marked is an answer too.
+    Every answer is kept in the journal before it is
     learned: after a break, or a crash, the same command goes on with the very next question.
 
     At the end every node gets a label. Answers to questions that the learner chose say little about how right
@@ -139,6 +141,7 @@ def ask(
     from querist.asking import Journal, command_oracle, from_files
     from querist.cli.keyboard import standard_input
     from querist.labelling.files import GraphFiles
+    from querist.tables.formats import comma_separated
     from querist.tables.output import check_place
 
     if oracle is not None and oracle_command is not None:
@@ -161,7 +164,7 @@ def ask(
                 files,
                 oracle=oracle,
                 labels=labels,
-                classes=None if classes is None else _names(classes),
+                classes=None if classes is None else comma_separated(classes),
                 journal=book,
                 budget=budget,
                 choose=choose,
@@ -169,6 +172,7 @@ def ask(
                 noise=noise,
                 repeats=repeats,
                 find=find,
+                multilabel=multilabel,
                 person=person,
                 seed=seed,
                 unanswered=unanswered,
@@ -204,10 +208,6 @@ def _check_name_column(name: str, files: "GraphFiles") -> None:
     NodeTexts.of(table, files.id, name)
 
 
-def _names(classes: str) -> list[str]:
-    return [name for part in classes.split(",") if (name := part.strip())]
-
-
 def _beside(files: "GraphFiles", ending: str) -> Path:
     """A file beside the edges, called like them; in the current folder where they have no file."""
     if files.is_named or files.edges == "-":
@@ -221,7 +221,8 @@ def _converse(asking: "Asking", table: Any, id: str | None, name: str | None, da
     from querist.cli.conversation import converse
     from querist.cli.keyboard import Keyboard
 
-    keyboard = Keyboard([str(name) for name in asking.classes], taken=data == "-")
+    names = [str(name) for name in asking.classes]
+    keyboard = Keyboard(names, taken=data == "-", several=asking.multilabel)
     converse(asking, NodeTexts.of(table, id, name), keyboard)
 
 
@@ -234,7 +235,9 @@ def _kept(journal: "Journal") -> str:
 
 def _show_answer(question: "Question", given: Any) -> None:
     """A line when an answer is safe; whoever reads it may rely on it."""
-    answer = "unsure" if given is None else given
+    from querist.asking.answers import in_words
+
+    answer = "unsure" if given is None else in_words(given)
     print(visible(f"{question.number} {question.node}: {answer}"), flush=True)
 
 

@@ -28,7 +28,7 @@ def bound(
     seed: options.Seed = 0,
     settings: options.Settings = None,
     nodes: options.Nodes = None,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Run an algorithm once and print its bounds.

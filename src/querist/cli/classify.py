@@ -48,7 +48,7 @@ def classify(
     settings: options.Settings = None,
     component: options.Part = "all",
     nodes: options.Nodes = None,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Label a whole graph at once from a few labels.

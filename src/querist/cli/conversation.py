@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from querist.asking.answers import Code, in_words, named
 from querist.asking.texts import COLUMNS
 from querist.cli.keyboard import Keyboard, legend
 from querist.cli.screen import print_line, visible, width
@@ -43,7 +44,10 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
             lines = [*pages[page - 1], f"(page {page} of {len(pages)})"]
         else:
             lines = wrapped(map(visible, described(asking, question, texts)), room)
-        for line in (*lines, *wrapped([legend(keyboard.names, room), sitting.line()], room)):
+        for line in (
+            *lines,
+            *wrapped([legend(keyboard.names, room, keyboard.sending), sitting.line()], room),
+        ):
             print_line(line)
         print("> ", end="", flush=True)
         what, code = keyboard.read()
@@ -61,11 +65,10 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
         sitting.note()
 
 
-def _taken(asking: "Asking", what: str, code: int) -> str:
+def _taken(asking: "Asking", what: str, code: Code) -> str:
     """Do what the key says; what to say of it."""
     if what == "answer":
-        asking.answer(asking.classes[code])
-        return f"{visible(str(asking.classes[code]))}: kept\n"
+        return f"{visible(in_words(asking.answer(named(code, asking.classes))))}: kept\n"
     if what == "undo":
         return "taken back\n" if asking.undo() else "there is no answer to take back\n"
     (asking.skip if what == "skip" else asking.unsure)()
@@ -132,7 +135,8 @@ def _neighbours(
     """Neighbours with their labels, those answered first, a guess with a `?`; and how many there are."""
     near = sorted(asking.neighbours(question.node), key=lambda each: not each[2])
     shown = [
-        f"{texts.name_of(asking, node)} ({'no guess' if name is None else name if known else f'{name}?'})"
+        f"{texts.name_of(asking, node)} ({'no guess' if name is None else in_words(name)}"
+        f"{'' if known or name is None else '?'})"
         for node, name, known in near[:most]
     ]
     return shown, len(near)
@@ -143,8 +147,12 @@ def _guess(question: "Question") -> str:
         return "none yet"
     second = ""
     if question.second is not None and question.second_probability is not None:
-        second = f", then {question.second} {question.second_probability:.0%}"
-    return f"{question.guess} {question.probability:.0%}{second}"
+        second = f", then {in_words(question.second)} {question.second_probability:.0%}"
+    each = ""
+    if question.probabilities is not None:
+        falling = sorted(question.probabilities.items(), key=lambda own: -own[1])[:COLUMNS]
+        each = f" ({', '.join(f'{name} {chance:.0%}' for name, chance in falling)})"
+    return f"{in_words(question.guess)} {question.probability:.0%}{second}{each}"
 
 
 def reasons(asking: "Asking", question: "Question", texts: "NodeTexts", most: int) -> Iterator[str]:
@@ -189,14 +197,15 @@ class Sitting:
         given = min(LAST, len(self._past) - 1)
         if given:
             gain = "" if before is None or expected is None else f" {100 * (expected - before):+.1f} points,"
-            changed = int((guesses != old[: len(guesses)]).sum())
+            changed = int((guesses != old[: len(guesses)]).any(axis=1).sum())
             which = f"the last {given} answers" if given > 1 else "the last answer"
             parts.append(f"{which}:{gain} {some(changed, 'guess', 'es')} changed")
         return f"[{_bar(asking.asked, asking.budget)}] {' | '.join(parts)}"
 
     def _now(self) -> tuple[float | None, Codes]:
         model = self.asking.state.model
-        return self.asking.expected_accuracy, np.where(model.reached, model.scores.argmax(axis=1), -1)
+        own = np.packbits(model.scores > 0, axis=1) if model.several else model.scores.argmax(axis=1)[:, None]
+        return self.asking.expected_accuracy, np.where(model.reached[:, None], own.astype(np.int64), -1)
 
 
 def _bar(done: int, total: int, size: int = 20) -> str:

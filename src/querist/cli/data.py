@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from querist.cli.options import Columns
+from querist.cli.options import Values
 from querist.cli.screen import Meter, meter, progress
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from querist.types import Codes
 
 
-def read_graph(data: str, nodes: Path | None, largest: bool, columns: Columns, show: Meter) -> "Graph":
+def read_graph(data: str, nodes: Path | None, largest: bool, columns: Values, show: Meter) -> "Graph":
     """The graph called `data`, or in the file of that name with a table of nodes where one is given."""
     from querist.datasets import load_graph
 

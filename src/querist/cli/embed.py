@@ -34,7 +34,7 @@ def embed(
     ] = None,
     seed: options.Seed = 0,
     nodes: options.Nodes = None,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")] = True,
     as_json: options.Json = False,
 ) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO
 
+from querist.asking.answers import EMPTY_SET, Code
 from querist.asking.keys import COMMANDS, command_keys, keys_for
 from querist.cli.screen import visible
 from querist.errors import InputError
+from querist.tables.labels import BETWEEN
 
 TERMINAL = "/dev/tty"
 ESCAPE, CTRL_D = "\x1b", "\x04"
@@ -17,8 +19,9 @@ PATIENCE = 0.05
 """Seconds in which the rest of an arrow key follows its first byte."""
 
 
-def legend(names: Sequence[str], width: int = 1000) -> str:
-    """All keys and what they mean, in lines of at most this width where the names allow it."""
+def legend(names: Sequence[str], width: int = 1000, sending: str = "") -> str:
+    """All keys and what they mean, in lines of at most this width where the names allow it; `sending` is
+    what is said of how an answer of several classes is sent."""
     keys = keys_for(names)
     shown = [visible(name) for name in names]
     own = [f"[{visible(key)}] {name}" for key, name in zip(keys, shown, strict=True)] if keys else shown
@@ -26,7 +29,7 @@ def legend(names: Sequence[str], width: int = 1000) -> str:
         f"[{'space' if key == ' ' else key}] {COMMANDS[what][1]}" for what, key in command_keys(names).items()
     ]
     lines = [""]
-    for item in [*own, *others]:
+    for item in [*own, *([sending] if sending else []), *others]:
         longer = f"{lines[-1]}   {item}" if lines[-1] else item
         if len(longer) <= width or not lines[-1]:
             lines[-1] = longer
@@ -41,29 +44,58 @@ class Keyboard:
     On a terminal a key is enough. Where the input is a file or a pipe, and where the classes outnumber the
     keys, it is a line: a key, the name of a class or its beginning, or the name of a command. When the edges
     came by way of the standard input (`taken`), the person types at the terminal itself.
+
+    Where an answer is a set (`several`), keys mark classes, or take the mark away, and Enter sends them. A
+    line has `;` between classes, and alone it is the empty set.
     """
 
-    def __init__(self, names: Sequence[str], taken: bool = False) -> None:
+    def __init__(self, names: Sequence[str], taken: bool = False, several: bool = False) -> None:
         self.names = list(names)
         keys = keys_for(self.names)
         self.keys = keys or []
         self.commands = {key: what for what, key in command_keys(self.names).items()}
         self._file: IO[str] = _terminal() if taken else standard_input()
-        self.by_line = not self._file.isatty() or keys is None
+        self.by_line, self.several = not self._file.isatty() or keys is None, several
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def read(self) -> tuple[str, int]:
-        """("answer", which class) or (one of `COMMANDS`, -1); "leave" when the input has ended."""
+    @property
+    def sending(self) -> str:
+        """How an answer of several classes is sent; nothing where an answer is one class."""
+        if not self.several:
+            return ""
+        return f"[{BETWEEN}] between them, alone: {EMPTY_SET}" if self.by_line else "[Enter] these, or none"
+
+    def read(self) -> tuple[str, Code]:
+        """("answer", which class or classes) or (one of `COMMANDS`, -1); "leave" when the input has ended."""
+        marked = set[int]()
         while True:
             typed = self._line() if self.by_line else self._key()
             if typed is None:
                 return "leave", -1
-            meant = (self._meant(form) for form in (typed, typed.lower(), typed.upper()))
-            found = next((each for each in meant if each is not None), None)
-            if found is not None:
-                return found
-            if typed.strip():
+            if self.several and self.by_line and (codes := self._several(typed)) is not None:
+                return "answer", codes
+            if self.several and not self.by_line and typed in ("\n", "\r"):
+                return "answer", tuple(sorted(marked))
+            found = self._found(typed)
+            if found is None and typed.strip():
                 print(f"  {typed!r} is none of the keys", flush=True)
+            elif found is not None and (found[0] != "answer" or not self.several):
+                return found
+            elif found is not None:
+                marked ^= {found[1]}
+                names = f"{BETWEEN} ".join(self.names[code] for code in sorted(marked))
+                print(f"  {names or EMPTY_SET}", flush=True)
+
+    def _found(self, typed: str) -> tuple[str, int] | None:
+        meant = (self._meant(form) for form in (typed, typed.lower(), typed.upper()))
+        return next((each for each in meant if each is not None), None)
+
+    def _several(self, line: str) -> tuple[int, ...] | None:
+        """The classes in a line; None where it is something else."""
+        found = [self._found(part) for each in line.split(BETWEEN) if (part := each.strip())]
+        if not line.strip() or not all(each is not None and each[0] == "answer" for each in found):
+            return None
+        return tuple(sorted({each[1] for each in found if each is not None}))
 
     def _meant(self, typed: str) -> tuple[str, int] | None:
         """What was typed means; a class goes before a command, a whole name before the beginning of one."""

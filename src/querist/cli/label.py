@@ -77,7 +77,7 @@ def label(
     safe_csv: options.SafeCsv = False,
     extend: options.Extend = None,
     extend_nodes: options.ExtendNodes = None,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:

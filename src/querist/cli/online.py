@@ -43,7 +43,7 @@ def online(
     pace: options.Pace = None,
     settings: options.Settings = None,
     nodes: options.Nodes = None,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Run an algorithm that predicts, asks and learns.

@@ -132,6 +132,10 @@ SafeCsv = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SeveralLabels = Annotated[
+    bool | None,
+    typer.Option("--multi-label", help="A node may have several labels: an answer is a set of classes."),
+]
 
 LabelColumn = Annotated[
     str | None,
@@ -151,8 +155,8 @@ VectorLabel = Annotated[
     ),
 ]
 
-Columns = Mapping[str, Any]
-"""Those of `COLUMNS` that were given, by name."""
+Values = Mapping[str, Any]
+"""Values of several options by name (see `with_options`)."""
 COLUMNS: Mapping[str, Any] = {
     "source": Annotated[
         str | None,
@@ -189,23 +193,37 @@ COLUMNS: Mapping[str, Any] = {
 """Options of every verb that reads a graph from files, as `labelling.GraphFiles` calls them."""
 
 
-def with_columns(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with the options of `COLUMNS` where its parameter `columns` stands, which gets those given."""
-    own = inspect.signature(verb)
-    by_name = inspect.Parameter.KEYWORD_ONLY
-    more = [inspect.Parameter(n, by_name, default=None, annotation=kind) for n, kind in COLUMNS.items()]
-    parameters = [
-        each
-        for given in own.parameters.values()
-        for each in (more if given.name == "columns" else [given.replace(kind=by_name)])
-    ]
+def with_options(
+    place: str, declared: Mapping[str, tuple[Any, Any]]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A verb gets these options, type and default by name, where its parameter `place` stands; that gets the
+    values which are not None."""
 
-    @functools.wraps(verb)
-    def with_options(**given: Any) -> None:
-        columns = {name: given.pop(name) for name in COLUMNS}
-        verb(**given, columns={name: value for name, value in columns.items() if value is not None})
+    def widened(verb: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(verb)
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        more = [
+            inspect.Parameter(name, by_name, default=default, annotation=kind)
+            for name, (kind, default) in declared.items()
+        ]
+        parameters = [
+            each
+            for given in own.parameters.values()
+            for each in (more if given.name == place else [given.replace(kind=by_name)])
+        ]
 
-    # What typer reads: the names, their types and their defaults.
-    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return with_options
+        @functools.wraps(verb)
+        def wider(**given: Any) -> None:
+            values = {name: given.pop(name) for name in declared}
+            verb(**given, **{place: {name: value for name, value in values.items() if value is not None}})
+
+        # What typer reads: the names, their types and their defaults.
+        wider.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        wider.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return wider
+
+    return widened
+
+
+with_columns = with_options("columns", {name: (kind, None) for name, kind in COLUMNS.items()})
+"""The options of `COLUMNS` where a verb's parameter `columns` stands."""

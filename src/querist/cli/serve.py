@@ -1,6 +1,7 @@
 """`querist serve`: a campaign in the browser; `querist campaign`: what can be done with one at a terminal."""
 
-import io
+from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,34 +34,56 @@ Optional = Annotated[
         help="A campaign on this graph: a data set, or a file of edges. Without it, those there are.",
     ),
 ]
-Labels = Annotated[
-    str | None, typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked.")
-]
-Classes = Annotated[str | None, typer.Option(metavar="A,B,C", help="What an answer may be.")]
-Named = Annotated[str | None, typer.Option(metavar="NAME", help="What people see the campaign called.")]
-NameColumn = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column of NODES by which nodes are shown.")
-]
-Budget = Annotated[int, typer.Option(min=1, help="The most answers.")]
-AuditSize = Annotated[int | None, typer.Option(min=0, help="So many questions are random, to measure.")]
-Choose = Annotated[str | None, typer.Option(metavar="WAY", help="As in querist ask.")]
-Find = Annotated[str | None, typer.Option(metavar="CLASS", help="Find nodes of this class.")]
-Overlap = Annotated[int, typer.Option(min=1, help="People who answer about every node.")]
+BEGUN: Mapping[str, tuple[Any, Any]] = {
+    "nodes": (options.Nodes, None),
+    "labels": (
+        Annotated[
+            str | None,
+            typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked."),
+        ],
+        None,
+    ),
+    "classes": (Annotated[str | None, typer.Option(metavar="A,B,C", help="What an answer may be.")], None),
+    "name": (
+        Annotated[str | None, typer.Option(metavar="NAME", help="What people see the campaign called.")],
+        None,
+    ),
+    "name_column": (
+        Annotated[
+            str | None, typer.Option(metavar="COLUMN", help="The column of NODES by which nodes are shown.")
+        ],
+        None,
+    ),
+    "budget": (Annotated[int, typer.Option(min=1, help="The most answers.")], 100),
+    "audit": (
+        Annotated[int | None, typer.Option(min=0, help="So many questions are random, to measure.")],
+        None,
+    ),
+    "choose": (Annotated[str | None, typer.Option(metavar="WAY", help="As in querist ask.")], None),
+    "find": (Annotated[str | None, typer.Option(metavar="CLASS", help="Find nodes of this class.")], None),
+    "stop": (
+        Annotated[
+            float | None,
+            typer.Option(
+                min=0.0,
+                max=1.0,
+                help="End when an answer is expected to gain less accuracy, as in querist ask.",
+            ),
+        ],
+        None,
+    ),
+    "overlap": (Annotated[int, typer.Option(min=1, help="People who answer about every node.")], 1),
+    "multilabel": (options.SeveralLabels, None),
+}
+"""What can be said of a new campaign, as `opening.create` calls it."""
+with_begun = options.with_options("begun", BEGUN)
 
 
 @options.with_columns
+@with_begun
 def serve(
     data: Optional = None,
-    nodes: options.Nodes = None,
-    labels: Labels = None,
-    classes: Classes = None,
-    name: Named = None,
-    name_column: NameColumn = None,
-    budget: Budget = 100,
-    audit: AuditSize = None,
-    choose: Choose = None,
-    find: Find = None,
-    overlap: Overlap = 1,
+    begun: options.Values = MappingProxyType({}),
     store: Store = STORE,
     host: Annotated[str, typer.Option(help="Where it listens; 0.0.0.0 is everywhere.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8377,
@@ -70,7 +93,7 @@ def serve(
     log: Annotated[
         bool, typer.Option("--log", help="A line of JSON per request, on standard error.")
     ] = False,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Label a graph with a team, in the browser.
@@ -86,21 +109,18 @@ def serve(
     from querist.serve.opening import open_or_create
     from querist.serve.server import CampaignServer
 
+    wanted = _named_classes(begun)
     if demo:
-        data, budget = DEMO, min(budget, 100)
+        data, wanted["budget"] = DEMO, min(wanted["budget"], 100)
         store = DEMO_STORE if store == STORE else store
     with bound(host, port) as where:
         opened = _opened(store)
         server = CampaignServer(opened)
         if data is not None:
-            begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap)
-            begun |= {"labels": labels, "name": name, "name_column": name_column}
+            files = GraphFiles(data, wanted.pop("nodes", None), **columns)
             with progress() as show:
                 found = open_or_create(
-                    opened,
-                    GraphFiles(data, nodes, **columns),
-                    progress=lambda done, text: show("embedding", done, text),
-                    **begun,
+                    opened, files, progress=lambda done, text: show("embedding", done, text), **wanted
                 )
             server.add(found)
         _, secret = server.gate.invite(None, "manager", once=True)
@@ -130,37 +150,24 @@ campaign = typer.Typer(
 
 @campaign.command("create")
 @options.with_columns
+@with_begun
 def create_campaign(
     data: options.Data,
-    nodes: options.Nodes = None,
-    labels: Labels = None,
-    classes: Classes = None,
-    name: Named = None,
-    name_column: NameColumn = None,
-    budget: Budget = 100,
-    audit: AuditSize = None,
-    choose: Choose = None,
-    find: Find = None,
-    overlap: Overlap = 1,
+    begun: options.Values = MappingProxyType({}),
     store: Store = STORE,
-    columns: options.Columns = MappingProxyType({}),
+    columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
     """Make a campaign; its files are kept in the store."""
     from querist.serve.opening import create
 
-    begun = _begun(classes, audit, choose, find, budget=budget, overlap=overlap)
     with _opened(store) as opened, progress() as show:
         made = create(
             opened,
             data,
-            nodes=nodes,
-            labels=labels,
-            name=name,
-            name_column=name_column,
-            columns=dict(columns),
+            columns=columns,
             progress=lambda done, text: show("embedding", done, text),
-            **begun,
+            **_named_classes(begun),
         )
         made.close()
     if as_json:
@@ -190,38 +197,58 @@ def export(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="OUT", help="Labels as .csv, .parquet or .jsonl; or the events as .ndjson."
+            "--out",
+            "-o",
+            metavar="OUT",
+            help="A table as .csv, .parquet or .jsonl; or the events as .ndjson.",
         ),
     ] = Path("labels.csv"),
     safe_csv: options.SafeCsv = False,
+    answers: Annotated[
+        bool,
+        typer.Option("--answers", help="Who answered what, when, in how many seconds, instead of labels."),
+    ] = False,
+    hide: Annotated[
+        bool, typer.Option("--anonymous", help="People as person-1, person-2, ... in answers and events.")
+    ] = False,
     store: Store = STORE,
 ) -> None:
-    """Write a label for every node, or every event."""
+    """Write a label for every node, or every answer, or every event."""
     from querist.asking.store.moving import export_events
     from querist.atomic import check_writable, replacing
+    from querist.serve.exports import FORMATS, anonymous, events_text
     from querist.serve.opening import open_campaign
-    from querist.serve.views import FORMATS, CampaignViews
+    from querist.serve.views import CampaignViews
 
     form = out.suffix.lstrip(".")
     if form not in (*FORMATS, "ndjson"):
         raise InputError(f"{out}: the name must end in .{', .'.join((*FORMATS, 'ndjson'))}")
+    if answers and form == "ndjson":
+        raise InputError(f"{out}: it would hold the events; for the answers name it .{', .'.join(FORMATS)}")
     check_writable(out)
     with _opened(store, there=True) as opened:
         entry = _entry(opened, which)
         if form == "ndjson":
-            with replacing(out) as file:
-                stream = io.TextIOWrapper(file, "utf-8")
+            stream = StringIO()
+            if hide:
+                stream.writelines(events_text(anonymous(opened.events(entry.id), {})))
+            else:
                 export_events(opened, entry.id, stream)
-                stream.detach()  # which writes the rest, and leaves the file open
+            content = stream.getvalue().encode()
         else:
             with progress() as show:
                 found = open_campaign(
                     opened, entry.id, progress=lambda done, text: show("embedding", done, text)
                 )
-                content = CampaignViews(found).export(form, safe_csv=safe_csv)
+                views = CampaignViews(found)
+                content = (
+                    views.export_answers(form, hide, safe_csv=safe_csv)
+                    if answers
+                    else views.export(form, safe_csv=safe_csv)
+                )
                 found.close()
-            with replacing(out) as file:
-                file.write(content)
+        with replacing(out) as file:
+            file.write(content)
     print_line(f"{out}: written.")
 
 
@@ -316,10 +343,8 @@ def _entry(store: "SqlStore", which: str | None) -> "CampaignEntry":
     raise InputError(f"{store.place} has the campaigns {names}; {wanted}")
 
 
-def _begun(
-    classes: str | None, audit: int | None, choose: str | None, find: str | None, **others: int
-) -> dict[str, Any]:
-    """What was said of a new campaign."""
-    names = None if classes is None else [part for each in classes.split(",") if (part := each.strip())]
-    said = {"classes": names, "audit": audit, "choose": choose, "find": find, **others}
-    return {key: value for key, value in said.items() if value is not None}
+def _named_classes(begun: options.Values) -> dict[str, Any]:
+    """What was said of a new campaign, its classes one by one."""
+    from querist.tables.formats import comma_separated
+
+    return {name: comma_separated(value) if name == "classes" else value for name, value in begun.items()}

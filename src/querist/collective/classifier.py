@@ -18,20 +18,25 @@ import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from querist.collective.problem import Inference, Problem, pose, smoothness
+from querist.collective.problem import Inference, Problem, check_range, in_range, pose, smoothness
 from querist.collective.threshold import Threshold, decide
-from querist.errors import InputError
+from querist.errors import InputError, SingularError
 from querist.graph import Graph
+from querist.graph.scaling import scaled, widest_ratio
 from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
+from querist.matrices import as_floats, checked_sparse
 from querist.operator.harmonic import reached
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Floats
+
+ROUGH = 1e-2
+"""How far from a probability an iterative solve may leave a number."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,31 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
         return False
 
+    def compares_weights(self) -> bool:
+        """Whether all weights of a component times a number change nothing; where they do, they are refused
+        far from 1."""
+        return getattr(self, "features", "attributes") != "links"
+
     def infer(self, problem: Problem) -> Inference:
         """The answer of the method; rows of seeds are overwritten afterwards."""
         raise NotImplementedError
+
+    def answer(self, problem: Problem) -> Inference:
+        """`infer` on weights that doubles can work with; refused where the answer shows they could not."""
+        if self.compares_weights():
+            problem = in_range(problem)
+        else:
+            check_range(problem.graph, type(self).__name__)
+        try:
+            found: Inference | None = self.infer(problem)
+        except SingularError:
+            found = None
+        if found is None or not _probable(found):
+            raise InputError(
+                f"{widest_ratio(problem.graph)}: {type(self).__name__} has no digits left there. Leave the "
+                "lightest edges out, or take another method, such as wvrn"
+            )
+        return found
 
     # -- the contract ---------------------------------------------------------------
 
@@ -101,11 +128,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         outcome = (
             self._relevance(problem)
             if problem.multilabel and not self.knows_several()
-            else self.infer(problem)
+            else self.answer(problem)
         )
         P = _settled(problem, outcome)
         self.probabilities_, self.reached_ = P, outcome.reached | problem.seeds
-        objective = outcome.objective if len(outcome.objective) else [smoothness(problem.graph, P)]
+        objective = outcome.objective if len(outcome.objective) else [smoothness(scaled(problem.graph), P)]
         change = outcome.change if len(outcome.change) else [float(abs(P - problem.rows).max())]
         self.history_ = History(np.array(objective, dtype=np.float64), np.array(change, dtype=np.float64))
         self.n_iter_ = len(self.history_)
@@ -182,7 +209,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 continue
             model = copy(self)
             model.progress = part(self.progress, k / problem.n_classes, 1 / problem.n_classes)
-            one = model.infer(own)
+            one = model.answer(own)
             scores[:, k] = _settled(own, one)[:, 1]
             is_reached = is_reached | one.reached
             parts.append(one)
@@ -215,7 +242,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "this graph, or give the weights from new nodes to the fitted ones"
                 )
             return True
-        matrix: Any = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        matrix: Any = checked_sparse(X, "X") if sp.issparse(X) else as_floats(X, "X")
         if matrix.shape != graph.adjacency.shape:
             return False
         own: Any = sp.csr_array(matrix, dtype=np.float64)
@@ -249,6 +276,14 @@ def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
     return objective, change
 
 
+def _probable(found: Inference) -> bool:
+    """Whether the rows are probabilities, to within what an iterative solve leaves."""
+    P = found.P
+    if not (np.isfinite(P).all() and P.min() >= -ROUGH and P.max() <= 1 + ROUGH):
+        return False
+    return bool(found.separate or abs(P.sum(axis=1) - 1).max() <= ROUGH)
+
+
 def _settled(problem: Problem, outcome: Inference) -> Floats:
     """The answer with every promise kept: seeds as given, the labels' shares where no label reached."""
     P = np.where(outcome.reached[:, None], outcome.P, problem.prior).astype(outcome.P.dtype)
@@ -276,7 +311,7 @@ def _as_array(classes: Sequence[Hashable]) -> Any:
 
 def _checked_weights(X: Any, n: int, who: str) -> Any:
     sparse = sp.issparse(X)
-    W: Any = sp.csr_array(cast(Any, X), dtype=np.float64) if sparse else np.asarray(X, dtype=np.float64)
+    W: Any = sp.csr_array(checked_sparse(X, "X"), dtype=np.float64) if sparse else as_floats(X, "X")
     if W.ndim != 2 or W.shape[1] != n:
         raise InputError(
             f"X has {W.shape[-1]} features, but {who} is expecting {n} features as input: the weights from "

@@ -168,6 +168,10 @@ class GMNR(Generative):
     solver_tol: float = 1e-3
     sweeps: int = 10
 
+    def compares_weights(self) -> bool:
+        """They are weighed against counts."""
+        return False
+
     def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y = Z`."""
         solving = {"solver": self.solver, "tol": self.solver_tol, "sweeps": self.sweeps}

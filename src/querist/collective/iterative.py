@@ -45,10 +45,14 @@ class Iterative(Classifier):
     max_iter: int = 10
     C: float = 1.0
 
+    def compares_weights(self) -> bool:
+        """Neighbours' labels are counted by weight, beside the attributes."""
+        return False
+
     def _start(self, problem: Problem) -> tuple[Sparse, Sparse]:
         if self.max_iter < 1 or not self.C > 0:
             raise InputError(f"max_iter = {self.max_iter!r}, C = {self.C!r}; give at least 1, and above 0")
-        return problem.features(self.features), problem.graph.adjacency
+        return problem.moderate(self.features), problem.graph.adjacency
 
     def _jointly(self, problem: Problem, look: Look, bootstrap: bool, beside: Beside) -> Inference:
         """A yes/no regression a class on `[x, look: neighbours' labels, beside: more of the node's own]`.
@@ -204,6 +208,10 @@ class ICML(Iterative):
     """
 
     bootstrap: bool = False
+
+    def compares_weights(self) -> bool:
+        """Neighbours' labels are averaged."""
+        return self.features != "links"
 
     def knows_several(self) -> bool:
         """It is made for them."""

@@ -146,7 +146,9 @@ def _handed_over(problem: Problem, call: Call) -> Inference:
     P = np.tile(problem.prior, (problem.graph.n_nodes, 1))
     if present.size == 1:
         P[rows] = np.eye(problem.n_classes)[present[0]]
-    elif rows.size:
+    elif seeds.all():  # nobody to ask about; some libraries cannot be asked about two nodes
+        P[rows] = problem.rows[rows]
+    else:
         codes = np.full(rows.size, -1, dtype=np.int64)
         codes[seeds] = compact
         part = np.zeros((rows.size, problem.n_classes))

@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from querist.collective.mixture import CountMatrix
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
+from querist.graph.scaling import ORDINARY, scaled, widest_ratio
 from querist.labels import KnownLabels, implied_missing, is_missing, tabulate
 from querist.types import Bools, Floats, Sparse
 
 Features: TypeAlias = Literal["attributes", "links"]
 LARGEST = 1e15
-"""Count of a word in a node that is still taken."""
+"""Value of an attribute that is still taken."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +69,24 @@ class Problem:
 
     def counts(self, wanted: Features) -> CountMatrix:
         """The features as counts of words."""
-        X = self.features(wanted)
+        X = self.moderate(wanted)
         if X.nnz and X.data.min() < 0:
             raise InputError(
                 f"attributes hold negative values (down to {X.data.min():.3g}); a generative model needs "
                 "counts, 0 or more"
             )
-        if X.nnz and X.data.max() > LARGEST:
+        return CountMatrix(X)
+
+    def moderate(self, wanted: Features) -> Sparse:
+        """The features, refused where a model of them would overflow or never end."""
+        X = self.features(wanted)
+        largest = float(np.abs(X.data).max(initial=0.0))
+        if largest > LARGEST:
             raise InputError(
-                f"attributes hold values up to {X.data.max():.3g}, above {LARGEST:.0e}, as counts of words: "
+                f"attributes hold values up to {largest:.3g}, above {LARGEST:.0e}: "
                 "their squares would overflow; scale them down"
             )
-        return CountMatrix(X)
+        return X
 
     def one_against_all(self, k: int) -> "Problem":
         """The two-class problem: class k (code 1) or not (code 0)."""
@@ -161,6 +168,24 @@ def _own_labels(graph: Graph, missing: Hashable) -> KnownLabels:
     unlabelled = implied_missing(graph.classes, None, missing)
     names = [name for name in graph.classes if not is_missing(name, unlabelled)]
     return tabulate(graph.labels, graph.nodes, names, unlabelled)
+
+
+def in_range(problem: Problem) -> Problem:
+    """The problem on the graph with weights near 1 (`querist.graph.scaling`); itself where they are."""
+    near = scaled(problem.graph)
+    return problem if near is problem.graph else replace(problem, graph=near)
+
+
+def check_range(graph: Graph, who: str) -> None:
+    """Refuse weights far from 1 for a method that takes them as they are."""
+    size = np.abs(graph.adjacency.data)
+    far = (size > ORDINARY) | (size < 1 / ORDINARY)
+    if far.any():
+        worst = float(graph.adjacency.data[np.argmax(far)])
+        raise InputError(
+            f"weights such as {worst:g} are outside {1 / ORDINARY:.0e} to {ORDINARY:.0e}, and {who} weighs "
+            f"them against counts; scale them: {widest_ratio(graph)}"
+        )
 
 
 def smoothness(graph: Graph, P: Floats) -> float:

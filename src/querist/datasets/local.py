@@ -6,7 +6,6 @@ A file holds a graph (`edges`, ...) or vectors (`X`, `y`). Its counts come from 
 
 import json
 import os
-import zipfile
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
+from querist import npz
 from querist.errors import InputError, QueristError
 from querist.graph import Graph, as_graph
 from querist.labels import class_order, is_missing
@@ -26,8 +25,6 @@ from querist.types import Floats, Sparse
 
 SUBSETS = {"a1a": "a9a", "a6a": "a9a", "a7a": "a9a", "a8a": "a9a", "w1a": "w8a", "w7a": "w8a"}
 """Sets that are rows of another: `rows_NAME` in its file."""
-
-_BROKEN = (*BROKEN, TypeError, AttributeError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +45,9 @@ class Vectors:
             raise InputError(f"{self.name}: X is {self.X.shape} and y {self.y.shape}; give one label a row")
         if not np.isfinite(values).all():
             raise InputError(f"{self.name}: X holds NaN or infinite values; remove or replace them")
+        odd = next((v for v in self.y.tolist() if not isinstance(v, Hashable)), None)
+        if odd is not None:
+            raise InputError(f"{self.name}: label {odd!r} is not hashable; use strings, numbers or tuples")
 
     @property
     def classes(self) -> tuple[Hashable, ...]:
@@ -117,15 +117,14 @@ def read_subset(path: Path, name: str) -> Vectors:
     whole = read(path)
     if not isinstance(whole, Vectors):
         raise InputError(f"{path}: holds a graph, not vectors, so {name} cannot be rows of it")
-    with np.load(path, allow_pickle=False) as arrays:
-        rows = arrays[f"rows_{name}"]
+    rows = npz.read(path, [f"rows_{name}"])[f"rows_{name}"]
     return Vectors(whole.X[rows], whole.y[rows], name)
 
 
 def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
     try:
-        return _members(path)
-    except _BROKEN:
+        return npz.shapes(path)
+    except BROKEN:
         return {}
 
 
@@ -137,7 +136,7 @@ def subset_counts(path: Path, name: str) -> Row:
 def read(path: Path, name: str | None = None) -> Graph | Vectors:
     """The graph or the vectors in a file, or an error that names the file."""
     try:
-        if path.suffix == ".npz" and path.is_file() and _vectors(_members(path)):
+        if path.suffix == ".npz" and path.is_file() and _vectors(npz.shapes(path)):
             found = read_vectors(path)
             return Vectors(found.X, np.array(found.labels, dtype=np.int64), name or found.name)
         return as_graph(path, name=name)
@@ -145,7 +144,7 @@ def read(path: Path, name: str | None = None) -> Graph | Vectors:
         if str(path) in str(problem):
             raise
         raise InputError(f"{path}: {problem}") from problem
-    except _BROKEN as problem:
+    except BROKEN as problem:
         raise InputError(f"{path}: cannot be read ({problem}); get the file again") from problem
 
 
@@ -154,7 +153,7 @@ def counts(path: Path) -> Row:
     try:
         stated = _manifest(path.parent / "MANIFEST.json").get(path.name)
         return Row(path.stem, *(_from_headers(path) if stated is None else _from_manifest(stated["counts"])))
-    except _BROKEN:
+    except BROKEN:
         return Row(path.stem, "damaged")
 
 
@@ -170,29 +169,17 @@ def _from_manifest(stated: dict[str, Any]) -> Counts:
 
 
 def _from_headers(path: Path) -> Counts:
-    shape = _members(path)
-    with np.load(path, allow_pickle=False) as arrays:
-        if _vectors(shape):
-            n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
-            return "vectors", int(n), None, len(np.unique(arrays["y"])), int(d)
-        small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
-        coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
+    shape = npz.shapes(path)
+    arrays = npz.read(path, ["X_shape", "y", "features_shape", "labels_shape", "labels"])
+    if _vectors(shape):
+        n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
+        return "vectors", int(n), None, len(np.unique(arrays["y"])), int(d)
+    small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
+    coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
     by_node = (shape.get("labels"), shape.get("node_names"), *small.values())
     nodes = next((dimensions[0] for dimensions in by_node if dimensions), None)
     classes = shape.get("class_names", small.get("labels_shape", [coded]))[-1]
     return "graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1]
-
-
-def _members(path: Path) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every array in an archive."""
-    shapes = {}
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            with archive.open(member) as file:
-                old = read_magic(file) == (1, 0)
-                header = read_array_header_1_0(file) if old else read_array_header_2_0(file)
-                shapes[member.removesuffix(".npy")] = header[0]
-    return shapes
 
 
 def _vectors(members: dict[str, tuple[int, ...]]) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.matrices import as_floats, checked_sparse
 from querist.types import Codes, Floats, Sparse
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Embedding:
     local: Sparse | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        rows = np.ascontiguousarray(self.rows, dtype=np.float64)
+        rows = np.ascontiguousarray(as_floats(self.rows, "rows"))
         if rows.ndim != 2 or not np.isfinite(rows).all():
             raise InputError(f"rows must be finite and (n, d); got shape {rows.shape}")
         components = np.asarray(self.components, dtype=np.int64)
@@ -79,6 +80,8 @@ class Embedding:
             raise InputError(f"{len(self.nodes)} node ids for {len(rows)} rows; give one a row")
         if self.local is not None and self.local.shape != (len(rows), len(rows)):
             raise InputError(f"local is of shape {self.local.shape}; give ({len(rows)}, {len(rows)}) or None")
+        if self.local is not None:
+            checked_sparse(self.local, "local")
         kept = {
             "rows": rows,
             "components": components,

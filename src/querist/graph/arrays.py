@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph.entries import Found, number
+from querist.matrices import checked_sparse
 from querist.tables.frames import as_weights
 from querist.types import Codes
 
@@ -31,6 +32,10 @@ def from_matrix(matrix: Any, where: str = "adjacency") -> Found:
         )
     if matrix.dtype.kind not in "biuf":
         raise InputError(f"{where}: a matrix of {matrix.dtype}; weights must be real numbers")
+    if sp.issparse(matrix):
+        given: Any = checked_sparse(matrix, where)
+        if not hasattr(given, "indptr"):  # such a matrix takes no room for its empty rows, a graph does
+            check_sparing(given.shape[0], given.nnz, where)
     entries = sp.coo_array(matrix)
     entries.sum_duplicates()
     weights = as_weights(entries.data, entries.data.size, where)
@@ -82,6 +87,11 @@ def _as_rows(ends: Any, where: str) -> Codes:
     bad = np.flatnonzero((ends < 0).any(axis=1))
     if bad.size:
         raise InputError(f"{where}: edge {bad[0]} is {ends[bad[0]].tolist()}; row numbers start at 0")
+    if ends.size and ends.max() >= 2**62:
+        raise InputError(
+            f"{where}: an edge ends at {ends.max()}, which is no row number; for ids of your own give a list "
+            "of pairs or a data frame"
+        )
     return np.ascontiguousarray(ends, dtype=np.int64)
 
 
@@ -96,12 +106,12 @@ def check_range(found: Found, n: int, where: str) -> None:
         )
 
 
-def check_sparing(found: Found, where: str) -> None:
-    """Refuse an edge array that names so few of its rows that it must hold ids."""
-    if not found.fixed and found.n > max(_MANY_ROWS, _ROWS_PER_EDGE * found.heads.size):
+def check_sparing(n: int, edges: int, where: str) -> None:
+    """Refuse edges that name so few of their rows that these must be ids."""
+    if n > max(_MANY_ROWS, _ROWS_PER_EDGE * edges):
         raise InputError(
-            f"{where}: the largest row number is {found.n - 1:,} with only {found.heads.size:,} edges; "
-            f"for ids of your own give a list of pairs or a data frame, else pass nodes={found.n}"
+            f"{where}: the largest row number is {n - 1:,} with only {edges:,} edges; "
+            f"for ids of your own give a list of pairs or a data frame, else pass nodes={n}"
         )
 
 

@@ -30,6 +30,9 @@ from querist.types import Sparse
 
 _log = logging.getLogger("querist")
 
+MOST_NODES = 2**30
+"""More do not fit into memory, nor pairs of them into a number."""
+
 READERS = {"networkx": from_networkx, "igraph": from_igraph, "torch_geometric": from_pyg}
 
 
@@ -126,6 +129,8 @@ def as_graph(
         found = _counted(found, own_labels, own_attributes) if nodes is None else _placed(found, nodes)
     if found.n == 0:
         raise InputError("the graph has no nodes; give at least one edge, or nodes=")
+    if found.n > MOST_NODES:
+        raise InputError(f"{found.n:,} nodes; there may be at most {MOST_NODES:,}")
     if own_labels is not None:
         found = replace(found, labels=by_node(own_labels, found), classes=None)
     if own_attributes is not None or attributes is False:
@@ -156,7 +161,9 @@ def _ends(kind: Kind | None, source: str | None, target: str | None, endpoints: 
         raise InputError(f"kind is {kind!r}; it must be 'adjacency' or 'edges'")
     if endpoints is not None and (source is not None or target is not None):
         raise InputError("endpoints= names source and target already; give one or the other")
-    return endpoints or (source, target)
+    if endpoints is not None and (not isinstance(endpoints, tuple | list) or len(endpoints) != 2):
+        raise InputError(f"endpoints is {endpoints!r}; name two columns, (source, target)")
+    return tuple(endpoints) if endpoints else (source, target)
 
 
 def _read(edges: Any, kind: Kind | None, weights: Any, ends: Ends, labels: str | None) -> Found:
@@ -195,11 +202,20 @@ def _from_values(source: Any, kind: Kind | None) -> Found:
     if hasattr(source, "__array__"):
         return from_array(np.asarray(source), kind)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        return from_array(np.array(list(source)), kind) if kind == "adjacency" else from_pairs(source)
+        return from_array(_as_matrix(source), kind) if kind == "adjacency" else from_pairs(source)
     raise InputError(
         f"{type(source).__name__} is no graph; give a matrix, an edge array, a list of pairs, an edge table, "
         "a networkx or igraph graph, a PyG Data, or a path"
     )
+
+
+def _as_matrix(source: Iterable[Any]) -> Any:
+    try:
+        return np.array(list(source))
+    except ValueError:
+        raise InputError(
+            "adjacency: rows of different lengths; an adjacency is square, a list of edges needs no kind="
+        ) from None
 
 
 def _from_graph(graph: Graph) -> Found:
@@ -300,6 +316,8 @@ def _alone(adjacency: Sparse, rows: int) -> tuple[str, ...]:
 
 def _placed(found: Found, nodes: Any) -> Found:
     """As many nodes, or these nodes, as the user says."""
+    if isinstance(nodes, int | np.integer) and not 0 <= nodes <= MOST_NODES:
+        raise InputError(f"nodes = {nodes:,}; give 1 to {MOST_NODES:,}")
     given = range(int(nodes)) if isinstance(nodes, int | np.integer) else as_values(nodes)
     ids = tuple(plain(v) for v in given)
     if found.ids is not None:
@@ -317,6 +335,6 @@ def _counted(found: Found, labels: Any, attributes: Sparse | None) -> Found:
     sizes = [] if attributes is None else [attributes.shape[0]]
     if labels is not None and not isinstance(labels, Mapping):
         sizes.append(labels.shape[0] if hasattr(labels, "shape") else len(labels))
-    if not sizes:
-        check_sparing(found, "edges")
+    if found.n > max(sizes, default=0):
+        check_sparing(found.n, found.heads.size, "edges")
     return replace(found, n=max(found.n, *sizes, 0), fixed=True)

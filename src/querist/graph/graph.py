@@ -15,10 +15,14 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.errors import InputError, refuse
-from querist.labels import UNLABELLED, decode, plain
+from querist.labels import UNLABELLED, checked_names, decode, plain
+from querist.matrices import as_floats, checked_sparse
 from querist.tables.columns import Recipe
 from querist.tables.formats import some
 from querist.types import Codes, Floats, Sparse
+
+MANY_COLUMNS, COLUMNS_PER_VALUE = 1_000_000, 100
+"""A matrix of more columns than both of these allow is mostly a claim, and work needs room for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +60,10 @@ class Graph:
         _set(self, "adjacency", _checked_adjacency(self.adjacency))
         n = self.n_nodes
         _set(self, "nodes", _checked_nodes(self.nodes, n))
+        _check_sum(self)
         if self.attributes is not None:
             _set(self, "attributes", _checked_rows(self.attributes, n, "attributes"))
-        _set(self, "classes", tuple(plain(c) for c in self.classes))
-        if len(set(self.classes)) != len(self.classes):
-            raise InputError(f"classes {self.classes!r} name a class twice; name each once")
+        _set(self, "classes", checked_names(self.classes))
         if self.codes is not None and self.label_matrix is not None:
             raise InputError("give codes (one label a node) or label_matrix (several), not both")
         if self.codes is not None:
@@ -183,6 +186,7 @@ class Graph:
 def _checked_adjacency(adjacency: Any) -> Sparse:
     if not sp.issparse(adjacency):
         raise InputError("adjacency must be a scipy sparse matrix; as_graph() takes anything else")
+    checked_sparse(adjacency, "adjacency")
     # A copy: what follows works in place, and the graph is frozen.
     S: Sparse = sp.csr_array(cast(Any, adjacency), dtype=np.float64, copy=True)
     refuse(
@@ -202,6 +206,21 @@ def _checked_adjacency(adjacency: Any) -> Sparse:
     return S
 
 
+def _check_sum(graph: Graph) -> None:
+    """Refuse weights whose sum, or four times it (eigenvalues and shifts are below), is no finite number."""
+    S = graph.adjacency
+    with np.errstate(over="ignore"):
+        if np.isfinite(4 * np.abs(S.data).sum()):
+            return
+    heaviest = int(np.argmax(np.abs(S.data)))
+    row = int(np.searchsorted(S.indptr, heaviest, side="right")) - 1
+    ends = f"{graph.nodes[row]!r} and {graph.nodes[int(S.indices[heaviest])]!r}"
+    raise InputError(
+        f"the weights add up to more than a double holds, the largest {S.data[heaviest]:g} between {ends}; "
+        "divide all weights by it"
+    )
+
+
 def _checked_nodes(nodes: Sequence[Hashable] | None, n: int) -> tuple[Hashable, ...]:
     ids = tuple(plain(v) for v in (() if nodes is None else nodes)) or tuple(range(n))
     if len(ids) != n:
@@ -213,11 +232,17 @@ def _checked_nodes(nodes: Sequence[Hashable] | None, n: int) -> tuple[Hashable, 
 
 def _checked_rows(matrix: Any, n: int, what: str) -> Sparse:
     # Floats, so that products of 0/1 bytes do not overflow.
-    M: Sparse = sp.csr_array(matrix, dtype=np.float64)
+    M: Sparse = sp.csr_array(
+        checked_sparse(matrix, what) if sp.issparse(matrix) else as_floats(matrix, what), dtype=np.float64
+    )
     if M.shape[0] != n:
         raise InputError(f"{what} has {M.shape[0]} rows for {n} nodes; give one row a node")
     if not np.isfinite(M.data).all():
         raise InputError(f"{what} holds NaN or infinite values; remove or replace them")
+    if M.shape[1] > max(MANY_COLUMNS, COLUMNS_PER_VALUE * M.nnz):
+        raise InputError(
+            f"{what} has {M.shape[1]:,} columns and {M.nnz:,} values; leave the empty columns out"
+        )
     return M
 
 

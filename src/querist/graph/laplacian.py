@@ -11,12 +11,15 @@ and the usual ones when no weight is negative. Effective resistances are what
 operator/resistance.py makes of them.
 """
 
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
 
+from querist.errors import InputError
 from querist.graph.graph import Graph
+from querist.graph.scaling import common_factor, divided, widest_ratio
 from querist.operator import resistance
 from querist.types import Floats, Sparse
 
@@ -71,5 +74,13 @@ def resistances(graph: Graph, room: float | None = None) -> resistance.Resistanc
            [0.667, 0.667, 0.   ]])
     """
     if graph not in _known:
-        _known[graph] = resistance.resistances(laplacian(graph), name=graph.name, room=room)
+        unit = common_factor(graph)
+        found = resistance.resistances(laplacian(divided(graph, unit)), name=graph.name, room=room)
+        if unit != 1:
+            found = replace(found, matrix=found.matrix / unit, rows=found.rows / np.sqrt(unit))
+        if not (np.isfinite(found.matrix).all() and np.isfinite(found.rows).all()):
+            raise InputError(
+                f"{widest_ratio(graph)}: resistances are beyond what doubles hold; scale the weights"
+            )
+        _known[graph] = found
     return _known[graph]

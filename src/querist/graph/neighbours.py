@@ -24,6 +24,7 @@ from querist.errors import InputError, check_name, refuse
 from querist.graph.graph import Graph
 from querist.graph.weights import Pairs, pair_weights
 from querist.labels import encode
+from querist.matrices import as_floats, checked_sparse
 from querist.types import Codes, Floats
 
 Kind: TypeAlias = Literal["knn", "epsilon", "heat", "exponential"]
@@ -108,7 +109,7 @@ def from_points(
 
 def _points(X: Any, metric: Any) -> Any:
     sparse = sp.issparse(X)
-    points: Any = sp.csr_array(X, dtype=np.float64) if sparse else np.asarray(X, dtype=np.float64)
+    points: Any = sp.csr_array(checked_sparse(X, "X"), dtype=np.float64) if sparse else as_floats(X, "X")
     if points.ndim != 2 or points.shape[0] < 2 or points.shape[1] == 0:
         raise InputError(f"X has shape {points.shape}; give at least 2 points, a row each: (n, m)")
     values = points.data if sparse else points

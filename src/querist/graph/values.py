@@ -13,9 +13,13 @@ import scipy.sparse as sp
 from querist.errors import InputError
 from querist.graph.entries import Found
 from querist.labels import encode
+from querist.matrices import as_floats, checked_sparse
 from querist.tables.formats import some
 from querist.tables.frames import frame_of, is_tabular, values_of
 from querist.types import Sparse
+
+MOST_CLASSES = 1_000_000
+"""Of classes that are only counted, not named."""
 
 
 def as_values(given: Any) -> Any:
@@ -51,11 +55,17 @@ def label_fields(found: Found, classes: Sequence[Hashable] | None, missing: Hash
     if labels is None:
         return {"classes": tuple(names or ())}
     if sp.issparse(labels) or getattr(labels, "ndim", 1) == 2:
-        matrix = sp.csr_array(labels)
+        matrix = sp.csr_array(
+            checked_sparse(labels, "labels") if sp.issparse(labels) else as_floats(labels, "labels")
+        )
         if classes is not None and found.classes is not None:
             if set(classes) != set(found.classes):
                 raise InputError(f"classes {tuple(classes)!r} are not those of the source, {found.classes!r}")
             matrix = matrix[:, [found.classes.index(c) for c in classes]]
+        if not names and matrix.shape[1] > MOST_CLASSES:
+            raise InputError(
+                f"labels of shape {matrix.shape}; give a column a class, of at most {MOST_CLASSES:,}"
+            )
         return {"label_matrix": matrix, "classes": tuple(names or range(matrix.shape[1]))}
     if len(labels) != found.n:
         raise InputError(
@@ -80,11 +90,10 @@ def as_attributes(attributes: Any) -> Sparse | None:
     if attributes is None:
         return None
     values = frame_of(attributes, "attributes").to_numpy() if is_tabular(attributes) else attributes
-    if not sp.issparse(values):
-        try:
-            values = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("attributes are not all numbers; encode or leave out the others") from None
+    if sp.issparse(values):
+        checked_sparse(values, "attributes")
+    else:
+        values = as_floats(values, "attributes", "encode or leave out the others")
     if values.ndim != 2:
         raise InputError(f"attributes of shape {values.shape}; give an (n, k) matrix, one row a node")
     return sp.csr_array(values)

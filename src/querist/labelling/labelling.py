@@ -12,7 +12,7 @@ result.label_new([("cy", "ann")])  # nodes that come later
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -127,7 +127,10 @@ class Labelling:
         given = self.is_labelled
         own = self.given_codes[given]
         found[given] = own > 0 if self.multilabel else own[:, None] == np.arange(len(self.classes))
-        return np.asarray(found & self.reached[:, None])
+        there = self.reached
+        if self.multilabel:  # a node that is known to have none of the classes has no chance of any
+            there = there & self.probabilities.any(axis=1)
+        return np.asarray(found & there[:, None])
 
     @cached_property
     def probability(self) -> Floats:
@@ -140,6 +143,12 @@ class Labelling:
         """The likeliest class that the node does not get; None where there is none or it has no chance."""
         rest = np.where(self.said, -1.0, self.probabilities)
         return self._named(np.where(rest.max(axis=1) > 0, rest.argmax(axis=1), -1))
+
+    def with_no_class(self, rows: Sequence[int]) -> "Labelling":
+        """The same with nodes of several labels that are known to have none of the classes."""
+        P, reached = self.probabilities.copy(), self.reached.copy()
+        P[rows], reached[rows] = 0.0, True
+        return replace(self, probabilities=P, reached=reached)
 
     def code_of(self, name: Hashable) -> int:
         """The column of a class; text from a command line may name a number."""
@@ -392,7 +401,8 @@ def label(
     >>> print(f"{np.mean([a == b for a, b in zip(result.labels, karate.labels)]):.3f}")
     0.971
     """
-    from querist.collective.problem import Problem, pose
+    from querist.collective.catalogue import CLASSIFIERS
+    from querist.collective.problem import Problem, in_range, pose
 
     problem = pose(graph, labels, attributes, classes, missing, nodes)
     known = problem.known
@@ -405,7 +415,7 @@ def label(
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
-            problem,
+            problem if method in CLASSIFIERS else in_range(problem),  # a classifier has ranges of its own
             method=method,
             picked=picked,
             goal=goal,

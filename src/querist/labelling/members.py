@@ -225,7 +225,7 @@ def _answers(classifier: Any, graph: Graph, known: KnownLabels) -> Floats:
     if problem.multilabel and not classifier.knows_several():
         labels = known.indicator
         return np.asarray(classifier.fit(graph, labels).probabilities_)
-    return np.asarray(classifier.infer(problem).P, dtype=np.float64)
+    return np.asarray(classifier.answer(problem).P, dtype=np.float64)
 
 
 _GMNR: tuple[Mapping[str, Any], ...] = tuple({"lam": lam, "objective": False} for lam in (1.0, 5.0))

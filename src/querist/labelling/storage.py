@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from querist import saved
 from querist.errors import InputError
+from querist.fields import checked, floats, truths, whole
 from querist.graph import Graph
 from querist.labelling.choose import Choice, Score
 from querist.labelling.combine import Link
@@ -34,11 +35,12 @@ from querist.labelling.decisions.goals import Costs, GoalDecision, decide
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling
 from querist.labelling.new_nodes import Basis, NewNodeModel
+from querist.matrices import checked_sparse
 from querist.progress import Progress, silent
 from querist.tables.arrow import pa, pc
 from querist.tables.columns import Recipe
 from querist.tables.frames import arrow_array
-from querist.tables.output import check_place, mark_between, save as write_table
+from querist.tables.output import check_place, joined_sets, mark_between, save as write_table, set_array
 from querist.types import Codes, Floats, Sparse
 
 FORMAT = 1
@@ -50,6 +52,10 @@ WEIGHTS = 5_000_000
 HELD_OUT = ("confidence", "correct", "probabilities", "truth")
 ARRAYS = ("probabilities", "given_codes", "reached")
 MATRICES = ("adjacency", "attributes")
+
+FIELDS = {"probabilities": floats("n K"), "reached": truths("n")}
+WEIGHED = {"weights.labelled": whole("labelled", below="n"), "weights": floats("n labelled")}
+"""What the arrays must be, for n nodes and K classes."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +106,8 @@ def save(labelling: Labelling, path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str]) -> Labelling:
     """Read a labelling back."""
     about, arrays = saved.read(path, FORMAT, WHAT)
-    try:
+    with saved.rebuilding(path, WHAT):
         return _rebuilt(about, arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: not what save() writes ({error}); save the labelling again") from error
 
 
 def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
@@ -121,8 +125,12 @@ def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Labelling:
     given = parts["given_codes"]
     several = given.ndim == 2
     n, first = graph.n_nodes, about["basis"]["n_nodes"]
-    if parts["probabilities"].shape != (n, len(classes)) or any(len(array) != n for array in parts.values()):
-        raise InputError(f"its arrays are not of {n} nodes and {len(classes)} classes")
+    sizes = {"n": n, "K": len(classes)}
+    codes = whole("n K", below=2) if several else whole("n", least=-1, below="K")
+    weights = WEIGHED if "weights" in arrays else {}
+    checked(arrays, {**FIELDS, "given_codes": codes, **weights}, sizes)
+    if not 1 <= first <= n:
+        raise InputError(f"{first!r} of its {n} nodes were there first")
     basis = Basis(
         graph if first == n else graph.subgraph(np.arange(first)),
         parts["probabilities"][:first],
@@ -186,9 +194,9 @@ def _there(graph: Graph) -> list[str]:
 def _matrix(arrays: Mapping[str, Any], name: str, columns: int) -> Sparse:
     """A matrix whose indices are sure to lie within it, whoever wrote the file."""
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    found: Any = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns))
-    found.check_format(full_check=True)
-    return sp.csr_array(found)
+    return sp.csr_array(
+        checked_sparse(sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns)), name)
+    )
 
 
 def _weights(labelling: Labelling) -> dict[str, Any]:
@@ -305,12 +313,11 @@ def columns_of(labelling: Labelling, found: Influences, rows: Rows = ALL, *, tex
     names = nodes.cast(pa.string()) if text else nodes
     who = _lists(names, found.rows)
     several = labelling.multilabel
-    labels = _sets(table["label"]) if several else arrow_array(table["label"], nested=False)
+    labels = set_array(table["label"]) if several else arrow_array(table["label"], nested=False)
     if text:
         who = pc.binary_join(who, mark_between(names))
         if several:
-            sets = labels.cast(pa.list_(pa.string()))
-            labels = pc.binary_join(sets, mark_between(sets.flatten()))
+            labels = joined_sets(labels)
 
     # Six decimals: calibration is not better than that, and files stay small.
     def rounded(values: Any) -> Any:
@@ -327,15 +334,6 @@ def columns_of(labelling: Labelling, found: Influences, rows: Rows = ALL, *, tex
     for k in rows.columns(labelling):
         columns[f"probability_{labelling.classes[k]}"] = rounded(labelling.probabilities[:, k])
     return rows.of(labelling, pa.table(columns))
-
-
-def _sets(values: Any) -> Any:
-    """Tuples of classes as lists; None where there are none."""
-    members = [v for own in values if own is not None for v in own]
-    flat = arrow_array(members, nested=False)
-    ends = np.cumsum([0, *(0 if members is None else len(members) for members in values)])
-    missing = pa.array([members is None for members in values])
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat, mask=missing)
 
 
 def _lists(names: Any, rows: Codes) -> Any:

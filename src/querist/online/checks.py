@@ -11,6 +11,7 @@ import numpy as np
 
 from querist.errors import InputError
 from querist.labels import UNLABELLED, plain
+from querist.matrices import as_floats
 from querist.types import Bools, Codes, Floats
 
 
@@ -30,12 +31,13 @@ LONGEST = 1e12
 
 def checked_rows(embedding: Any) -> Floats:
     """The (n, d) rows of an embedding, or of a bare array."""
-    try:
-        rows = np.ascontiguousarray(getattr(embedding, "rows", embedding), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"a learner needs (n, d) rows, not {type(embedding).__name__}; querist.embed(graph) makes them"
-        ) from None
+    rows = np.ascontiguousarray(
+        as_floats(
+            getattr(embedding, "rows", embedding),
+            f"a learner needs (n, d) rows, not {type(embedding).__name__}",
+            "querist.embed(graph) makes them",
+        )
+    )
     if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
         raise InputError(f"the embedding must be an (n, d) array with n, d >= 1; got shape {rows.shape}")
     if not np.isfinite(rows).all():
@@ -51,7 +53,18 @@ def checked_components(embedding: Any, n: int) -> Codes:
     components = np.ascontiguousarray(found, dtype=np.int64)
     if components.shape != (n,) or components.min() < 0:
         raise InputError(f"components must be one number, 0 or more, for each of {n} rows")
-    return components
+    # Numbers that leave gaps would make room for the gaps.
+    return (
+        components if components.max() < n else np.unique(components, return_inverse=True)[1].astype(np.int64)
+    )
+
+
+def checked_seed(seed: Any) -> int:
+    """Any whole number."""
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise InputError(f"seed = {seed!r}; it must be a whole number") from None
 
 
 def checked_node(node: Any, n_nodes: int) -> int:
@@ -118,7 +131,7 @@ def ids_of(given: Any) -> Ids | None:
 
 def prior_variances(rows: Floats, gamma: float) -> Floats:
     """(n,) `|m|^2/gamma`, refused where no digits would be left."""
-    if not (gamma > 0 and np.isfinite(gamma)):
+    if not (isinstance(gamma, int | float | np.number) and gamma > 0 and np.isfinite(gamma)):
         raise InputError(f"gamma = {gamma!r}; it must be above 0 and finite")
     prior = np.einsum("ij,ij->i", rows, rows) / gamma
     if not (prior <= LONGEST).all():
@@ -131,15 +144,15 @@ def prior_variances(rows: Floats, gamma: float) -> Floats:
 
 def checked_tie_order(order: Iterable[int] | None, n_classes: int) -> Codes:
     """(K,) classes by precedence among equal scores."""
-    codes = np.arange(n_classes) if order is None else np.array(list(order), dtype=np.int64)
-    if sorted(codes.tolist()) != list(range(n_classes)):
+    codes = np.arange(n_classes) if order is None else _array_of(order, "tie_order must name each class code")
+    if codes.dtype.kind not in "iu" or codes.ndim != 1 or sorted(codes.tolist()) != list(range(n_classes)):
         raise InputError(f"tie_order {codes.tolist()} must name each class code 0..{n_classes - 1} once")
     return codes.astype(np.int64)
 
 
 def checked_nodes(nodes: Iterable[int], n_nodes: int) -> Codes:
     """Row numbers, all inside."""
-    array = np.asarray(nodes if isinstance(nodes, np.ndarray) else list(nodes))
+    array = _array_of(nodes, "nodes must be a sequence of row numbers")
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -150,6 +163,14 @@ def checked_nodes(nodes: Iterable[int], n_nodes: int) -> Codes:
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
+def _array_of(values: Any, need: str) -> Any:
+    """An array of what is listed, or `need`."""
+    try:
+        return np.asarray(values if isinstance(values, np.ndarray) else list(values))
+    except (TypeError, ValueError):
+        raise InputError(f"{need}; got {type(values).__name__}") from None
+
+
 def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int, ids: Ids | None = None) -> Codes:
     """(n,) class codes, valid at least at the nodes of the order; given so, or by node."""
     if isinstance(labels, Mapping):
@@ -157,7 +178,7 @@ def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int, ids:
         values = np.array([plain(code) for code in labels.values()] or [0])
         labels = np.full(n_nodes, UNLABELLED, dtype=values.dtype)
         labels[given] = values[: given.size]
-    codes = np.asarray(labels)
+    codes = _array_of(labels, f"labels must hold one class code for each of the {n_nodes} nodes")
     if codes.shape != (n_nodes,) or codes.dtype.kind not in "iub":
         raise InputError(
             f"labels must hold one class code for each of the {n_nodes} nodes; got {codes.dtype} of shape "
@@ -176,9 +197,8 @@ def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int, ids:
 
 def checked_uniforms(uniforms: Iterable[float], rounds: int) -> Floats:
     """(rounds,) draws in [0, 1)."""
-    u = np.ascontiguousarray(
-        uniforms if isinstance(uniforms, np.ndarray) else list(uniforms), dtype=np.float64
-    )
+    need = f"give {rounds} in [0, 1), one a round"
+    u = np.ascontiguousarray(as_floats(_array_of(uniforms, f"uniforms: {need}"), "uniforms", need))
     if u.shape != (rounds,) or not ((u >= 0) & (u < 1)).all():
         raise InputError(f"uniforms must be {rounds} numbers in [0, 1), one a round; got shape {u.shape}")
     return u

@@ -94,12 +94,7 @@ def fastonl(
     >>> int(trace.mistaken.sum())
     12
     """
-    refuse(
-        {
-            f"alpha = {alpha!r}; it must lie strictly between 0 and 1": not 0 < alpha < 1,
-            f"eps = {eps!r}; it must be above 0 and finite": not 0 < eps < np.inf,
-        }
-    )
+    check_walk(alpha, eps)
     order = checks.checked_tie_order(tie_order, n_classes)
     place = graph_place(embedding, order) if isinstance(embedding, Graph) else row_place(embedding, order)
     rules = maths.FastonlRules(
@@ -111,6 +106,16 @@ def fastonl(
     )
     return FastonlLearner(
         place, n_classes, rules=rules, seed=seed, budget=budget, ids=checks.ids_of(embedding)
+    )
+
+
+def check_walk(alpha: float, eps: float) -> None:
+    """Refuse walks that never come back, and pushes without an end."""
+    refuse(
+        {
+            f"alpha = {alpha!r}; it must lie strictly between 0 and 1": not 0 < alpha < 1,
+            f"eps = {eps!r}; it must be above 0 and finite": not 0 < eps < np.inf,
+        }
     )
 
 

@@ -11,7 +11,7 @@ row numbers where the graph has no ids of its own.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import astuple, dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -145,7 +145,7 @@ class Learner:
         """What every learner has, whatever its maths."""
         self.n_classes = checked_count("n_classes", n_classes, 2)
         self.budget = None if budget is None else checked_count("budget", budget, 0)
-        self.seed = int(seed) % 2**63
+        self.seed = checks.checked_seed(seed) % 2**63
         self.scheme = scheme
         self.notes = notes
         self.ids = ids
@@ -184,7 +184,7 @@ class Learner:
 
     @round.setter
     def round(self, closed: int) -> None:
-        self._state.counts[0] = closed
+        self._state.counts[0] = checked_count("round", closed, 0)
 
     @property
     def questions(self) -> int:
@@ -270,7 +270,8 @@ class Learner:
                 f"the decision is of round {decision.round}, the learner is at round {self.round + 1}; "
                 "decide again"
             )
-        if decision.asks.size != self._work.r.size or decision.row >= self.n_nodes:
+        own = decision.asks.shape == decision.variances.shape == self._work.r.shape
+        if not own or not 0 <= decision.row < self.n_nodes:
             raise InputError("the decision was made by another learner; decide with this one")
         self._maths.close_round(
             self._rules, self._state, decision.ask, decision.asks, decision.variances, decision.value
@@ -298,7 +299,7 @@ class Learner:
 
     def _asked_about(self, node: Any) -> int:
         row = node if self.ids is None else self.ids.row(node)
-        if row not in self._pending:
+        if not isinstance(row, Hashable) or row not in self._pending:
             raise InputError(f"no open question about node {node}; commit a decision that asks first")
         return int(row)
 

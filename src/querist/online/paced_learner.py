@@ -112,14 +112,8 @@ def paced(
     >>> trace.questions, int(trace.mistaken.sum())
     (6, 3)
     """
-    refuse(
-        {
-            f"gamma = {gamma!r}; it must be above 0 and finite": not 0 < gamma < np.inf,
-            f"local = {local!r}; it must be between 0 and 1": not 0 <= local <= 1,
-            f"spread = {spread!r}; it must be 0 or more, and finite": not 0 <= spread < np.inf,
-            f"sharpness = {sharpness!r}; it must be above 0 and finite": not 0 < sharpness < np.inf,
-        }
-    )
+    check_numbers(gamma, local, sharpness)
+    refuse({f"spread = {spread!r}; it must be 0 or more, and finite": not 0 <= spread < np.inf})
     ids = checks.ids_of(embedding)
     made = embed(embedding, kind="pagerank") if isinstance(embedding, Graph) else embedding
     rows, R = unit_kernel(checks.checked_rows(made), getattr(made, "local", None))
@@ -148,6 +142,17 @@ def paced(
         tie_order=checks.checked_tie_order(tie_order, n_classes),
     )
     return PacedLearner(place, n_classes, rules=rules, seed=seed, budget=budget, ids=ids)
+
+
+def check_numbers(gamma: float, local: float, sharpness: float) -> None:
+    """Refuse numbers that the maths has no meaning for."""
+    refuse(
+        {
+            f"gamma = {gamma!r}; it must be above 0 and finite": not 0 < gamma < np.inf,
+            f"local = {local!r}; it must be between 0 and 1": not 0 <= local <= 1,
+            f"sharpness = {sharpness!r}; it must be above 0 and finite": not 0 < sharpness < np.inf,
+        }
+    )
 
 
 def unit_kernel(rows: Floats, local: Sparse | None) -> tuple[Floats, Sparse]:

@@ -153,3 +153,13 @@ class MarginUncertainty:
 
     def __post_init__(self) -> None:
         _require(self.h > 0, "h", self.h, "above 0")
+
+
+RULES: dict[int, type[Any]] = {
+    rule.code: rule
+    for rule in (
+        *(Always, Random, Variance, Epsilon),
+        *(Confidence, LogConfidence, MarginUncertainty, MarginThreshold),
+    )
+}
+"""Rules by their code."""

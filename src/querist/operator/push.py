@@ -18,6 +18,10 @@ FLAT = 0.1
 """The least root: where weights differ by many orders of magnitude, no smaller push is worth it."""
 
 
+BEYOND = 1e300
+"""What a push of an S that is no normalised adjacency may grow to: there it ends."""
+
+
 class Walkable(NamedTuple):
     """S as CSR arrays, and the square roots of the degrees in units of their median: the unit of the weights
     changes nothing."""
@@ -87,7 +91,7 @@ def push(S: Walkable, p: float, eps: float, source: int, room: PushRoom) -> int:
                 room.known[v] = True
                 room.met[met] = v
                 met += 1
-            if not room.waiting[v] and abs(r[v]) > eps * S.roots[v]:
+            if not room.waiting[v] and eps * S.roots[v] < abs(r[v]) < BEYOND:
                 room.waiting[v] = True
                 room.queue[(first + size) % n] = v
                 size += 1

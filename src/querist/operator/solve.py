@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from querist.errors import InputError, ResidualWarning, check_name
+from querist.errors import InputError, ResidualWarning, SingularError, check_name
 from querist.operator.fill import Fill, fill
 
 if TYPE_CHECKING:
@@ -109,7 +109,10 @@ def factorise(operator: "Operator", q: Block, weight: float) -> Any:
     A = sp.diags_array(q.astype(np.float64)) + weight * operator.matrix().astype(np.float64)
     # Symmetric positive definite: pivots stay on the diagonal and the ordering may use the symmetry.
     options = {"SymmetricMode": True}
-    return spla.splu(sp.csc_array(A), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    try:
+        return spla.splu(sp.csc_array(A), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError as problem:
+        raise SingularError(f"the linear system is singular in doubles ({problem})") from None
 
 
 def conjugate_gradients(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from querist.asking.store.interface import EventStore, Token
-from querist.serve.campaign import RefusedError
+from querist.serve.writing import RefusedError
 
 ROLES = ("reader", "labeller", "manager")
 """From the one who may least; each may do what those before it may."""

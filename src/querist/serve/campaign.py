@@ -7,25 +7,28 @@ servers on one store are replicas of each other, and nobody is given a question 
 An answer is acknowledged when it is in the store. What is learned from it follows in the background.
 """
 
+import asyncio
 import hashlib
 import json
 import threading
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from querist.asking.answers import Code, as_code, as_kept, fault_of
 from querist.asking.arrivals import KIND as GROWTH
 from querist.asking.campaign import LEAST_UNANSWERED, Asking, Question
 from querist.asking.choosers import Pick
-from querist.asking.state import AUDITED, SECOND, another, due
+from querist.asking.state import AUDITED, SECOND, another, due, gained_little
 from querist.asking.store.events import Draft, Event
-from querist.asking.store.interface import ConflictError, EventStore, MakeReply
+from querist.asking.store.interface import EventStore, MakeReply, Part
 from querist.asking.texts import NodeTexts
 from querist.asking.turns import CLOSING, Lease, Turns
-from querist.errors import InputError, QueristError
+from querist.errors import InputError
 from querist.serve.learner import BackgroundLearner
+from querist.serve.writing import PendingWrite, RefusedError, Writer
 from querist.tables.formats import some
 
 LEASE = 300.0
@@ -34,10 +37,6 @@ MEDIANS = 3.0
 """It lasts so many medians of the times that the person took."""
 AT_ONCE = 5
 """Most questions that one person may have open."""
-TOGETHER = 32
-"""Most requests that are written in one transaction."""
-TRIES = 50
-"""Times that a call decides anew because somebody else was first."""
 PATIENCE = 30.0
 """Seconds that a request for a question waits for the learner."""
 SOON = 1.0
@@ -46,14 +45,6 @@ LATE = "answered after it was given to somebody else: a further vote"
 NOTHING_LEFT = "no node is left to ask about"
 ACTIVE = 120.0
 """Seconds for which somebody who asked for a question counts as at work."""
-
-
-class RefusedError(QueristError):
-    """A request that cannot be done as things are: `status` is that of HTTP."""
-
-    def __init__(self, text: str, status: int = 409) -> None:
-        super().__init__(text)
-        self.status = status
 
 
 @dataclass(frozen=True)
@@ -73,24 +64,17 @@ class Comment:
     at: float
 
 
-class PendingWrite:
-    """Something to be written: the events that `decide` drafts, and the reply; what became of it."""
+@dataclass(frozen=True)
+class Once:
+    """A request that is done once, whatever is sent again: what it writes, and what is responded.
 
-    def __init__(
-        self,
-        decide: Callable[[], list[Draft]],
-        reply: tuple[str, MakeReply] | None = None,
-        row: int | None = None,
-    ) -> None:
-        self.decide, self.reply, self.row = decide, reply, row
-        self.done = False
-        self.events: list[Event] | None = None
-        self.problem: BaseException | None = None
-        self.refusal: RefusedError | None = None
+    With a `key`, which is the person's own, the response is kept under it; `digest` is that of the request.
+    """
 
-    def finish(self, events: list[Event] | None = None, problem: BaseException | None = None) -> None:
-        """It is done with: written, not to be written, or a problem of whoever asked for it."""
-        self.events, self.problem, self.done = events, problem, True
+    write: PendingWrite
+    response: Callable[[list[Event]], dict[str, Any]]
+    key: str | None
+    digest: str
 
 
 class ServedCampaign:
@@ -112,7 +96,7 @@ class ServedCampaign:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         """Notified of every event."""
-        self._pending: deque[PendingWrite] = deque()
+        self.writer = Writer(self)
         self.turns = Turns()
         self.last = 0
         """The newest event that is known here."""
@@ -120,8 +104,12 @@ class ServedCampaign:
         """The newest event by which nodes or edges came."""
         self.paused = False
         self.budget = asking.budget
+        self.stop: float | None = None
+        """The expected gain of an answer below which no more is asked."""
+        self.enough: str | None = None
+        """Why it is so, from the event on that says it, until a manager sets the gain anew."""
         self.comments: defaultdict[int, list[Comment]] = defaultdict(list)
-        self.verdicts: dict[int, int] = {}
+        self.verdicts: dict[int, Code] = {}
         self.had: set[tuple[int, str]] = set()
         """(row, person) of every question that a person was ever given."""
         self.returned: set[tuple[int, str]] = set()
@@ -131,9 +119,9 @@ class ServedCampaign:
         events = store.events(id)
         for event in events:
             self._note(event)
-        asking.budget = self.budget
+        asking.budget, asking.stop = self.budget, self.stop
         learned = asking.journal.last
-        self.learner = BackgroundLearner(asking, learned)
+        self.learner = BackgroundLearner(asking, learned, lambda: bool(self.writer.pending))
         # Another server may have written since the model was made.
         self.learner.feed([event for event in events if event.seq > learned])
 
@@ -149,6 +137,7 @@ class ServedCampaign:
         why: list[str | None] = [None]
         while True:
             self.expire()
+            self._end()
             self.write(lambda: self._leases(person, count, why))
             with self.lock:
                 held = self.held(person)[:count]
@@ -201,25 +190,27 @@ class ServedCampaign:
         turns, own = self.turns, self.asking.specification
         taken = {pick.row for pick in picks}
         asked = self.spent + len(picks)
-
-        def fresh(row: int) -> bool:
-            return row not in self.verdicts and not turns.about(row)
-
         why = self._limit(asked, len(picks))
         if why is not None:
             return why
-        audit = next((row for row in self._unaudited if row not in taken and fresh(row)), None)
+        audit = next((row for row in self._unaudited if row not in taken and self._fresh(row)), None)
         audited = turns.audited + sum(pick.audit for pick in picks)
-        if audit is not None and due(asked, audited, own.audit, self.budget):
+        if audit is not None and (self.enough or due(asked, audited, own.audit, self.budget)):
             return Pick(audit, AUDITED, audit=True)
+        if self.enough is not None:
+            return self.enough
         wanted = (row for row in self.learner.wanting if row not in taken and row not in self.verdicts)
         second = next((row for row in wanted if another(turns, row, person)), None)
         if second is not None:
             return Pick(second, SECOND, again=True)
-        pick: Pick | str | None = self.learner.best(fresh, taken)
+        pick: Pick | str | None = self.learner.best(self._fresh, taken)
         if pick is None and self.learner.nothing_left:
             pick = NOTHING_LEFT if audit is None else Pick(audit, AUDITED, audit=True)
         return pick
+
+    def _fresh(self, row: int) -> bool:
+        """Whether nobody was asked about a row, or decided on it."""
+        return row not in self.verdicts and not self.turns.about(row)
 
     @property
     def spent(self) -> int:
@@ -250,7 +241,7 @@ class ServedCampaign:
             "reason": pick.reason,
             "round": pick.round,
             "value": pick.value,
-            "gain": pick.chance,
+            "gain": pick.chance if pick.gain is None else pick.gain,
             **self.asking.state.about(pick.row),
             **{name: value for name, value in more.items() if value is not None},
             "person": person,
@@ -265,7 +256,7 @@ class ServedCampaign:
             until = self.clock() + self.lease_seconds(person)
             return [Draft("beat", {"row": row, "person": person, "until": until})]
 
-        (event,) = self.write(decide, row=row) or []
+        (event,) = self.write(decide, row)
         return float(event.body["until"])
 
     def give_back(self, person: str, row: int) -> None:
@@ -275,7 +266,7 @@ class ServedCampaign:
             self._own_lease(person, row)
             return [Draft("release", {"row": row, "person": person})]
 
-        self.write(decide, row=row)
+        self.write(decide, row)
 
     def expire(self) -> None:
         """Write down the leases that have ended by now."""
@@ -292,22 +283,43 @@ class ServedCampaign:
             if decide():
                 self.write(decide)
 
+    def _end(self) -> None:
+        """Write down that an answer is expected to gain too little, once it is so."""
+
+        def decide() -> list[Draft]:
+            found = gained_little(self.turns, self.stop, self.asking.specification.find)
+            if found is None or self.enough is not None:
+                return []
+            return [Draft("stop", {"why": found[0], "gain": found[1]})]
+
+        with self.lock:
+            if decide():
+                self.write(decide)
+
     # -- answers ------------------------------------------------------------------------------------------
 
     def close_question(
-        self, person: str, row: int, outcome: str, code: int | None = None, key: str | None = None
+        self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None
     ) -> Kept:
-        """Keep an answer, "skip" or "unsure"; it is in the store when this returns.
+        """Keep an answer, "skip" or "unsure"; it is in the store when this returns: see `closing`."""
+        return self._done(self.closing(person, row, outcome, code, key))
+
+    async def close_question_soon(
+        self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None
+    ) -> Kept:
+        """The same, without a thread of its own."""
+        return await self._done_soon(self.closing(person, row, outcome, code, key))
+
+    def closing(self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None) -> Once:
+        """What keeps an answer, "skip" or "unsure".
 
         A `key` makes it safe to send again: the second time the first response comes back. An answer to a
         question that meanwhile went to somebody else is kept as a further vote.
         """
         if outcome not in CLOSING:
             raise RefusedError(f"outcome {outcome!r}; it is one of {', '.join(CLOSING)}", 422)
-        if outcome == "answer" and (code is None or not 0 <= code < len(self.classes)):
-            raise RefusedError(
-                f"label {code!r}; an answer has the number of a class, 0 to {len(self.classes) - 1}", 422
-            )
+        if outcome == "answer":
+            code = self._checked_code(code)
         self.check_row(row)
         late = [False]
 
@@ -352,24 +364,31 @@ class ServedCampaign:
         def response(events: list[Event]) -> dict[str, Any]:
             return {"row": events[-1].body["row"] if events else None}
 
-        return self._once(person, key, ["undo"], decide, response)
+        return self._done(self._once(person, key, ["undo"], decide, response))
 
     def comment(self, person: str, row: int, text: str, key: str | None = None) -> Kept:
         """Keep what somebody says of a node."""
         self.check_row(row)
         drafts = [Draft("comment", {"row": row, "person": person, "text": text})]
-        return self._once(person, key, [row, text], lambda: drafts, _seq, row)
+        return self._done(self._once(person, key, [row, text], lambda: drafts, _seq, row))
 
-    def verdict(self, person: str, row: int, code: int, key: str | None = None) -> Kept:
-        """Decide on the class of a node, whatever was answered."""
+    def verdict(self, person: str, row: int, code: Any, key: str | None = None) -> Kept:
+        """Decide on the class of a node, or its classes, whatever was answered."""
         self.check_row(row)
-        if not 0 <= code < len(self.classes):
-            raise RefusedError(f"label {code}; the classes are 0 to {len(self.classes) - 1}", 422)
+        code = self._checked_code(code)
         drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
-        return self._once(person, key, [row, code], lambda: drafts, _seq, row)
+        return self._done(self._once(person, key, [row, code], lambda: drafts, _seq, row))
 
-    def change(self, person: str, *, paused: bool | None = None, budget: int | None = None) -> None:
-        """Pause or go on; raise or lower the budget, not below what was answered."""
+    def change(
+        self,
+        person: str,
+        *,
+        paused: bool | None = None,
+        budget: int | None = None,
+        stop: float | None = None,
+    ) -> None:
+        """Pause or go on; raise or lower the budget, not below what was answered; set the gain below which no
+        more is asked, 0 for none."""
 
         def decide() -> list[Draft]:
             drafts = []
@@ -382,97 +401,27 @@ class ServedCampaign:
                         f"budget {budget}; {some(spent, 'question')} answered or open, give that or more", 422
                     )
                 drafts.append(Draft("budget", {"budget": budget, "person": person}))
+            if stop is not None and stop != (self.stop or 0):
+                drafts.append(rule_draft(stop, person))
             return drafts
 
         self.write(decide)
 
     # -- the log ------------------------------------------------------------------------------------------
 
-    def write(
-        self,
-        decide: Callable[[], list[Draft]],
-        reply: tuple[str, MakeReply] | None = None,
-        row: int | None = None,
-    ) -> list[Event] | None:
-        """Append what `decide` drafts, and the reply; None where its key is taken.
-
-        It is asked anew whenever somebody else was first, and a refusal stands when all there is was seen.
-        Where `decide` looks at nothing but one `row`, requests about other rows that wait at the same time
-        are written with it, in one transaction.
-        """
-        own = PendingWrite(decide, reply, row)
-        if row is not None:
-            self._pending.append(own)
-        with self.lock:
-            if not own.done:
-                together = self._taken_together(own)
-                try:
-                    self._write(together)
-                except BaseException as problem:
-                    for each in together:
-                        if not each.done:
-                            each.finish(problem=problem)
+    def write(self, decide: Callable[[], list[Draft]], row: int | None = None) -> list[Event]:
+        """Append what `decide` drafts; `row` where it looks at no other."""
+        own = PendingWrite(decide, None, row)
+        self.writer.write(own)
         if own.problem is not None:
             raise own.problem
-        return own.events
+        return own.events or []
 
-    def _taken_together(self, first: PendingWrite) -> list[PendingWrite]:
-        """A request and those that wait about other rows."""
-        if first.row is None:
-            return [first]
-        waiting = self._pending
-        waiting.remove(first)
-        found, later = [first], list[PendingWrite]()
-        rows: set[int | None] = {first.row}
-        while waiting and len(found) < TOGETHER:
-            request = waiting.popleft()
-            (later if request.row in rows else found).append(request)
-            rows.add(request.row)
-        waiting.extendleft(reversed(later))
+    def append_all(self, parts: Sequence[Part]) -> list[list[Event]]:
+        """See `writing.Log`."""
+        found = self.store.append_all(self.id, self.last, parts)
+        self._take_in([event for events in found for event in events])
         return found
-
-    def _write(self, requests: Sequence[PendingWrite]) -> None:
-        """Finish these requests, about different rows, by one append."""
-        for _ in range(TRIES):
-            refused, parts = list[PendingWrite](), list[tuple[PendingWrite, list[Draft]]]()
-            for each in requests:
-                try:
-                    parts.append((each, each.decide()))
-                except RefusedError as problem:
-                    each.refusal = problem
-                    refused.append(each)
-            nothing = [each for each, drafts in parts if not drafts and each.reply is None]
-            if (refused or any(not drafts for _, drafts in parts)) and self.catch_up():
-                continue
-            for each in refused:
-                each.finish(problem=each.refusal)
-            for each in nothing:
-                each.finish([])
-            parts = [(each, drafts) for each, drafts in parts if not each.done]
-            requests = [each for each, _ in parts]
-            if not parts:
-                return
-            try:
-                found = self.store.append_all(
-                    self.id, self.last, [(drafts, each.reply) for each, drafts in parts]
-                )
-            except ConflictError:
-                if self.catch_up():
-                    continue
-                # Nothing is newer: it is the key of one of them.
-                if len(requests) > 1:
-                    for each in requests:
-                        self._write([each])
-                    return
-                if requests[0].reply is not None:
-                    requests[0].finish(None)
-                    return
-                continue
-            self._take_in([event for events in found for event in events])
-            for each, events in zip(requests, found, strict=True):
-                each.finish(events)
-            return
-        raise RefusedError("too many others write to this campaign at once; try again", 503)
 
     def _once(
         self,
@@ -482,26 +431,42 @@ class ServedCampaign:
         decide: Callable[[], list[Draft]],
         response: Callable[[list[Event]], dict[str, Any]],
         row: int | None = None,
-    ) -> Kept:
-        """Do what was not done yet under this person's key; else give the first response again."""
+    ) -> Once:
+        """Something to do, unless it was done already under this person's key."""
         if key is None:
-            return Kept(response(self.write(decide, row=row) or []))
+            return Once(PendingWrite(decide, None, row), response, None, "")
         own, digest = f"{person} {key}", hashlib.sha256(json.dumps(request).encode()).hexdigest()
-        refusal: RefusedError | None = None
-        try:
-            make: MakeReply = lambda events: (digest, json.dumps(response(events)))  # noqa: E731
-            events = self.write(decide, (own, make), row)
-            if events is not None:
-                return Kept(response(events))
-        except RefusedError as problem:
-            refusal = problem
-        # The key is taken; or it was done before, and cannot be done again.
-        before = self.store.reply(self.id, own)
+        make: MakeReply = lambda events: (digest, json.dumps(response(events)))  # noqa: E731
+        return Once(PendingWrite(decide, (own, make), row), response, own, digest)
+
+    def _done(self, once: Once) -> Kept:
+        self.writer.write(once.write)
+        return self._kept(once) or self._first(once)
+
+    async def _done_soon(self, once: Once) -> Kept:
+        await self.writer.write_soon(once.write)
+        found = self._kept(once)
+        return await asyncio.to_thread(self._first, once) if found is None else found
+
+    def _kept(self, once: Once) -> Kept | None:
+        """What became of it; None where it may have been done before."""
+        own = once.write
+        if own.problem is None and (own.events is not None or once.key is None):
+            return Kept(once.response(own.events or []))
+        if own.problem is not None and (once.key is None or not isinstance(own.problem, RefusedError)):
+            raise own.problem
+        return None
+
+    def _first(self, once: Once) -> Kept:
+        """What was responded the first time: the key is taken; or it was done, and cannot be done again."""
+        assert once.key is not None
+        before = self.store.reply(self.id, once.key)
         if before is None:
-            raise refusal or RefusedError("somebody else was first; try again", 503)
-        if before.digest != digest:
+            raise once.write.problem or RefusedError("somebody else was first; try again", 503)
+        if before.digest != once.digest:
             raise RefusedError(
-                f"Idempotency-Key {key!r} came before with another request; take a new key for a new request",
+                f"Idempotency-Key {once.key.partition(' ')[2]!r} came before with another request; take a "
+                "new key for a new request",
                 422,
             )
         return Kept(json.loads(before.body), repeated=True)
@@ -533,11 +498,15 @@ class ServedCampaign:
         elif kind == "comment":
             self.comments[body["row"]].append(Comment(body["person"], body["text"], event.at))
         elif kind == "verdict":
-            self.verdicts[body["row"]] = body["code"]
+            self.verdicts[body["row"]] = as_code(body["code"])
         elif kind in ("pause", "resume"):
             self.paused = kind == "pause"
         elif kind == "budget":
             self.budget = body["budget"]
+        elif kind == "rule":
+            self.stop, self.enough = body["stop"] or None, None
+        elif kind == "stop" and "gain" in body:  # querist ask stops for other reasons too, and goes on
+            self.enough = body["why"]
         elif kind == GROWTH:
             self.grown = event.seq
 
@@ -568,10 +537,13 @@ class ServedCampaign:
             return "paused"
         if self.turns.asked >= self.budget:
             return self._budget_spent
+        if self.enough is not None and not any(map(self._fresh, self._unaudited)):
+            return self.enough
         return NOTHING_LEFT if self.learner.nothing_left and not self.turns.n_open else None
 
     def close(self) -> None:
         """Stop learning; leases stay."""
+        self.writer.close()
         self.learner.close()
 
     # -- inside -------------------------------------------------------------------------------------------
@@ -596,6 +568,13 @@ class ServedCampaign:
             raise RefusedError(f"row {row}; the nodes have rows 0 to {self.n_nodes - 1}", 404)
         return row
 
+    def _checked_code(self, given: Any) -> int | list[int]:
+        """The code of an answer as an event keeps it."""
+        wrong = fault_of(given, len(self.classes), self.asking.multilabel)
+        if wrong:
+            raise RefusedError(wrong, 422)
+        return as_kept(as_code(given))
+
     def check_learner(self) -> None:
         """Say so where nothing is learned any more."""
         if self.learner.failed is not None:
@@ -612,6 +591,13 @@ class ServedCampaign:
 
 def _seq(events: list[Event]) -> dict[str, Any]:
     return {"seq": events[-1].seq}
+
+
+def rule_draft(stop: float, person: str | None = None) -> Draft:
+    """The event that sets the expected gain of an answer below which no more is asked; 0: none."""
+    if not 0 <= stop <= 1:
+        raise InputError(f"stop {stop}; it is a gain of accuracy from 0, which never stops, to 1")
+    return Draft("rule", {"stop": float(stop), "person": person})
 
 
 def check_text(text: Any, most: int = 10_000) -> str:

@@ -18,7 +18,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
+from querist.asking.answers import as_code, as_kept, named
 from querist.asking.campaign import Question
+from querist.asking.oracles import checked_answer
 from querist.atomic import check_writable, replacing
 from querist.errors import InputError, QueristError
 
@@ -105,8 +107,11 @@ class RemoteAsking:
         self.stopped: str | None = None
         """Why no more is asked, once it is so."""
         self._open: dict[Hashable, Question] = {}
-        self.classes: tuple[Any, ...] = tuple(self.summary()["classes"])
+        own = self.summary()
+        self.classes: tuple[Any, ...] = tuple(own["classes"])
         """What an answer may be."""
+        self.multilabel: bool = own["multilabel"]
+        """Whether a node may have several labels; then an answer is a set of classes."""
 
     # -- a question and its answer ---------------------------------------------------------------------
 
@@ -123,14 +128,16 @@ class RemoteAsking:
         self._open = {each.node: each for each in questions}
         return questions
 
-    def answer(self, given: Hashable, node: Hashable = None) -> None:
-        """The class of the node whose question is yours, of the oldest one unless named; None is "unsure"."""
-        if given is None:
+    def answer(self, given: Any, node: Hashable = None) -> None:
+        """The class of the node whose question is yours, of the oldest one unless named; None is "unsure".
+
+        Where nodes may have several labels it is a set of classes, perhaps the empty one.
+        """
+        code = checked_answer(given, self.classes, self._pending(node).node, several=self.multilabel)
+        if code == -1:
             self._close("unsure", node)
-            return
-        if given not in self.classes:
-            raise InputError(f"{given!r} is none of the classes {', '.join(map(str, self.classes))}")
-        self._close("answer", node, self.classes.index(given))
+        else:
+            self._close("answer", node, as_kept(code))
 
     def unsure(self, node: Hashable = None) -> None:
         """You cannot tell."""
@@ -190,14 +197,15 @@ class RemoteAsking:
 
     @property
     def labels(self) -> list[Any]:
-        """The label of every node, None where no answer reaches."""
-        return [each["label"] for each in self._pages("labels", "labels", 10_000)]
+        """The label of every node, None where no answer reaches; of several labels tuples."""
+        found = (each["label"] for each in self._pages("labels", "labels", 10_000))
+        return [tuple(own) if isinstance(own, list) else own for own in found]
 
     @property
-    def answers(self) -> dict[Hashable, Hashable]:
-        """All answers, by node."""
+    def answers(self) -> dict[Hashable, Any]:
+        """All answers, by node; sets are tuples."""
         given = [each for each in self._pages("nodes", "nodes", 500) if each["by"] in ("answer", "verdict")]
-        return {each["node"]: self.classes[each["label"]] for each in given}
+        return {each["node"]: named(as_code(each["label"]), self.classes) for each in given}
 
     @property
     def people(self) -> list[dict[str, Any]]:
@@ -234,7 +242,9 @@ class RemoteAsking:
         known = ("number", "node", "row", "audit", "reason", "probability", "second_probability", "again")
         said = {key: each[key] for key in known}
         for key in ("guess", "second"):
-            said[key] = None if each[key] is None else self.classes[each[key]]
+            said[key] = None if each[key] is None else named(as_code(each[key]), self.classes)
+        if "probabilities" in each:
+            said["probabilities"] = dict(zip(self.classes, each["probabilities"], strict=True))
         return Question(**said)
 
     def _pending(self, node: Hashable) -> Question:
@@ -244,7 +254,7 @@ class RemoteAsking:
             raise InputError(f"no question{about} is yours; look at `question` first")
         return found
 
-    def _close(self, outcome: str, node: Hashable, code: int | None = None) -> None:
+    def _close(self, outcome: str, node: Hashable, code: Any = None) -> None:
         question = self._pending(node)
         body = {"row": question.row, "outcome": outcome, "label": code}
         self._remote.post(f"{self._path}/answers", body)

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
@@ -19,9 +20,14 @@ from querist.operator.threads import one_blas_thread
 NICE = 10
 LEAST, MOST = 2, 24
 """Questions that are kept ready: as many as people asked for of late, between these."""
-FEW, MOST_AT_ONCE = 8, 4
-"""Where more people than the first number have to wait, up to so many questions are chosen for the work of
-one, until nobody has to."""
+FEW, MOST_AT_ONCE = 8, 8
+"""Where more than the first number are to be ready, half of those that are missing are chosen for the work of
+one, up to so many; they do not know of each other."""
+SLICE = 0.1
+"""Seconds of learning, before questions are made ready again."""
+PAUSE, LONGEST = 3.0, 0.1
+"""Where requests wait to be written, they have the processor to themselves for so many times what an event
+took to learn; at most so many seconds."""
 CURVE = 400
 """Points that are kept of how the expected accuracy grew."""
 
@@ -29,14 +35,14 @@ CURVE = 400
 class BackgroundLearner:
     """Follows the events of a campaign. `ready` are the next questions, `wanting` rows for another answer."""
 
-    def __init__(self, asking: Asking, seq: int) -> None:
-        self.asking, self.state = asking, asking.state
+    def __init__(self, asking: Asking, seq: int, busy: Callable[[], bool] = lambda: False) -> None:
+        self.asking, self.state, self._busy = asking, asking.state, busy
         self.seq = self._fed = seq
         """The newest event that was learned."""
         self.ready: list[Pick] = []
         self.wanting: list[int] = []
         self._exhausted = False
-        self._starved, self._hurry = False, 1
+        self._waiting = 0
         self.wanted = LEAST
         self.curve: list[tuple[int, float]] = []
         """(answers, expected accuracy), after each time that answers were learned."""
@@ -76,13 +82,16 @@ class BackgroundLearner:
         """Wait until a question is ready, or it is clear that there is none; False when it took too long."""
         end = time.monotonic() + timeout
         with self._changed:
-            while not self.ready and not self.nothing_left and self.failed is None:
-                self._starved = self.wanted > FEW
-                left = end - time.monotonic()
-                if left <= 0:
-                    return False
-                self._changed.wait(left)
-            return True
+            self._waiting += 1
+            try:
+                while not self.ready and not self.nothing_left and self.failed is None:
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        return False
+                    self._changed.wait(left)
+                return True
+            finally:
+                self._waiting -= 1
 
     @property
     def nothing_left(self) -> bool:
@@ -132,51 +141,73 @@ class BackgroundLearner:
                 self._changed.wait()
             if self._ended:
                 return False
-            events, kept = list(self._events), list(self.ready)
-            self._events.clear()
-        for event in events:
-            self._learn(event)
+        events = self._learn_some()
         learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
-        if learned:
+        if learned and not self._events:
             self._note()
         wanting, put = self.state.wanting(), self.state.turns.rows
         with self._changed:
             if events:
                 self.seq, self._exhausted = events[-1].seq, False
             self.wanting = wanting
-            self._hurry = min(MOST_AT_ONCE, 2 * self._hurry) if self._starved else max(1, self._hurry // 2)
-            self._starved = False
+            enough = sum(pick.row not in put for pick in self.ready) >= self.wanted
+            more = bool(self._events)
             self._changed.notify_all()
-        # Leases of the same rows, and nothing learned: what was ready is as good as it was.
-        if learned or sum(pick.row not in put for pick in kept) < self.wanted:
+        # What is ready is as good as it was where nothing was learned, and good enough while there is more.
+        if not enough or (learned and not more):
             self._choose()
         return True
 
-    def _learn(self, event: Event) -> None:
-        with self.lock:
-            if event.kind == "budget":
-                self.asking.budget = event.body["budget"]
-            self.state.apply(event)
+    def _learn_some(self) -> list[Event]:
+        """Learn what came, for a while."""
+        learned, took, end = list[Event](), 0.0, time.monotonic() + SLICE
+        while not (learned and time.monotonic() > end):
+            with self._changed:
+                if not self._events:
+                    break
+                event = self._events.popleft()
+            if self._busy() and not self._waiting:
+                time.sleep(min(PAUSE * took, LONGEST))
+            began = time.monotonic()
+            with self.lock:
+                if event.kind == "budget":
+                    self.asking.budget = event.body["budget"]
+                elif event.kind == "rule":
+                    self.asking.stop = event.body["stop"]
+                self.state.apply(event)
+            took = time.monotonic() - began
+            learned.append(event)
+        return learned
 
     def _choose(self) -> None:
-        """Make questions ready, each as soon as it is chosen; what was ready before is so until then."""
+        """Make questions ready, each as soon as it is chosen; what was ready before stays so behind them.
+
+        As many as are wanted; no more than one more where there is more to learn, by which they would change.
+        """
         state, found = self.state, list[Pick]()
         count = self.wanted if state.chooser.foresees else 1 - min(1, state.turns.n_open)
         left = max(1, self.asking.budget - state.asked - state.turns.n_open)
-        for some in state.picking(left, self._hurry) if count else ():
-            found += some
+        missing = count - len(self.ready)
+        at_once = max(1, min(MOST_AT_ONCE, missing // 2)) if count > FEW else 1
+        for some in state.picking(left, at_once) if count else ():
+            found += [self._gaining(pick) for pick in some]
             rows = {pick.row for pick in found}
             with self._changed:
                 others = [pick for pick in self.ready if pick.row not in rows]
                 self.ready = [*found, *others][: max(count, len(found))]
                 self._changed.notify_all()
-            if len(found) >= count or self._ended:
-                break
+                if len(found) >= count or self._ended or (self._events and len(self.ready) >= count):
+                    self._exhausted = count < self.wanted  # one question at a time
+                    return
         with self._changed:
-            self._exhausted = len(found) < self.wanted
-            if self._exhausted:
-                self.ready = found
+            self._exhausted, self.ready = True, found
             self._changed.notify_all()
+
+    def _gaining(self, pick: Pick) -> Pick:
+        """The same with what its answer is expected to gain, where a rule of stopping looks at it."""
+        if not self.asking.stop or pick.chance is not None:
+            return pick
+        return replace(pick, gain=self.state.model.expected_gain(pick.row))
 
     def _note(self) -> None:
         """How right the labels would be now."""

@@ -17,11 +17,11 @@ from querist.asking.texts import NodeTexts
 from querist.errors import InputError
 from querist.labelling.files import FileName, GraphFiles
 from querist.progress import Progress
-from querist.serve.campaign import ServedCampaign
+from querist.serve.campaign import ServedCampaign, rule_draft
 
 OPTIONS = "options.json"
 COLUMNS = ("source", "target", "weight", "id", "label_column", "missing", "parallel")
-CHOICES = ("choose", "audit", "find", "seed", "overlap")
+CHOICES = ("choose", "audit", "find", "seed", "overlap", "multilabel")
 
 
 def create(
@@ -35,6 +35,7 @@ def create(
     budget: int = BUDGET,
     noise: float | None = None,
     second_opinions: bool | None = None,
+    stop: float | None = None,
     name_column: str | None = None,
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -48,14 +49,16 @@ def create(
     name : what people see it called
     noise : share of wrong answers that is presumed; .1, as several people answer
     second_opinions : ask another person where an answer is in doubt; so it is unless `overlap` is above 1
+    stop : ask no more when an answer is expected to gain less accuracy, or with `find` to find one by less
     columns : columns of the files that have no usual name (see `GraphFiles`)
-    choices : choose, audit, find, seed, overlap, as in `ask`
+    choices : choose, audit, find, seed, overlap, multilabel, as in `ask`
     """
     odd = next((key for key in (*choices, *(columns or {})) if key not in (*CHOICES, *COLUMNS)), None)
     if odd is not None:
         raise InputError(f"{odd} is no option of a campaign; there are {', '.join((*CHOICES, *COLUMNS))}")
     if budget < 1:
         raise InputError(f"budget {budget}; it must be 1 or more")
+    rules = [rule_draft(stop)] if stop else []
     id = secrets.token_hex(6)
     options, contents = _taken_in(
         {"edges": edges, "nodes": nodes, "labels": labels}, dict(columns or {}), name_column
@@ -76,7 +79,7 @@ def create(
         store.keep_source(id, kept, content)
     first, *others = (Draft(event.kind, event.body) for event in book.events())
     begins = store.create(id, title, first)
-    store.append(id, begins.seq, [*others, Draft("budget", {"budget": budget, "person": None})])
+    store.append(id, begins.seq, [*others, Draft("budget", {"budget": budget, "person": None}), *rules])
     return _served(store, id, title, campaign, options)
 
 

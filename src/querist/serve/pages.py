@@ -1,4 +1,5 @@
-"""The pages of the server as HTML text, from plain values: the list of campaigns, the labeller, the manager.
+"""The pages of the server as HTML text, from plain values: the list of campaigns, the form of a
+new one, the labeller, the manager.
 
 Whatever enters a template is escaped. A page holds no script and no style of its own, so that the server's
 content security policy can forbid both: what the scripts need to begin with stands in a block of JSON. The
@@ -16,9 +17,11 @@ from urllib.parse import quote
 
 from jinja2 import Environment
 
+from querist.asking.campaign import BUDGET
 from querist.asking.keys import Commands, command_keys, keys_for
 from querist.report.drawing import class_look
 from querist.report.page import engine
+from querist.serve.uploads import ENDINGS
 
 STATIC = Path(__file__).parent / "static"
 """Where the scripts and the pages' own part of the style sheet lie; `static_file` gives what is served."""
@@ -35,20 +38,29 @@ BROWSER_COMMANDS: Commands = {
 _TYPES = {".svg": "image/svg+xml", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 
-def campaigns_page(campaigns: Sequence[Mapping[str, Any]], roles: Mapping[str, str] | None = None) -> str:
-    """The campaigns that somebody may see, each with `id` and `name`; `roles` by id, manager unless told."""
+def campaigns_page(
+    campaigns: Sequence[Mapping[str, Any]], roles: Mapping[str, str] | None = None, creates: bool = False
+) -> str:
+    """The campaigns that somebody may see, each with `id` and `name`; `roles` by id, manager unless told;
+    whether they may create one."""
     known = roles or {}
-    return _page(
-        "campaigns", campaigns=[{**each, "role": known.get(each["id"], "manager")} for each in campaigns]
-    )
+    found = [{**each, "role": known.get(each["id"], "manager")} for each in campaigns]
+    return _page("campaigns", campaigns=found, creates=creates)
+
+
+def new_page() -> str:
+    """Where a campaign is made of files."""
+    return _page("new", budget=BUDGET, endings=ENDINGS)
 
 
 def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role: str = "labeller") -> str:
     """Where `person` answers questions; `campaign` is what the API says of it."""
     classes = [str(each) for each in campaign["classes"]]
     keys = command_keys(classes, BROWSER_COMMANDS)
+    several = bool(campaign.get("multilabel"))
+    shown = {name: campaign[name] for name in ("id", "asked", "budget", "expected_accuracy")}
     start = {
-        "campaign": {name: campaign[name] for name in ("id", "asked", "budget", "expected_accuracy")},
+        "campaign": {**shown, "multilabel": several},
         "classes": classes,
         "looks": [class_look(code) for code in range(len(classes))],
         "keys": keys_for(classes, BROWSER_COMMANDS),
@@ -56,7 +68,15 @@ def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role
         "person": person,
     }
     commands = [(what, BROWSER_COMMANDS[what][1], key) for what, key in keys.items()]
-    return _page("labeller", campaign=campaign, start=start, commands=commands, name=name, role=role)
+    return _page(
+        "labeller",
+        campaign=campaign,
+        start=start,
+        commands=commands,
+        several=several,
+        name=name,
+        role=role,
+    )
 
 
 def manager_page(campaign: Mapping[str, Any], role: str = "manager") -> str:

@@ -1,7 +1,8 @@
 """The campaigns of one store, opened when somebody asks for them, and looked after while they are open."""
 
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,12 @@ from querist.asking.people import DOUBT
 from querist.asking.store.events import Draft
 from querist.asking.store.interface import EventStore
 from querist.labelling.growth import join
+from querist.progress import Progress
 from querist.serve.access import Gate
-from querist.serve.campaign import RefusedError, ServedCampaign
+from querist.serve.campaign import ServedCampaign
 from querist.serve.opening import open_campaign
 from querist.serve.views import CampaignViews
+from querist.serve.writing import RefusedError
 
 SWEEP = 2.0
 """Seconds between two looks for leases that have ended, and for what other servers wrote."""
@@ -28,9 +31,24 @@ class CampaignServer:
         self._open: dict[str, CampaignViews] = {}
         self._opening: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
+        self.made_so_far: dict[str, tuple[float, str]] = {}
+        """How far the campaigns are that people make of files now, by person, and what is being done."""
         self._ended = threading.Event()
         self._keeper = threading.Thread(target=self._keep, daemon=True, name="querist-keeper")
         self._keeper.start()
+
+    @contextmanager
+    def making(self, person: str) -> Iterator[Progress]:
+        """While a person makes a campaign of files: what tells how far it is."""
+
+        def show(fraction: float, text: str, /) -> None:
+            self.made_so_far[person] = fraction, text
+
+        show(0.0, "reading the files")
+        try:
+            yield show
+        finally:
+            self.made_so_far.pop(person, None)
 
     def add(self, campaign: ServedCampaign) -> CampaignViews:
         """Serve a campaign that is open already."""
@@ -126,7 +144,7 @@ def _ask_about(campaign: ServedCampaign, row: int, about: dict[str, Any]) -> boo
 
     def decide() -> list[Draft]:
         turns = campaign.turns
-        spent = campaign.spent >= campaign.budget
+        spent = campaign.spent >= campaign.budget or campaign.enough is not None
         if spent or campaign.paused or turns.about(row) or (sure is not None and sure >= DOUBT):
             return []
         if not campaign.asking.state.chooser.foresees:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from querist.serve.campaign import RefusedError
+from querist.serve.writing import RefusedError
 
 CHUNK = 1 << 20
 ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".npz", ".graphml", ".jsonl", ".json", ".mtx")

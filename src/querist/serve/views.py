@@ -1,23 +1,20 @@
 """What a campaign says of itself, as plain values: for the answers of the server and for its pages."""
 
-import json
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from querist.asking.answers import Code, as_kept, likeliest, sureness
 from querist.asking.campaign import Question
 from querist.asking.results import Audit, measured
 from querist.labelling.influence import influences
 from querist.labelling.storage import columns_of
 from querist.report.drawing import layout, piece
 from querist.serve.campaign import ServedCampaign
-from querist.tables.output import save
+from querist.serve.exports import answers_table, file_of
 from querist.types import Codes, Floats
 
 DRAWN, AROUND = 150, 40
@@ -28,7 +25,6 @@ PATIENCE = 60.0
 """Seconds that an export waits for the learner."""
 NEIGHBOURS = 50
 """Most neighbours that are listed."""
-FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson"}
 
 
 class CampaignViews:
@@ -54,10 +50,12 @@ class CampaignViews:
                 "id": own.id,
                 "name": own.name,
                 "classes": list(own.classes),
+                "multilabel": spec.multilabel,
                 "choose": spec.choose,
                 "find": spec.find,
                 "paused": own.paused,
                 "budget": own.budget,
+                "stop": own.stop,
                 "asked": turns.asked,
                 "unanswered": turns.unanswered,
                 "open": turns.n_open,
@@ -155,14 +153,16 @@ class CampaignViews:
         # Neighbours that just came by may not be learned yet: nothing is known of them.
         n = len(model.rows)
         p, reached = model.beliefs_at([row if row < n else 0 for row in rows])
+        beliefs = sureness(p, model.several).tolist()
         with own.lock:
-            for row, belief, there in zip(rows, p, reached.tolist(), strict=True):
+            for row, each, there, belief in zip(rows, p, reached.tolist(), beliefs, strict=True):
                 code, by = self._label(row)
                 if code is None and there and row < n:
-                    code, by = int(belief.argmax()), "guess"
-                sure = None if code is None or by != "guess" else float(belief[code])
+                    code, by = likeliest(each, model.several), "guess"
+                sure = None if code is None or by != "guess" else belief
                 votes = sum(turn.outcome == "answer" for turn in own.turns.about(row))
-                found.append({"row": row, **self._named(row), "label": code, "by": by, "belief": sure})
+                label = None if code is None else as_kept(code)
+                found.append({"row": row, **self._named(row), "label": label, "by": by, "belief": sure})
                 found[-1]["votes"] = votes
         return found
 
@@ -171,7 +171,7 @@ class CampaignViews:
         own = self.campaign
         names = own.store.people(own.id)
         about = own.asking.state.about(row)
-        code, by = self._label(row)
+        code, _ = self._label(row)
         with own.lock:
             comments = [
                 {"person": c.person, "name": names.get(c.person, c.person), "text": c.text, "at": c.at}
@@ -181,8 +181,8 @@ class CampaignViews:
             "row": row,
             **self._named(row),
             "values": [list(pair) for pair in own.texts.values(row)],
-            **{key: about[key] for key in ("guess", "probability", "second", "second_probability")},
-            "answer": code if by in ("answer", "verdict", "known") else None,
+            **about,
+            "answer": None if code is None else as_kept(code),
             "votes": self.votes(row),
             "comments": comments,
             "degree": int(np.diff(own.asking.graph.adjacency.indptr[row : row + 2])[0]),
@@ -193,8 +193,12 @@ class CampaignViews:
     def lease(self, question: Question, detail: bool = True) -> dict[str, Any]:
         """A question that somebody has."""
         own = self.campaign
-        code = {name: code for code, name in enumerate(own.classes)}
-        held = own.turns.leases.get(question.row)
+        codes = {name: code for code, name in enumerate(own.classes)}
+
+        def code(name: Any) -> Any:
+            return [codes[each] for each in name] if isinstance(name, tuple) else codes.get(name)
+
+        held, each = own.turns.leases.get(question.row), question.probabilities
         return {
             "row": question.row,
             **self._named(question.row),
@@ -203,10 +207,11 @@ class CampaignViews:
             "audit": question.audit,
             "again": question.again,
             "reason": question.reason,
-            "guess": None if question.guess is None else code[question.guess],
+            "guess": code(question.guess),
             "probability": question.probability,
-            "second": None if question.second is None else code[question.second],
+            "second": code(question.second),
             "second_probability": question.second_probability,
+            **({} if each is None else {"probabilities": list(each.values())}),
             **({"detail": self.node(question.row)} if detail else {}),
         }
 
@@ -217,7 +222,11 @@ class CampaignViews:
         with own.lock:
             turns = own.turns.about(row)
         return [
-            {"person": turn.person, "name": names.get(turn.person or "", turn.person), "label": turn.code}
+            {
+                "person": turn.person,
+                "name": names.get(turn.person or "", turn.person),
+                "label": as_kept(turn.code),
+            }
             for turn in turns
             if turn.outcome == "answer"
         ]
@@ -276,7 +285,7 @@ class CampaignViews:
             "rows": rows.tolist(),
             "x": X[:, 0].tolist(),
             "y": X[:, 1].tolist(),
-            "label": [-1 if each["label"] is None else each["label"] for each in listed],
+            "label": [_coloured(each["label"]) for each in listed],
             "known": [int(each["by"] not in ("guess", None)) for each in listed],
             "edges": edges,
         }
@@ -299,13 +308,16 @@ class CampaignViews:
         """
         found = self.labelling()
         table = columns_of(found, influences(found), text=format == "csv")
-        if format == "jsonl":
-            lines = (json.dumps(row, default=str, ensure_ascii=False) for row in table.to_pylist())
-            return "".join(f"{line}\n" for line in lines).encode()
-        with TemporaryDirectory(prefix="querist-") as folder:
-            place = Path(folder) / f"labels.{format}"
-            save(table, place, safe=safe_csv)
-            return place.read_bytes()
+        return file_of(table, format, safe_csv=safe_csv)
+
+    def export_answers(self, format: str, anonymous: bool = False, *, safe_csv: bool = True) -> bytes:
+        """Who answered what, when and in how many seconds, as a file."""
+        own = self.campaign
+        events = own.store.events(own.id)
+        own.check_row(max((event.body["row"] for event in events if event.kind == "question"), default=0))
+        names = None if anonymous else own.store.people(own.id)
+        found = answers_table(events, own.asking.graph.nodes, own.classes, names)
+        return file_of(found, format, safe_csv=safe_csv)
 
     # -- inside -------------------------------------------------------------------------------------------
 
@@ -314,7 +326,7 @@ class CampaignViews:
         node = asking.graph.nodes[row]
         return {"node": node, "name": self.campaign.texts.name_of(asking, node)}
 
-    def _label(self, row: int) -> tuple[int | None, str | None]:
+    def _label(self, row: int) -> tuple[Code | None, str | None]:
         """The class of a row that somebody gave, and how: a verdict, a label known before, an answer."""
         own = self.campaign
         state = own.asking.state
@@ -330,8 +342,14 @@ class CampaignViews:
         at = -1 if opinions is None else opinions.rows.get(row, -1)
         # The learner works meanwhile: a row may be there a moment before its target.
         if len(codes) > 1 and opinions is not None and 0 <= at < len(opinions.targets):
-            return int(opinions.targets[at].argmax()), "answer"
+            return likeliest(opinions.targets[at], opinions.several), "answer"
         return codes[-1], "answer"
+
+
+def _coloured(label: int | list[int] | None) -> int:
+    """The class by whose colour a node is drawn: of several the first; -1 for none."""
+    first = next(iter(label), None) if isinstance(label, list) else label
+    return -1 if first is None else first
 
 
 def _pairs(S: Any) -> list[list[int]]:
@@ -339,21 +357,3 @@ def _pairs(S: Any) -> list[list[int]]:
     heads = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     once = heads < S.indices
     return np.column_stack([heads[once], S.indices[once]]).tolist()  # type: ignore[no-any-return]
-
-
-def events_text(events: Sequence[Any]) -> Iterator[str]:
-    """Events as lines of JSON."""
-    for event in events:
-        body = {"seq": event.seq, "at": event.at, "kind": event.kind, "body": dict(event.body)}
-        yield json.dumps(body) + "\n"
-
-
-def anonymous(events: Sequence[Any], numbers: dict[str, str]) -> list[Any]:
-    """The same events with people numbered in the order they came, after those who have `numbers`."""
-    found = []
-    for event in events:
-        body, who = dict(event.body), event.body.get("person")
-        if who is not None:
-            body["person"] = numbers.setdefault(who, f"person {len(numbers) + 1}")
-        found.append(replace(event, body=body))
-    return found

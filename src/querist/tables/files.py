@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from querist.errors import InputError
+from querist.errors import InputError, QueristError
 from querist.tables.arrow import pc
 from querist.tables.formats import (
     BROKEN,
@@ -58,7 +58,9 @@ def format_of(path: Path, *roles: Role) -> Format:
 
 def read_table(path: Path, wanted: Wanted) -> Columns:
     """A table of any format."""
-    return cast(ReadTable, format_of(path, "table").table)(path, wanted)
+    read = cast(ReadTable, format_of(path, "table").table)
+    with _in_words(path):
+        return read(path, wanted)
 
 
 def read_edges(
@@ -76,19 +78,16 @@ def read_edges(
         )
     if source is not None or target is not None:
         raise InputError(f"{path.name}: source= and target= name columns of a table; leave them out")
-    try:
+    with _in_words(path):
         return format.elements(path, weights, labels)
-    except InputError:
-        raise
-    except BROKEN as error:
-        raise damaged(path.name, error) from error
 
 
 def node_file(path: Path, id: str | None = None, label: str | None = None) -> Columns:
     """A table with ids in `node` | `id` | the first column; the nodes of a whole graph also are one."""
     format = format_of(path, "table", "nodes")
     if format.nodes is not None:
-        return format.nodes(path)
+        with _in_words(path):
+            return format.nodes(path)
 
     def labels(columns: Sequence[str]) -> Sequence[str]:
         own = label_column(columns, node_column(columns, path.name, id))
@@ -99,7 +98,20 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
 
 def read_vectors(path: Path, label: str | None = None) -> VectorTable:
     """Rows of numbers with a label each. `label` names the column of the labels."""
-    return cast(ReadVectors, format_of(path, "vectors").vectors)(path, label)
+    read = cast(ReadVectors, format_of(path, "vectors").vectors)
+    with _in_words(path):
+        return read(path, label)
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """Whatever a reader, ours or a library's, meets in a damaged file is said with the file's name."""
+    try:
+        yield
+    except QueristError:
+        raise
+    except BROKEN as error:
+        raise damaged(path.name, error) from error
 
 
 def _first_is_an_edge(table: Any, ends: Sequence[str]) -> bool:

@@ -13,8 +13,11 @@ from typing import IO, Any, TypeAlias, cast
 from querist.errors import InputError
 from querist.types import Floats
 
-BROKEN = (OSError, EOFError, ValueError, KeyError, zlib.error)
-"""What a damaged file makes its readers raise."""
+BROKEN = (
+    *(OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, RuntimeError, AssertionError),
+)
+"""What a damaged file makes its readers raise, ours and those of libraries."""
 
 
 def some(count: int, noun: str, ending: str = "s") -> str:
@@ -24,6 +27,15 @@ def some(count: int, noun: str, ending: str = "s") -> str:
     ('1 self-loop', '1,200 self-loops', '2 classes')
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{ending}"
+
+
+def comma_separated(text: str) -> list[str]:
+    """Names that stand in a text with commas between them.
+
+    >>> comma_separated("cat, small dog,")
+    ['cat', 'small dog']
+    """
+    return [name for part in text.split(",") if (name := part.strip())]
 
 
 @dataclass(frozen=True)
@@ -141,5 +153,5 @@ def stem(path: Path) -> str:
 
 def damaged(name: str, error: Exception) -> InputError:
     """For a file that nobody can read."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
     return InputError(f"{name}: cannot be read ({reason}); the file is damaged or cut short, get it again")

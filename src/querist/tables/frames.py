@@ -34,8 +34,8 @@ def as_weights(values: Any, m: int, where: str) -> Floats:
     try:
         weights = np.asarray(values)
         if weights.dtype.kind not in "biuf":
-            weights = np.array([float(v) for v in weights.ravel()]).reshape(weights.shape)
-    except (TypeError, ValueError):
+            weights = np.array([float(v) for v in weights.ravel().tolist()]).reshape(weights.shape)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{where}: weights are not numbers; give one number an edge") from None
     if weights.shape != (m,):
         raise InputError(f"{where}: weights of shape {weights.shape} for {m} edges; give one number an edge")
@@ -75,7 +75,7 @@ def columns_of_frame(native: Any, where: str) -> Columns:
 def _arrow(column: Any) -> Any:
     try:
         return column.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         return arrow_array(listed(column))
 
 
@@ -95,7 +95,7 @@ def ids_in(frame: Any, name: str, where: Origin) -> Any:
     column = filled(frame, name, where)
     if column.dtype.is_integer():
         return column.to_numpy()
-    return column.to_arrow() if column.dtype == nw.String else column.to_list()
+    return column.to_arrow() if column.dtype == nw.String else _to_list(column, where)
 
 
 def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Floats:
@@ -138,6 +138,18 @@ def filled(frame: Any, name: str, where: Origin) -> Any:
     return column
 
 
+def _to_list(column: Any, where: Origin | str) -> list[Any]:
+    """The values of a narwhals series; a date beyond Python's calendar, for one, is none."""
+    try:
+        found: list[Any] = column.to_list()
+    except (OverflowError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{where}: column {column.name!r} holds values that Python has none for ({error}); convert it"
+        ) from None
+    return found
+
+
 def listed(column: Any) -> list[Any]:
     """The values of a narwhals series, None for null."""
-    return [None if null else v for v, null in zip(column.to_list(), column.is_null().to_list(), strict=True)]
+    values = _to_list(column, "table")
+    return [None if null else v for v, null in zip(values, column.is_null().to_list(), strict=True)]

@@ -111,7 +111,10 @@ def read_nodes(
 
 def distinct_ids(frame: Any, node: str, where: Origin) -> tuple[Hashable, ...]:
     """The ids in a column, each once."""
-    ids = tuple(filled(frame, node, where).to_list())
+    ids = tuple(listed(filled(frame, node, where)))
+    odd = next((name for name in ids if not isinstance(name, Hashable)), None)
+    if odd is not None:
+        raise InputError(f"{where}: node id {odd!r} is not hashable; use strings, numbers or tuples")
     if len(set(ids)) != len(ids):
         twice = Counter(ids).most_common(1)[0][0]
         first = ids.index(twice)

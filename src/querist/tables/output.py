@@ -9,9 +9,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from querist.atomic import check_writable, replacing
 from querist.errors import InputError
 from querist.tables.arrow import arrow_csv, pa, pc, pq
+from querist.tables.frames import arrow_array
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 FORMULA = "^([=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
@@ -43,6 +46,26 @@ def mark_between(names: Any) -> str:
     return next(
         (mark for mark in BETWEEN if not pc.any(pc.match_substring(names, mark)).as_py()), BETWEEN[-1]
     )
+
+
+def set_array(values: Any) -> Any:
+    """Sets of names, as tuples, in an Arrow array of lists; None where there is none."""
+    members = [name for own in values if own is not None for name in own]
+    ends = np.cumsum([0, *(0 if own is None else len(own) for own in values)])
+    missing = pa.array([own is None for own in values], pa.bool_())
+    return pa.ListArray.from_arrays(
+        pa.array(ends, pa.int32()), arrow_array(members, nested=False), mask=missing
+    )
+
+
+def joined_sets(lists: Any) -> Any:
+    """Each list of names as one field.
+
+    >>> joined_sets(set_array([("ann", "bob"), None, ()])).to_pylist()
+    ['ann;bob', None, '']
+    """
+    sets = lists.cast(pa.list_(pa.string()))
+    return pc.binary_join(sets, mark_between(sets.flatten()))
 
 
 def neutralised(table: Any) -> Any:

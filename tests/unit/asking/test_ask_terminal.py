@@ -71,8 +71,9 @@ def typed(*arguments, keys):
     return done.stdout
 
 
-KINDS = {"nodes", "classes", "choose", "asked", "answers", "unsure", "skipped", "budget", "stopped", "known",
-         "guessed_right", "audit", "finding", "people", "seconds_per_question", "journal", "out"}  # fmt: skip
+KINDS = {"nodes", "classes", "multilabel", "choose", "asked", "answers", "unsure", "skipped", "budget",
+         "stopped", "known", "guessed_right", "audit", "finding", "people", "seconds_per_question", "journal",
+         "out"}  # fmt: skip
 
 
 def test_json_tells_programs_everything(querist, files):
@@ -390,6 +391,74 @@ def test_a_wide_row_is_cut_and_what_is_empty_left_out():
     values = NodeTexts.of(pa.table(wide)).values(0)
     assert values[0] == ("w1x", "1.0") and values[-1] == ("note", "a b") and len(values) == 31
     assert NodeTexts.of(pa.table({"x": [0], "id": ["ann"], "y": [None]})).values(0) == [("x", "0")]
+
+
+# -- several labels a node ----------------------------------------------------------------------------
+
+
+SETS = {"ann": "music", "bob": "music;sport", "cy": "music", "dan": "sport", "eve": "music;sport", "fay": ""}
+
+
+def several(files):
+    with (files / "sets.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("node", "label"), *SETS.items()])
+    return ("ask", "edges.csv", "--multi-label", "--journal", "j")
+
+
+def test_a_file_answers_with_sets(querist, files):
+    common = several(files)
+    said = querist(*common, "--oracle", "sets.csv", "--budget", "4", "-o", "out.csv")
+    said += querist("ask", "edges.csv", "--journal", "j", "--oracle", "sets.csv", "--budget", "9")
+    for node, label in SETS.items():
+        assert f" {node}: {label.replace(';', '; ') or 'unsure'}\n" in said
+    with (files / "edges.labelled.csv").open() as file:
+        rows = {row["node"]: row["label"] for row in csv.DictReader(file)}
+    assert {**rows, "fay": ""} == SETS
+    found = json.loads(querist(*common, "--oracle", "sets.csv", "--budget", "9", "--json"))
+    assert found["multilabel"] is True and found["answers"] == 5
+    for option, value in (("--find", "music"), ("--choose", "stream")):
+        refused = querist(*common[:3], "--oracle", "sets.csv", option, value, code=2)
+        assert "several labels a node" in refused
+
+
+def test_lines_with_sets_answer_where_there_is_no_terminal(files):
+    out = typed(*several(files), "--classes", "music,sport", "--budget", "9",
+                keys=["music;s p", "m;p", ";", "", "sport", "skip", "u", "?", "q"])  # fmt: skip
+    assert "'music;s p' is none of the keys" in out
+    said = [
+        "music; sport: kept",
+        "none of these: kept",
+        "sport: kept",
+        "skip: kept",
+        "taken back",
+        "unsure: kept",
+    ]
+    assert [out.count(each) for each in said] == [1, 1, 2, 1, 1, 1]
+    assert "[;] between them, alone: none of these" in out
+    with Journal(files / "j") as journal:
+        codes = [event.body["code"] for event in journal.events() if event.kind == "answer"]
+    assert codes == [[0, 1], [], [1]]
+
+
+def test_keys_mark_classes_at_a_terminal_and_enter_sends_them(files):
+    pexpect = pytest.importorskip("pexpect")
+    child = at_terminal(pexpect, *several(files)[1:], "--classes", "music,sport", "--budget", "3")
+    child.expect(r"\[Enter\] these, or none")
+    child.expect("> ")
+    for key, shown in (("p", "  sport"), ("m", "  music; sport"), ("p", "  music"), ("m", "  none of these")):
+        child.send(key)
+        child.expect_exact(f"{shown}\r\n")
+    child.send("mp\r")
+    child.expect("music; sport: kept")
+    child.expect("> ")
+    child.send("\r")
+    child.expect("none of these: kept")
+    child.expect("> ")
+    child.send("q")
+    child.expect("2 answers; left by the person")
+    child.expect(pexpect.EOF)
+    with Journal(files / "j") as journal:
+        assert [event.body["code"] for event in journal.events() if event.kind == "answer"] == [[0, 1], []]
 
 
 # -- keys ---------------------------------------------------------------------------------------------

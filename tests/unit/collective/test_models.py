@@ -156,3 +156,17 @@ def test_counts_that_would_overflow_are_refused():
         large = as_graph([(0, 1), (1, 2)], attributes=1e15 * np.eye(3))
         model = GMNR(dtype=dtype, solver="jacobi").fit(large, {0: "a", 2: "b"})
         assert np.isfinite(model.probabilities_).all() and np.isfinite(model.history_.change).all()
+
+
+@pytest.mark.parametrize("method", ["ica", "semiica", "icml"])
+def test_attributes_that_a_regression_never_ends_on_are_refused(method):
+    graph = as_graph([(0, 1), (1, 2)], attributes=[[1e300], [-1e300], [1e299]])
+    with pytest.raises(InputError, match=r"up to 1e\+300, above 1e\+15"):
+        CLASSIFIERS[method]().fit(graph, {0: "a", 1: "b"})
+
+
+@pytest.mark.parametrize("method", ["ica", "semiica"])
+def test_weights_that_count_beside_attributes_are_not_scaled_away(method):
+    graph = as_graph([(0, 1, 1e300), (1, 2, 1e300)], attributes=[[1.0], [0.0], [1.0]])
+    with pytest.raises(InputError, match=r"weights such as 1e\+300"):
+        CLASSIFIERS[method]().fit(graph, {0: "a", 1: "b"})

@@ -82,7 +82,59 @@ def test_a_graph_without_edges_can_be_kept(place: Path) -> None:
     assert embed(graph, 3).cached
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "other zip", "pickle"])
+def flagged(content: bytes, at: int, value: int) -> bytes:
+    """A zip with a byte of its members' headers changed, where a member begins and where all are listed."""
+    found = bytearray(content)
+    for mark, further in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
+        place = content.find(mark)
+        while place >= 0:
+            found[place + at + further] = value
+            place = content.find(mark, place + 1)
+    return bytes(found)
+
+
+ENCRYPTED, METHOD = 6, 8
+"""Where a member's header says so."""
+
+REMADE: dict[str, dict[str, Any]] = {
+    "another shape": {"components": np.zeros(3, dtype=np.int64)},
+    "another type": {"rows": np.zeros((N, 10), dtype=np.float32)},
+    "NaN": {"rows": np.full((N, 10), np.nan)},
+    "a component below 0": {"components": np.full(N, -1)},
+    "no JSON": {"rest": np.array("{")},
+    "a list": {"rest": np.array("[]")},
+    "of another name": {"rest": np.array('{"name": "other"}')},
+    "an unknown field": {"rest": np.array('{"colour": 3}')},
+}
+
+
+@pytest.mark.parametrize("damage", REMADE)
+def test_an_entry_that_is_not_what_it_should_be_is_computed_again(place: Path, damage: str) -> None:
+    graph = make_graph()
+    first = embed(graph, 10)
+    path = place / files(place)[0]
+    with np.load(path) as kept:
+        arrays = dict(kept)
+    np.savez(path, **{**arrays, **REMADE[damage]})
+    again = embed(graph, 10)
+    assert not again.cached
+    np.testing.assert_array_equal(first.rows, again.rows)
+
+
+def test_an_entry_under_the_name_of_another_is_computed_again(place: Path) -> None:
+    first, second = embed(make_graph(), 10), embed(make_graph(seed=1), 10)
+    names = sorted((place / name for name in files(place)), key=lambda path: path.stat().st_mtime_ns)
+    names[1].write_bytes(names[0].read_bytes())
+    again = embed(make_graph(seed=1), 10)
+    assert not again.cached
+    np.testing.assert_array_equal(second.rows, again.rows)
+    assert not np.array_equal(first.rows, again.rows)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["empty", "cut", "flipped", "other zip", "pickle", "encrypted", "unknown method", "no zlib", "lzma"],
+)
 def test_a_damaged_entry_is_computed_and_written_again(place: Path, damage: str) -> None:
     graph = make_graph()
     first = embed(graph, 10)
@@ -95,7 +147,17 @@ def test_a_damaged_entry_is_computed_and_written_again(place: Path, damage: str)
     else:
         middle = len(content) // 2
         flipped = content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]
-        path.write_bytes({"empty": b"", "cut": content[:middle], "flipped": flipped}[damage])
+        path.write_bytes(
+            {
+                "empty": b"",
+                "cut": content[:middle],
+                "flipped": flipped,
+                "encrypted": flagged(content, ENCRYPTED, 1),
+                "unknown method": flagged(content, METHOD, 99),
+                "no zlib": flagged(content, METHOD, 8),
+                "lzma": flagged(content, METHOD, 14),
+            }[damage]
+        )
     again = embed(graph, 10)
     assert not again.cached
     np.testing.assert_array_equal(first.rows, again.rows)

@@ -88,7 +88,10 @@ CASES = {
     "labels by name without a table": (lambda: as_graph(PAIRS, labels="party"), "no node table"),
     "attributes by name without a table": (lambda: as_graph(PAIRS, attributes=["age"]), "no node table"),
     "attributes of another size": (lambda: as_graph(PAIRS, attributes=np.eye(2)), "2 rows for 3 nodes"),
-    "attributes in words": (lambda: as_graph(PAIRS, attributes=[["x"], ["y"], ["z"]]), "not all numbers"),
+    "attributes in words": (
+        lambda: as_graph(PAIRS, attributes=[["x"], ["y"], ["z"]]),
+        "text where numbers belong",
+    ),
     "attributes of one dimension": (lambda: as_graph(PAIRS, attributes=[1.0, 2.0, 3.0]), r"shape \(3,\)"),
     "NaN attribute": (lambda: as_graph(PAIRS, attributes=[[1.0], [np.nan], [2.0]]), "attributes holds NaN"),
     "no such kind": (lambda: as_graph(ROWS, kind="matrix"), "must be 'adjacency' or 'edges'"),

@@ -107,7 +107,7 @@ BROKEN = {
     "no archive": ("g.npz", lambda p: p.write_text("hello"), "damaged or cut short"),
     "empty file": ("g.npz", lambda p: p.write_bytes(b""), "damaged or cut short"),
     "an .npy": ("g.npz", lambda p: np.save(p.open("wb"), EDGES), "damaged or cut short"),
-    "pickled": ("g.npz", lambda p: np.savez(p, edges=np.array([{}, 1], dtype=object)), "allow_pickle=False"),
+    "pickled": ("g.npz", lambda p: np.savez(p, edges=np.array([{}, 1], dtype=object)), "pickled objects"),
     "vectors": ("g.npz", lambda p: np.savez(p, X=np.eye(3), y=np.ones(3)), "vectors .* without edges; join"),
     "sparse vectors": ("g.npz", lambda p: np.savez(p, X_data=np.ones(3), y=np.ones(3)), "without edges"),
     "no edges": ("g.npz", lambda p: np.savez(p, links=EDGES), "no array 'edges'; there are links"),

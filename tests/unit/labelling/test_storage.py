@@ -153,7 +153,7 @@ FAULTS = {
     ),
     "newer": (lambda p: changed(p, format=99), "format 99, this version reads 1; update querist"),
     "fields missing": (lambda p: changed(p, basis={}), "not what save"),
-    "other sizes": (lambda p: changed(p, classes=["x"]), "not of 8 nodes and 1 classes"),
+    "other sizes": (lambda p: changed(p, classes=["x"]), "where K = 1 is needed"),
     "rows out of range": (lambda p: changed(p, graph={"columns": {"adjacency": 2}}), "not what save"),
 }
 

@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 
 import httpx
 import pyarrow.parquet as pq
@@ -19,11 +20,11 @@ from hypothesis.errors import Unsatisfiable
 from querist.asking.store import SqliteStore
 from querist.serve.access import COOKIE, CSRF_COOKIE, DAY, LOOKED_UP, Gate
 from querist.serve.app import make_app
-from querist.serve.campaign import RefusedError
 from querist.serve.opening import create, open_campaign
 from querist.serve.running import bound
 from querist.serve.server import CampaignServer, arrive
 from querist.serve.uploads import Limits
+from querist.serve.writing import RefusedError
 
 LIMITS = Limits(bytes=200_000, unpacked=1_000_000, lines=50_000, body=400_000)
 ROLES = ("reader", "labeller", "manager")
@@ -98,6 +99,7 @@ TAKES = {
     ("POST", "/verdicts"): "manager",
     ("POST", "/arrivals"): "manager",
     ("GET", "/people"): "manager",
+    ("GET", "/answers"): "manager",
     ("GET", "/events"): "manager",
     ("GET", "/tokens"): "manager",
     ("POST", "/tokens"): "manager",
@@ -275,6 +277,36 @@ def test_a_campaign_is_made_from_files(house):
     again = open_campaign(house.server.store, made["id"])
     assert again.budget == 5
     again.close()
+
+
+@pytest.mark.parametrize("way", ["files", "set"])
+def test_what_is_said_of_a_new_campaign_holds(house, way):
+    said = {"audit": 3, "overlap": 1, "second_opinions": False, "choose": "random", "find": "b"}
+    manager = house.everywhere()
+    if way == "files":
+        made = upload(manager, "pets.csv", EDGES, stop=0.25, **said)
+    else:
+        made = manager.post(
+            "/v1/campaigns", json={"data": "karate", "classes": ["a", "b"], "stop": 0.25, **said}
+        )
+    spec = house.server.views(made.json()["id"]).campaign.asking.specification
+    assert {name: getattr(spec, name) for name in said} == said
+    assert made.json()["stop"] == 0.25
+    place = f"/v1/campaigns/{made.json()['id']}"
+    assert manager.patch(place, json={"stop": 0.5}).json()["stop"] == 0.5
+    assert manager.patch(place, json={"paused": False}).json()["stop"] == 0.5
+    assert manager.patch(place, json={"stop": 0}).json()["stop"] is None
+    assert manager.patch(place, json={"stop": 2}).status_code == 422
+
+
+def test_nobody_is_told_of_the_campaign_that_another_makes(house):
+    first, second = house.everywhere(), house.everywhere()
+    person = house.server.store.tokens(None)[-1].person
+    with house.server.making(person) as show:
+        show(0.5, "embedding")
+        said = {client.get("/v1/campaigns/files").json()["text"] for client in (first, second)}
+    assert said == {None, "embedding"}
+    assert second.get("/v1/campaigns/files").json() == {"fraction": None, "text": None}
 
 
 @pytest.mark.parametrize(
@@ -459,6 +491,57 @@ def test_csv_is_neutralised_and_parquet_and_json_lines_are_exact(house, hostile)
     assert manager.get(f"{path}/export", params={"format": "exe"}).status_code == 422
 
 
+def test_answers_as_tables(house):
+    """Who answered what, when, in how many seconds; not what was taken back."""
+    campaign = create(house.server.store, "karate", classes=["=a", "b"], budget=30, second_opinions=False)
+    own, path, manager = house.server.add(campaign), f"/v1/campaigns/{campaign.id}", house.everywhere()
+    people = ["ann", "bob"]
+    house.server.store.name_person(campaign.id, "ann", "=Ann")
+    given = []
+    for k, outcome in enumerate(["answer", "unsure", "answer", "answer", "skip", "answer"]):
+        person = people[k in (1, 2)]
+        row = campaign.lease(person)[0][0].row
+        campaign.close_question(person, row, outcome, k % 2 if outcome == "answer" else None)
+        given.append([row, outcome, k % 2 if outcome == "answer" else None, person])
+    campaign.undo("ann")
+    given.pop()
+    campaign.comment("ann", 0, "a comment is no answer")
+
+    def fetched(form, **more):
+        reply = manager.get(f"{path}/answers", params={"format": form, **more})
+        assert reply.status_code == 200, reply.text
+        return reply
+
+    nodes, classes = campaign.asking.graph.nodes, ["=a", "b"]
+    exact = pq.read_table(io.BytesIO(fetched("parquet").content)).to_pylist()
+    assert [[each[k] for k in ("node", "outcome", "label", "person", "name")] for each in exact] == [
+        [nodes[row], outcome, None if code is None else classes[code], who, {"ann": "=Ann"}.get(who)]
+        for row, outcome, code, who in given
+    ]
+    closed = [
+        event.at for event in campaign.store.events(campaign.id) if event.kind in ("answer", "unsure", "skip")
+    ]
+    asked = [event.at for event in campaign.store.events(campaign.id) if event.kind == "question"]
+    assert [each["at"].timestamp() for each in exact] == pytest.approx(closed[:5], abs=1e-5)
+    assert [each["seconds"] for each in exact] == pytest.approx(
+        [after - before for before, after in zip(asked[:5], closed[:5], strict=True)], abs=1e-6
+    )
+    lines = [json.loads(line) for line in fetched("jsonl").text.splitlines()]
+    assert [{**each, "at": None} for each in lines] == [{**each, "at": None} for each in exact]
+    assert [datetime.fromisoformat(each["at"]) for each in lines] == [each["at"] for each in exact]
+
+    import csv
+
+    rows = list(csv.DictReader(io.StringIO(fetched("csv").text)))
+    assert [row["label"] for row in rows] == ["'=a", "", "'=a", "b", ""]
+    assert {row["name"] for row in rows} == {"'=Ann", ""}
+    hidden = list(csv.DictReader(io.StringIO(fetched("csv", anonymous=1).text)))
+    assert [row["person"] for row in hidden] == ["person-1", "person-2", "person-2", "person-1", "person-1"]
+    assert "name" not in hidden[0] and "nn" not in fetched("csv", anonymous=1).text
+    assert manager.get(f"{path}/answers", params={"format": "exe"}).status_code == 422
+    assert own.export_answers("jsonl", True) == fetched("jsonl", anonymous=1).content
+
+
 def test_answers_over_http_are_kept_once(house):
     labeller = house.invited("labeller")
     (lease,) = labeller.post(f"{house.path}/leases", json={}).json()["leases"]
@@ -618,7 +701,7 @@ def test_many_may_listen_and_others_still_work(house):
                 await stream.__aexit__(None, None, None)
             return waited
 
-    from querist.serve.app import BEAT
+    from querist.serve.routes import BEAT
 
     assert asyncio.run(listen()) < BEAT
 

@@ -7,11 +7,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
+import querist
 from querist.asking.store import Draft, SqliteStore
 from querist.serve import open_store
-from querist.serve.campaign import LATE, LEASE, RefusedError, ServedCampaign
+from querist.serve.campaign import LATE, LEASE, ServedCampaign
 from querist.serve.opening import create, open_campaign
 from querist.serve.server import arrive
+from querist.serve.writing import RefusedError
 
 
 class Clock:
@@ -237,6 +239,95 @@ def test_a_rule_that_cannot_look_ahead_allows_one_lease_and_says_so(begin):
     again = open_campaign(campaign.store, campaign.id)
     assert take(again, "ann") == take(campaign, "ann")
     again.close()
+
+
+# -- stopping where more answers would gain little -------------------------------------------------------
+
+
+def answer_until_stopped(campaign, person="ann", most=30):
+    """(questions, why there are no more)."""
+    for asked in range(most):
+        found, why = campaign.lease(person)
+        if not found:
+            return asked, why
+        answer(campaign, person, found[0].row)
+    return most, None
+
+
+def test_a_campaign_stops_when_an_answer_would_gain_little(begin):
+    campaign = begin(budget=30, stop=0.9)
+    asked, why = answer_until_stopped(campaign)
+    gains = [event.body["gain"] for event in kinds(campaign, "question")]
+    assert asked == len(gains) == 10
+    (stop,) = kinds(campaign, "stop")
+    assert stop.body["gain"] == pytest.approx(np.mean(gains))
+    assert stop.body["why"] == why == campaign.stopped()
+    assert "less than 90.000%" in why
+    assert campaign.lease("bob") == ([], why)
+    assert len(kinds(campaign, "stop")) == 1
+
+
+def test_a_gain_is_what_the_model_expects_of_an_answer(begin):
+    campaign = begin(budget=30, stop=1e-9)
+    rows = take(campaign, "ann", 2)
+    model = campaign.asking.state.model
+    gains = [event.body["gain"] for event in kinds(campaign, "question")]
+    assert gains == [model.expected_gain(row) for row in rows]
+    assert min(gains) >= 0
+
+
+def test_without_the_rule_nothing_is_reckoned_and_nothing_stops(begin):
+    campaign = begin(budget=12)
+    assert answer_until_stopped(campaign) == (12, "the budget of 12 answers is spent")
+    assert {event.body["gain"] for event in kinds(campaign, "question")} == {None}
+
+
+def test_a_manager_lifts_the_rule_or_sets_it_anew(begin):
+    campaign = begin(budget=30, stop=0.9)
+    answer_until_stopped(campaign)
+    campaign.change("boss", stop=0)
+    assert campaign.stopped() is None
+    row = take(campaign, "ann")[0]
+    answer(campaign, "ann", row)
+    campaign.change("boss", stop=0.8)
+    why = answer_until_stopped(campaign)[1]
+    assert why is not None and why == campaign.enough
+    assert [event.body["stop"] for event in kinds(campaign, "rule")] == [0.9, 0.0, 0.8]
+    with pytest.raises(querist.InputError, match="from 0, which never stops, to 1"):
+        campaign.change("boss", stop=1.5)
+
+
+def test_what_is_left_of_the_audit_is_asked_before_the_end(begin):
+    campaign = begin(budget=30, stop=0.9, audit=5)
+    assert answer_until_stopped(campaign)[0] == 15
+    questions = kinds(campaign, "question")
+    assert sum(event.body["audit"] for event in questions) == 5
+    assert questions[-1].body["audit"]
+
+
+def test_a_node_that_comes_by_is_not_asked_about_after_the_end(begin):
+    campaign = begin(budget=30, stop=0.9)
+    answer_until_stopped(campaign)
+    assert not arrive(campaign, [(0, "new")], None)[0]["asked"]
+
+
+def test_every_server_stops_by_the_same_event(servers):
+    first, second = servers(budget=30, stop=0.9)
+    _, why = answer_until_stopped(first)
+    assert second.lease("bob") == ([], why)
+    assert [second.stop, second.enough] == [first.stop, first.enough]
+    assert len(kinds(first, "stop")) == 1
+    again = open_campaign(second.store, first.id)
+    assert (again.stop, again.enough, again.stopped()) == (0.9, why, why)
+    again.close()
+    second.change("boss", stop=0)
+    assert len(first.lease("ann")[0]) == 1
+
+
+def test_an_end_that_querist_ask_wrote_does_not_stop_a_server(begin):
+    campaign = begin()
+    campaign.store.append(campaign.id, campaign.last, [Draft("stop", {"why": "a break"})])
+    assert len(take(campaign, "ann")) == 1
 
 
 # -- answers -----------------------------------------------------------------------------------------------
@@ -623,7 +714,7 @@ def at_once(campaign, calls):
     with campaign.lock:
         for number, thread in enumerate(threads):
             thread.start()
-            while len(campaign._pending) <= number:
+            while len(campaign.writer.pending) <= number:
                 pass
     for thread in threads:
         thread.join()

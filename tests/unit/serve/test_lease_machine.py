@@ -24,8 +24,9 @@ from hypothesis.stateful import (
 )
 
 from querist.asking.store import SqliteStore
-from querist.serve.campaign import LEASE, RefusedError
+from querist.serve.campaign import LEASE
 from querist.serve.opening import create, open_campaign
+from querist.serve.writing import RefusedError
 
 PEOPLE = ("ann", "bob", "cem")
 BUDGET = 6

@@ -38,7 +38,8 @@ def all_pages(campaign):
         "labeller": pages.labeller_page(campaign, "p1", campaign["name"], "manager"),
         "manager": pages.manager_page(campaign),
         "reader": pages.manager_page(campaign, "reader"),
-        "campaigns": pages.campaigns_page([campaign]),
+        "campaigns": pages.campaigns_page([campaign], creates=True),
+        "new": pages.new_page(),
         "message": pages.message_page("Gone", campaign["name"], "/"),
     }
 
@@ -95,7 +96,7 @@ def test_only_what_is_meant_is_served():
 
 
 def test_no_script_writes_markup_or_names_another_host():
-    for name in ("labeller.js", "manager.js", "common.js"):
+    for name in ("labeller.js", "manager.js", "new.js", "common.js"):
         text = pages.static_file(name)[0].decode()
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|new Function", text

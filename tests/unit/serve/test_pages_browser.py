@@ -131,6 +131,23 @@ def test_a_manager_sees_how_it_goes_and_decides(opened, papers):
     assert own.budget == 40 and page.locator("#notice").is_hidden()
 
 
+def test_a_campaign_that_stopped_says_why_and_goes_on_by_its_manager(opened, site):
+    papers = site.papers(stop=1.0)
+    own = papers.campaign
+    for _ in range(10):
+        own.close_question("p1", own.lease("p1", 1)[0][0].row, "answer", 0)
+    labeller = opened(papers.link("labeller"))
+    labeller.locator("#rest-text", has_text="less than 100.000%").wait_for()
+    page = opened(papers.link("manager"))
+    page.locator("#state", has_text="less than 100.000%").wait_for()
+    assert page.locator("#stop-field").input_value() == "100"
+    page.locator("#stop-field").fill("")
+    page.keyboard.press("Enter")
+    page.locator("#state", has_text="Running").wait_for()
+    assert own.stop is None
+    labeller.locator("#question").wait_for()
+
+
 def test_invitations(opened, papers):
     page = opened(papers.link("manager", "Grace"))
     visit(page, papers, "manage")
@@ -152,15 +169,17 @@ def test_invitations(opened, papers):
 
 def test_exports(opened, papers):
     page = opened(papers.link("manager", "Grace"))
-    page.get_by_role("link", name="CSV").click()
+    page.get_by_role("link", name="CSV", exact=True).click()
     page.locator("#notice", has_text="no answer").wait_for()
     in_doubt(papers)
     page.locator("#anonymous").check()
-    for name, begins in (("CSV", "node,"), ("JSON lines", '{"node'), ("Events", '{"seq')):
+    for name, begins in (
+        ("CSV", "node,"), ("JSON lines", '{"node'), ("Answers as CSV", "node,outcome,"), ("Events", '{"seq'),
+    ):  # fmt: skip
         with page.expect_download() as started:
-            page.get_by_role("link", name=name).click()
+            page.get_by_role("link", name=name, exact=True).click()
         text = started.value.path().read_text()
-        assert text.startswith(begins) and '"p1"' not in text
+        assert text.startswith(begins) and "p1" not in text
 
 
 def test_a_reader_looks_and_changes_nothing(opened, papers):
@@ -190,3 +209,129 @@ def test_the_graph_is_drawn_in_the_colours_of_the_classes(opened, papers):
         opaque = [pixel.to_bytes(4, "little") for pixel in pixels if pixel >> 24 == 255]
         found = {f"#{pixel[:3].hex()}" for pixel in opaque}
         assert found >= {colours[f"class-{code}"] for code in range(3)}
+
+
+# -- a new campaign ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def graph_files(tmp_path):
+    """Edges, nodes and a few labels of a graph of two rings, in files."""
+    ends = [(20 * c + i, 20 * c + (i + s) % 20) for c in range(2) for i in range(20) for s in (1, 3)]
+    texts = {
+        "edges.csv": "source,target\n" + "".join(f"{a},{b}\n" for a, b in [*ends, (0, 20)]),
+        "nodes.csv": "id,title\n" + "".join(f"{i},Paper {i}\n" for i in range(40)),
+        "labels.csv": "node,label\n0,cat\n",
+        "odd.csv": "source,target,weight\n0,1,heavy\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def everywhere(site):
+    """A link that makes whoever opens it the manager of the server."""
+    return f"{site.address}/enter?token={site.server.gate.invite(None, 'manager')[1]}"
+
+
+def test_a_campaign_is_made_in_the_browser_and_answered(opened, site, everywhere, graph_files, axe):
+    page = opened(everywhere, viewport={"width": 360, "height": 740})
+    page.get_by_role("link", name="New campaign").click()
+
+    page.get_by_role("button", name="Create the campaign").click()
+    page.locator("#edges-wrong", has_text="Choose a file").wait_for()
+    page.locator("#edges").set_input_files(graph_files / "odd.csv")
+    page.locator("#nodes").set_input_files(graph_files / "nodes.csv")
+    page.locator("#labels").set_input_files(graph_files / "labels.csv")
+    page.locator("#classes").fill("cow\ndog")
+    page.locator("#audit").fill("41")
+
+    def refused(field, says):
+        page.get_by_role("button", name="Create the campaign").focus()
+        page.keyboard.press("Enter")
+        page.locator(f"#{field}-wrong", has_text=says).wait_for()
+        assert page.evaluate("document.activeElement.id") == field
+        assert page.locator("[aria-invalid=true]").count() == 1
+
+    refused("edges", "'weight' is String, not numbers")
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    page.emulate_media(color_scheme="dark")
+    assert serious(page, axe) == []
+    page.locator("#edges").set_input_files(graph_files / "edges.csv")
+    refused("audit", "audit 41; it must lie between 0 and the 40 nodes")
+    page.locator("#audit").fill("2")
+    refused("labels", "'cat' is not among the classes")
+    page.locator("#classes").fill("cow, dog, cat")
+
+    page.locator("#budget").fill("7")
+    page.locator("#stop").fill("0.1")
+    page.locator("#overlap").select_option("2")
+    page.locator("#choose").select_option("random")
+    page.locator("#name").fill("Papers of mine")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/manage")
+    id = page.url.split("/")[-2]
+    own = site.server.views(id).campaign
+    spec = own.asking.specification
+    assert (own.name, own.classes, own.budget) == ("Papers of mine", ("cow", "dog", "cat"), 7)
+    assert own.stop == 0.001
+    assert (spec.audit, spec.overlap, spec.second_opinions, spec.choose) == (2, 2, False, "random")
+    page.locator("#invite").wait_for()
+    page.get_by_role("link", name="Answer questions").click()
+    page.locator("#question").wait_for()
+    page.locator("#classes button", has_text="dog").click()
+    page.locator("#past .saved").wait_for()
+    assert [event.body["code"] for event in site.server.store.events(id) if event.kind == "answer"] == [1]
+
+
+def test_a_campaign_of_several_labels_a_node_is_made_by_its_form(opened, everywhere, site, graph_files):
+    page = opened(everywhere)
+    page.goto(f"{page.url}new")
+    page.locator("#edges").set_input_files(graph_files / "edges.csv")
+    page.locator("#classes").fill("cat, dog")
+    page.locator("#multilabel").select_option("true")
+    page.locator("#find").fill("cat")
+    page.keyboard.press("Enter")
+    page.locator("#find-wrong", has_text="several labels a node").wait_for()
+    page.locator("#find").fill("")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/manage")
+    assert site.server.views(page.url.split("/")[-2]).campaign.asking.multilabel
+
+
+def test_whoever_may_not_create_campaigns_sees_no_form(opened, papers):
+    page = opened(papers.link("manager"))
+    page.goto(papers.site.address)
+    assert page.get_by_role("link", name="New campaign").count() == 0
+    page.goto(f"{papers.site.address}/new")
+    assert "takes the manager of the server" in page.locator("main").inner_text()
+
+
+def test_how_far_the_server_is_with_a_new_campaign_is_shown(opened, everywhere, graph_files):
+    page = opened(everywhere)
+    page.goto(f"{page.url}new")
+    page.route("**/v1/campaigns/files", lambda route: (
+        route.fulfill(json={"fraction": 0.25, "text": "embedding the graph"})
+        if route.request.method == "GET" else None
+    ))  # fmt: skip
+    page.locator("#edges").set_input_files(graph_files / "edges.csv")
+    page.locator("#classes").fill("cat, dog")
+    page.get_by_role("button", name="Create the campaign").click()
+    page.locator("#doing", has_text="Embedding the graph").wait_for()
+    assert page.locator("#progress").evaluate("bar => bar.value") == 0.25
+
+
+def test_axe_finds_nothing_serious_in_check_boxes(opened, site, axe):
+    papers = site.papers(multilabel=True)
+    own = papers.campaign
+    (question,), _ = own.lease("p1", 1)
+    own.close_question("p1", question.row, "answer", [0, 1])
+    page = opened(papers.link("manager"), viewport={"width": 360, "height": 740})
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        visit(page, papers, "label")
+        page.keyboard.press("t")
+        assert serious(page, axe) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == 360

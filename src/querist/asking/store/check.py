@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
+from querist.asking.answers import as_code, as_kept, fault_of
 from querist.asking.store.events import BEGINNING, Damage, Event, StoredEvent, chained
 from querist.asking.store.interface import StoreDamagedError
 from querist.asking.turns import CLOSING, Turns
@@ -21,13 +22,14 @@ _NUMBER: Types = frozenset({int, float})
 _TEXT: Types = frozenset({str})
 _FLAG: Types = frozenset({bool})
 _LIST: Types = frozenset({list})
+_CODE = _INTEGER | _LIST
 _PERSON = _TEXT | _NONE
 _ABOUT_A_ROW = {"row": _INTEGER}
 _HELD = {"row": _INTEGER, "person": _TEXT, "until": _NUMBER}
 KINDS: dict[str, dict[str, Types]] = {
     "campaign": {"graph": _TEXT, "nodes": _INTEGER, "edges": _INTEGER, "classes": _LIST, "choose": _TEXT},
     "question": {"row": _INTEGER, "audit": _FLAG, "reason": _TEXT},
-    "answer": {"row": _INTEGER, "code": _INTEGER},
+    "answer": {"row": _INTEGER, "code": _CODE},
     "skip": _ABOUT_A_ROW,
     "unsure": _ABOUT_A_ROW,
     "undo": _ABOUT_A_ROW,
@@ -39,10 +41,11 @@ KINDS: dict[str, dict[str, Types]] = {
     "expire": {"row": _INTEGER, "person": _TEXT},
     "release": {"row": _INTEGER, "person": _TEXT},
     "comment": {"row": _INTEGER, "person": _PERSON, "text": _TEXT},
-    "verdict": {"row": _INTEGER, "code": _INTEGER, "person": _PERSON},
+    "verdict": {"row": _INTEGER, "code": _CODE, "person": _PERSON},
     "pause": {"person": _PERSON},
     "resume": {"person": _PERSON},
     "budget": {"budget": _INTEGER, "person": _PERSON},
+    "rule": {"stop": _NUMBER, "person": _PERSON},
 }
 """What the body of every kind of event has."""
 
@@ -50,8 +53,10 @@ _MAY_HAVE: dict[str, Types] = {
     "person": _PERSON,
     "until": _NUMBER,
     "round": _INTEGER,
-    "guess": _INTEGER | _NONE,
-    "second": _INTEGER | _NONE,
+    "multilabel": _FLAG,
+    "guess": _CODE | _NONE,
+    "second": _CODE | _NONE,
+    "probabilities": _LIST | _NONE,
     **dict.fromkeys(("value", "gain", "chance", "probability", "second_probability"), _NUMBER | _NONE),
 }
 _FIELDS = {kind: {**_MAY_HAVE, **own} for kind, own in KINDS.items()}
@@ -113,6 +118,7 @@ class _Log:
     def __init__(self) -> None:
         self.turns = Turns()
         self.nodes = self.classes = 0
+        self.several = False
 
     def fault(self, event: Event) -> str | None:
         """What is wrong with the next event; it is part of the log from now on if nothing is."""
@@ -126,6 +132,7 @@ class _Log:
             return wrong
         if kind == "campaign":
             self.nodes, self.classes = body["nodes"], len(body["classes"])
+            self.several = body.get("multilabel", False)
         elif kind == "growth":
             self.nodes += len(body["nodes"])
         elif kind == "known":
@@ -141,7 +148,7 @@ class _Log:
             return self._growth_fault(body)
         if kind == "known":
             rows, codes = body["rows"], body["codes"]
-            if len(rows) != len(codes) or not all(type(number) is int for number in (*rows, *codes)):
+            if len(rows) != len(codes) or not all(type(row) is int for row in rows):
                 return "its rows and codes are not as many integers"
         else:
             rows = (body["row"],) if "row" in body else ()
@@ -149,9 +156,13 @@ class _Log:
         for row in rows:
             if not 0 <= row < self.nodes:
                 return f"its row is {row}, and there are {self.nodes} nodes"
-        for code in codes:
-            if code is not None and not 0 <= code < self.classes:
-                return f"its class is {code}, and there are {self.classes} classes"
+        return next((wrong for code in codes if code is not None and (wrong := self._no_code(code))), None)
+
+    def _no_code(self, code: Any) -> str | None:
+        if fault_of(code, self.classes, self.several):
+            return f"its class is {code!r:.80}, and there are {self.classes} classes"
+        if as_kept(as_code(code)) != code:
+            return f"its set {code!r:.80} is not in the order of the classes, each once"
         return None
 
     def _growth_fault(self, body: Any) -> str | None:

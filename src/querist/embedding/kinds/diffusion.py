@@ -27,6 +27,7 @@ from querist.embedding.kinds.spectral import orientation
 from querist.embedding.value import Embedding
 from querist.errors import InputError, check_name, refuse
 from querist.graph.graph import Graph
+from querist.graph.scaling import scaled
 from querist.operator import Operator
 from querist.operator.eigen.ritz import thin_qr
 from querist.operator.threads import one_blas_thread
@@ -66,7 +67,7 @@ def diffusion(
         raise InputError("the graph has no attributes to diffuse; use kind='spectral', or give attributes")
     X = weighted(graph.attributes, weighting)
     columns = min(rank, *X.shape)
-    forward, backward = smoothed_products(smoothing(graph), X, steps, damping)
+    forward, backward = smoothed_products(smoothing(scaled(graph)), X, steps, damping)
     with one_blas_thread():  # the threads are ours
         found = singular_triples(
             forward, backward, X.shape, columns, tol=tol, sweeps=sweeps, seed=seed, progress=progress

@@ -36,6 +36,7 @@ from querist.embedding.kinds.spectral import (
 from querist.embedding.value import Embedding
 from querist.errors import refuse
 from querist.graph import Graph, null_signs
+from querist.graph.scaling import scaled
 from querist.operator import Operator
 from querist.operator.eigen.pool import pooled_pairs
 from querist.operator.push import PushRoom, Walkable, clear, push, push_room, walkable
@@ -70,6 +71,7 @@ def pagerank(
            [0.47, 1.33, 0.47],
            [0.17, 0.47, 1.17]])
     """
+    given, graph = graph, scaled(graph)
     large = holders(graph, neighbours)
     whole = graph if large.size == graph.n_nodes else graph.subgraph(large)
     null = null_columns(whole, max(1, rank // 2))
@@ -107,7 +109,7 @@ def pagerank(
         rank=rank,
         kind="pagerank",
         layout=(values.size, 0, 0),
-        degrees=graph.degrees,
+        degrees=given.degrees,
         local=rest_of(
             walkable(graph.adjacency), V, walk, neighbours, part(progress, 0.5, 0.5, "looking around nodes")
         ),

@@ -27,6 +27,7 @@ from querist.embedding.kinds import Kind, Settings, register
 from querist.embedding.value import Embedding
 from querist.errors import refuse
 from querist.graph import Graph, null_signs
+from querist.graph.scaling import common_factor, divided, scaled
 from querist.operator import Operator
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
@@ -73,6 +74,8 @@ def spectral(
            [-1.,  2., -1.],
            [-4., -1.,  5.]])
     """
+    given, unit = graph, 1.0 if normalised else common_factor(graph)
+    graph = scaled(graph) if normalised else divided(graph, unit)
     signs = null_signs(graph)
     null = signs * np.sqrt(graph.degrees) if normalised else signs.copy()
     null[graph.degrees == 0] = 1.0
@@ -97,10 +100,12 @@ def spectral(
     tiny = unresolved(L, graph.components, values, owner)
     scales = column_scales(values, tiny, constant, np.bincount(graph.components)[owner])
     columns, shared = constant_columns(graph.components, signs, constant, max_constants or rank)
+    if unit != 1:
+        scales = np.where(tiny, scales, scales / np.sqrt(unit))
     return Embedding(
         rows=beside(vectors, scales * orientation(vectors), columns),
         components=graph.components,
-        eigenvalues=np.maximum(values, 0.0),
+        eigenvalues=np.maximum(values, 0.0) * unit,
         residuals=errors,
         eigengap=gap,
         solver=pool.solver,
@@ -108,7 +113,7 @@ def spectral(
         kind="spectral",
         layout=(values.size, columns.shape[1], 0),
         normalised=normalised,
-        degrees=graph.degrees,
+        degrees=given.degrees,
         notes=_notes(pool, wanted, gap, shared),
         doubts=doubts_about(errors, tol, int(tiny.sum()), pool.missing),
     )

@@ -1,9 +1,9 @@
-// What both pages need: calls of the API, and elements made of text. No text ever becomes markup: strings
+// What all pages need: calls of the API, and elements made of text. No text ever becomes markup: strings
 // enter the page as text nodes and as values of attributes, nothing else.
 
 export const start = JSON.parse(document.getElementById("start").textContent);
 
-const API = `/v1/campaigns/${encodeURIComponent(start.campaign.id)}`;
+const API = `/v1/campaigns${start.campaign ? `/${encodeURIComponent(start.campaign.id)}` : ""}`;
 const PATIENCE = 30_000; // milliseconds until a call counts as lost
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,7 +22,7 @@ export class Refusal extends Error {
 
 /** JSON from the API. Throws a Refusal, or another error where no whole reply came. */
 export async function call(method, path, { body, key } = {}) {
-  const headers = { Accept: "application/json", "X-Querist-CSRF": cookie("querist_csrf") };
+  const headers = callHeaders();
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key !== undefined) headers["Idempotency-Key"] = key;
   const reply = await fetch(API + path, {
@@ -32,6 +32,9 @@ export async function call(method, path, { body, key } = {}) {
   const said = await reply.json().catch(() => ({}));
   throw new Refusal(reply.status, typeof said.error === "string" ? said.error : `error ${reply.status}`);
 }
+
+/** What every call says besides: that the page itself makes it. */
+export const callHeaders = () => ({ Accept: "application/json", "X-Querist-CSRF": cookie("querist_csrf") });
 
 export const address = (path) => API + path;
 
@@ -61,8 +64,28 @@ function furnished(made, attributes, children) {
   return made;
 }
 
-export const look = (code) => (code === null || code < 0 ? "none" : start.looks[code] ?? "other");
-export const className = (code) => (code === null || code < 0 ? "no guess" : start.classes[code]);
+// Where nodes may have several labels, a label is a list of classes, drawn in the colour of the first.
+const first = (label) => (Array.isArray(label) ? label[0] ?? null : label);
+const hasClass = (label) => first(label) !== null && first(label) >= 0;
+export const look = (label) => (hasClass(label) ? start.looks[first(label)] ?? "other" : "none");
+export const className = (label) =>
+  Array.isArray(label) ? label.map((code) => start.classes[code]).join("; ") || "none of these"
+    : hasClass(label) ? start.classes[label] : "no guess";
+
+/** A check box a class; `more` goes behind the name of each. */
+export function boxes(changed = null, more = () => []) {
+  return start.classes.map((name, code) =>
+    element("label", { "data-code": code },
+      element("input", { type: "checkbox", change: changed, "aria-keyshortcuts": start.keys?.[code] ?? null }),
+      dot(code), element("span", {}, ...breakable(name)), ...more(code)));
+}
+
+/** The classes whose boxes have a mark. */
+export const markedIn = (box) =>
+  [...box.querySelectorAll("[data-code]")].filter((label) => label.firstChild.checked).map((label) => Number(label.dataset.code));
+
+/** A name that may go on in the next line after each of its parts. */
+export const breakable = (name) => name.split(/(?<=[_/.-])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
 
 /** The colour of a class; hollow without one, fainter where it is a guess. */
 export function dot(code, known = true) {

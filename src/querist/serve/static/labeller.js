@@ -6,7 +6,7 @@
 // The next question is there before it is needed: two are on loan, and a heartbeat keeps them.
 
 import {
-  $, Refusal, call, className, dot, drawn, element, look, percent, shortened, some, start,
+  $, Refusal, boxes, breakable, call, className, dot, drawn, element, look, markedIn, percent, shortened, some, start,
 } from "./common.js";
 
 const AHEAD = 2; // questions on loan: the one on the screen and the next
@@ -18,6 +18,7 @@ const LONG = 60; // letters from which a value is read as a text
 const NEAR = 8; // neighbours shown at first
 const TAGGED = 12; // nodes up to which a drawing has names in it, or else neighbours
 const LAST = 5; // answers shown with their mark
+const SEVERAL = start.campaign.multilabel; // an answer is a list of classes, and their buttons are check boxes
 
 // -- the outbox: what the server does not have yet ------------------------------------------------------------
 
@@ -232,6 +233,7 @@ function answer(outcome, code = null) {
   const lease = current();
   if (!lease) return;
   held.shift();
+  if (SEVERAL) lease.marked = code; // for when it is taken back
   stopped = null; // until the server says so again
   const said = outcome === "answer" ? className(code) : outcome;
   const body = { row: lease.row, outcome, seconds: Math.round(10 * secondsShown()) / 10 };
@@ -244,6 +246,17 @@ function answer(outcome, code = null) {
   showPast();
   show();
   send();
+}
+
+const sendMarked = () => answer("answer", markedIn($("classes")));
+
+/** A class key was pressed, or a class found. */
+function choose(code) {
+  if (!SEVERAL) return answer("answer", code);
+  const box = $("classes").children[code].firstChild;
+  box.checked = !box.checked;
+  showMarked();
+  $("said").textContent = `${start.classes[code]}: ${box.checked ? "marked" : "not marked"}`;
 }
 
 function undo() {
@@ -315,13 +328,18 @@ document.addEventListener("keydown", (event) => {
     if (event.target.closest("button")) event.preventDefault();
     return;
   }
+  // A button or a link does what it does by Enter.
+  if (SEVERAL && event.key === "Enter" && !event.target.closest("button, a") && ($("single").checked || event.target.closest(".answers"))) {
+    event.preventDefault();
+    return sendMarked();
+  }
   if (!$("single").checked) return;
   for (const form of [event.key, event.key.toLowerCase(), event.key.toUpperCase()]) {
     const code = start.keys ? start.keys.indexOf(form) : -1;
     const what = Object.hasOwn(start.commands, form) ? start.commands[form] : null;
     if (code < 0 && !what && (start.keys || form !== "/")) continue;
     event.preventDefault();
-    if (code >= 0) answer("answer", code);
+    if (code >= 0) choose(code);
     else if (what) DO[what]();
     else $("find").focus();
     return;
@@ -366,7 +384,7 @@ function show() {
   const lease = current();
   $("question").hidden = lease === null;
   $("rest").hidden = lease !== null;
-  for (const button of document.querySelectorAll("#classes button, [data-command]")) {
+  for (const button of document.querySelectorAll("#classes button, #send, [data-command]")) {
     const always = ["undo", "leave"].includes(button.dataset.command);
     button.setAttribute("aria-disabled", String(lease === null && !always));
   }
@@ -408,6 +426,7 @@ function showQuestion(lease) {
   $("name").textContent = titleOf(lease);
   $("why").textContent = lease.reason ?? "";
   const guessed = guessOf(lease);
+  if (SEVERAL) mark(lease.marked ?? []);
   showGuess(guessed);
   showValues(detail.values ?? [], $("texts"), $("values"));
   $("values-box").hidden = !$("values").children.length;
@@ -421,7 +440,7 @@ function showQuestion(lease) {
   $("said").textContent = `Question ${lease.number}: ${titleOf(lease)}.${guess} ${lease.reason ?? ""}`;
 }
 
-function showGuess({ guess, probability, second, second_probability: less, checks: hidden }) {
+function showGuess({ guess, probability, second, second_probability: less, probabilities, checks: hidden }) {
   const box = $("guess");
   if (hidden) box.replaceChildren("No guess is shown: your answer is to check it.");
   else if (guess === null || guess === undefined) box.replaceChildren("No guess yet.");
@@ -431,9 +450,10 @@ function showGuess({ guess, probability, second, second_probability: less, check
   }
   for (const button of $("classes").children) {
     const code = Number(button.dataset.code);
-    button.classList.toggle("guessed", code === guess);
-    button.querySelector(".chance").textContent =
-      code === guess ? percent(probability) : code === second ? percent(less) : "";
+    button.classList.toggle("guessed", SEVERAL ? (guess ?? []).includes(code) : code === guess);
+    button.querySelector(".chance").textContent = SEVERAL
+      ? (probabilities ? percent(probabilities[code]) : "")
+      : code === guess ? percent(probability) : code === second ? percent(less) : "";
   }
 }
 
@@ -593,16 +613,23 @@ function notice(text) {
   if (text) $("said-saved").textContent = text;
 }
 
-/** A name that may go on in the next line after each of its parts. */
-const breakable = (name) => name.split(/(?<=[_/.-])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
-
 function classButtons() {
-  $("classes").replaceChildren(
-    ...start.classes.map((name, code) =>
-      element("button", { type: "button", "data-code": code, "aria-keyshortcuts": start.keys?.[code] ?? null, click: () => answer("answer", code) },
-        dot(code), element("span", {}, ...breakable(name)), element("small", { class: "chance" }),
-        start.keys ? element("kbd", { "aria-hidden": "true" }, start.keys[code]) : null)),
-  );
+  const more = (code) => [
+    element("small", { class: "chance" }),
+    start.keys ? element("kbd", { "aria-hidden": "true" }, start.keys[code]) : null,
+  ];
+  $("classes").replaceChildren(...(SEVERAL ? boxes(showMarked, more) : start.classes.map((name, code) =>
+    element("button", { type: "button", "data-code": code, "aria-keyshortcuts": start.keys?.[code] ?? null, click: () => answer("answer", code) },
+      dot(code), element("span", {}, ...breakable(name)), ...more(code)))));
+}
+
+function mark(codes) {
+  for (const label of $("classes").children) label.firstChild.checked = codes.includes(Number(label.dataset.code));
+  showMarked();
+}
+
+function showMarked() {
+  $("marked").textContent = className(markedIn($("classes")));
 }
 
 /** Where classes outnumber the keys, the beginning of a name and Enter stand for one. */
@@ -625,8 +652,13 @@ $("find").addEventListener("keydown", (event) => {
   if (event.key === "Escape") event.target.blur();
   if (event.key !== "Enter" || event.repeat) return;
   const code = filter();
-  if (code >= 0) answer("answer", code);
+  if (SEVERAL && !event.target.value) sendMarked();
+  if (code < 0) return;
+  choose(code);
+  if (SEVERAL) event.target.value = "";
+  filter();
 });
+$("send")?.addEventListener("click", sendMarked);
 
 // -- beginning ------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // How a campaign goes, read again whenever it has new events; what its manager does about it.
 
 import {
-  $, Refusal, address, call, className, dot, drawn, element, percent, some, start,
+  $, Refusal, boxes, call, className, dot, drawn, element, markedIn, percent, some, start,
 } from "./common.js";
 
 const EVERY = 5_000; // milliseconds between looks at the campaign
@@ -85,9 +85,13 @@ function showCampaign() {
   if (start.manager) {
     $("pause").textContent = campaign.paused ? "Go on" : "Pause";
     if (document.activeElement !== $("budget-field")) $("budget-field").value = budget;
+    if (document.activeElement !== $("stop-field")) $("stop-field").value = campaign.stop ? points(campaign.stop) : "";
   }
   showCurve(campaign.curve ?? []);
 }
+
+/** A share in hundredths, as people write it. */
+const points = (share) => String(Number((100 * share).toPrecision(6)));
 
 function audited(audit) {
   if (!audit?.answered) return "no random question answered";
@@ -207,14 +211,22 @@ function doubtItem({ row, node, name, belief, votes }) {
 
 /** Classes somebody said come first; the others are in a list. */
 function verdictButtons(row, name, votes) {
-  const said = [...new Set(votes.map((vote) => vote.label))];
+  const said = [...new Map(votes.map(({ label }) => [String(label), label])).values()];
   const others = start.classes.map((_, code) => code).filter((code) => !said.includes(code));
   const decide = (label) => change(() => call("POST", "/verdicts", { body: { row, label } }), `${name} is ${className(label)}`);
-  const choice = element("select", { "aria-label": `Another class for ${name}`, change: (event) => event.target.value && decide(Number(event.target.value)) },
+  const choice = start.campaign.multilabel ? otherSet(name, decide) : element("select", { "aria-label": `Another class for ${name}`, change: (event) => event.target.value && decide(Number(event.target.value)) },
     element("option", { value: "" }, "another class"), ...others.map((code) => element("option", { value: code }, start.classes[code])));
   return element("div", { class: "controls", role: "group", "aria-label": `Verdict on ${name}` },
     ...said.map((code) => element("button", { type: "button", class: "button", click: () => decide(code) }, dot(code), className(code))),
     others.length ? choice : null);
+}
+
+/** Where nodes may have several labels: any set of classes. */
+function otherSet(name, decide) {
+  const list = element("div", { class: "several" }, ...boxes());
+  return element("details", {}, element("summary", {}, "other classes"),
+    element("fieldset", {}, element("legend", {}, `Classes of ${name}`), list,
+      element("button", { type: "button", class: "button", click: () => decide(markedIn(list)) }, "Decide")));
 }
 
 async function readNode(row, details, box) {
@@ -274,7 +286,8 @@ function showMap() {
   const labels = start.classes.map((name, code) => [name, code, map.label.filter((label) => label === code).length]);
   $("legend").replaceChildren(...labels.map(([name, code, many]) => element("li", {}, dot(code), `${name} `, element("small", {}, many.toLocaleString("en")))));
   const part = count < campaign.nodes ? `${count.toLocaleString("en")} of ${some(campaign.nodes, "node")}` : some(count, "node");
-  $("map-text").textContent = `${part}, ${answered.toLocaleString("en")} answered (with a ring); guesses are fainter, hollow nodes have none.`;
+  const by = campaign.multilabel ? "coloured by the first class of each, " : "";
+  $("map-text").textContent = `${part}, ${by}${answered.toLocaleString("en")} answered (with a ring); guesses are fainter, hollow nodes have none.`;
   canvas.setAttribute("aria-label", `The graph, coloured by label. ${labels.map(([name, , many]) => `${name}: ${many}`).join(", ")}.`);
 }
 
@@ -358,8 +371,14 @@ if (start.manager) {
     const budget = Number($("budget-field").value);
     change(() => call("PATCH", "", { body: { budget } }), `The budget is ${budget}`);
   });
+  $("stop").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const stop = Number($("stop-field").value) / 100;
+    change(() => call("PATCH", "", { body: { stop } }), stop ? `It stops below ${points(stop)}` : "It goes on");
+  });
   $("anonymous").addEventListener("change", (event) => {
-    $("log").href = address(`/events?anonymous=${event.target.checked}`);
+    for (const link of $("of-people").querySelectorAll("a"))
+      link.href = link.href.replace(/anonymous=\w+/, `anonymous=${event.target.checked}`);
   });
   $("invite").addEventListener("submit", invite);
   $("copy").addEventListener("click", copy);

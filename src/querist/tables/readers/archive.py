@@ -8,19 +8,21 @@ Nothing is ever unpickled.
 """
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from querist import npz
 from querist.errors import InputError
 from querist.labels import decode
-from querist.tables.formats import BROKEN, Elements, Format, VectorTable, damaged
+from querist.matrices import as_floats, checked_sparse
+from querist.tables.formats import Elements, Format, VectorTable, damaged
 from querist.types import Sparse
 
-_DAMAGED = (*BROKEN, zipfile.BadZipFile)
+MANY_CODES = 10_000
+"""A class number beyond it, and beyond a hundred a node, is taken for a damaged one."""
 
 
 def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
@@ -29,7 +31,7 @@ def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
     where = path.name
     if "edges" not in arrays:
         if {"format", "shape", "data"} <= arrays.keys():
-            return Elements(_matrix(path))
+            return Elements(_matrix(arrays, path))
         if "X" in arrays or "X_data" in arrays:
             raise InputError(
                 f"{where}: a set of vectors (X, y) without edges; join near ones first, e.g. "
@@ -40,11 +42,12 @@ def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
         if name is not None and name not in arrays and f"{name}{also}" not in arrays:
             raise InputError(f"{where}: no array {name!r}; there are {', '.join(arrays)}")
     edges = arrays["edges"]
+    _check_rows(arrays, labels or "labels", where)
     count, notes = _node_count(path, arrays), tuple[str, ...]()
     n = count
     if n is None:
         notes = ("number of nodes taken from the largest row",)
-        n = int(edges.max()) + 1 if edges.size else 0
+        n = int(edges.max()) + 1 if edges.size and np.isfinite(edges).all() else 0
     ids = arrays["node_names"].tolist() if "node_names" in arrays else None
     if ids is not None and len(set(ids)) != len(ids):
         ids, notes = None, (*notes, "node names are not distinct, so ids are row numbers")
@@ -59,6 +62,18 @@ def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
     )
 
 
+def _check_rows(arrays: dict[str, Any], labels: str, where: str) -> None:
+    """Refuse edges that are no numbers, and labels and names that are not one a node."""
+    edges = arrays["edges"]
+    if edges.ndim != 2 or edges.dtype.kind not in "iuf":
+        raise InputError(
+            f"{where}: edges are {edges.dtype} of shape {edges.shape}; give whole numbers of shape (m, 2)"
+        )
+    for name in (labels, "node_names", "class_names", f"{labels}_names"):
+        if name in arrays and arrays[name].ndim != 1:
+            raise InputError(f"{where}: {name} is of shape {arrays[name].shape}; give one value each: (n,)")
+
+
 def _vectors(path: Path, label: str | None) -> VectorTable:
     """The vectors in an archive; `label` names the array of their labels."""
     arrays, key = _load(path), label or "y"
@@ -66,26 +81,47 @@ def _vectors(path: Path, label: str | None) -> VectorTable:
         needed = f"there are {', '.join(arrays) or 'none'}; vectors are X (or X_data, ...) and {key}"
         raise InputError(f"{path.name}: no vectors; {needed}")
     labels = arrays[key]
-    X: Any = arrays["X"] if "X" in arrays else _csr(arrays, "X", len(labels), path)
-    return VectorTable(X.astype(np.float64), labels.tolist(), path.stem)
+    if labels.ndim != 1:
+        raise InputError(f"{path.name}: {key} is of shape {labels.shape}; give one value a row: (n,)")
+    if "X" not in arrays:
+        return VectorTable(_csr(arrays, "X", len(labels), path), labels.tolist(), path.stem)
+    X = as_floats(arrays["X"], f"{path.name}, X")
+    if X.ndim != 2 or len(X) != len(labels):
+        raise InputError(
+            f"{path.name}: X is of shape {X.shape} and {key} of {labels.shape}; give one row a label"
+        )
+    return VectorTable(X, labels.tolist(), path.stem)
 
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (*_DAMAGED, AttributeError, TypeError) as error:
+        return npz.read(path)
+    except (OSError, ValueError) as error:
         raise damaged(path.name, error) from error
 
 
-def _matrix(path: Path) -> Any:
+_MATRICES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("csr", "csc", "bsr"), ("indices", "indptr")),
+    "dia": ("offsets",),
+    "coo": ("row", "col"),
+}
+"""What `scipy.sparse.save_npz` writes of each format, beside data, shape and format."""
+
+
+def _matrix(arrays: dict[str, Any], path: Path) -> Any:
     try:
-        matrix: Any = sp.load_npz(path)
-        if matrix.format in ("csr", "csc"):
-            matrix.check_format(full_check=True)
-    except _DAMAGED as error:
+        form = arrays["format"].item()
+        form = form.decode() if isinstance(form, bytes) else form
+        rows, columns = map(int, arrays["shape"])
+        parts = tuple(arrays[name] for name in _MATRICES[form])
+        given = (parts,) if form == "coo" else parts
+        return checked_sparse(
+            getattr(sp, f"{form}_array")((arrays["data"], *given), shape=(rows, columns)), path.name
+        )
+    except InputError:
+        raise
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise damaged(path.name, error) from error
-    return matrix
 
 
 def _node_count(path: Path, arrays: dict[str, Any]) -> int | None:
@@ -93,14 +129,15 @@ def _node_count(path: Path, arrays: dict[str, Any]) -> int | None:
     for name in ("labels", "node_names"):
         if name in arrays:
             return len(arrays[name])
-    for name in ("labels_shape", "features_shape"):
+    for name in ("labels_indptr", "features_indptr"):  # the shape beside it claims what it likes
         if name in arrays:
-            return int(arrays[name][0])
+            return max(0, int(arrays[name].size) - 1)
     try:
         manifest = json.loads((path.parent / "MANIFEST.json").read_text(encoding="utf-8"))
-        return int(manifest["files"][path.name]["counts"]["nodes"])
-    except (OSError, ValueError, KeyError, TypeError):
+        stated = int(manifest["files"][path.name]["counts"]["nodes"])
+    except (OSError, LookupError, TypeError, ValueError, AttributeError):
         return None
+    return stated
 
 
 def _csr(arrays: dict[str, Any], prefix: str, n: int, path: Path, columns: int = 0) -> Sparse | None:
@@ -111,11 +148,12 @@ def _csr(arrays: dict[str, Any], prefix: str, n: int, path: Path, columns: int =
         indices, indptr = arrays[f"{prefix}_indices"], arrays[f"{prefix}_indptr"]
         data = arrays.get(f"{prefix}_data", np.ones(indices.size, dtype=np.int8))
         shape = arrays.get(f"{prefix}_shape", (n, columns))
-        matrix = sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
-        matrix.check_format(full_check=True)
+        rows, width = map(int, shape)
+        matrix = sp.csr_array((data, indices, indptr), shape=(rows, width), dtype=np.float64)
+        checked_sparse(matrix, f"{prefix}_*")
         if matrix.shape[0] != n:
             raise ValueError(f"{matrix.shape[0]} rows for {n} nodes")
-    except _DAMAGED as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise InputError(
             f"{path.name}: the parts {prefix}_* are no CSR matrix ({error}); write it again"
         ) from None
@@ -131,8 +169,14 @@ def _labels(arrays: dict[str, Any], key: str, n: int, path: Path) -> dict[str, A
     codes = arrays[key]
     if codes.dtype.kind not in "iu":
         return {"labels": codes.tolist(), "classes": classes}
-    classes = classes if classes is not None else tuple(range(int(codes.max(initial=-1)) + 1))
-    if codes.size and (codes.min() < -1 or codes.max() >= len(classes)):
+    most = int(codes.max()) if codes.size else -1
+    if classes is None and most >= max(MANY_CODES, 100 * codes.size):
+        raise InputError(
+            f"{path.name}: {key} holds the class number {most:,}; number classes from 0, or name them in "
+            f"{'class_names' if key == 'labels' else f'{key}_names'}"
+        )
+    classes = classes if classes is not None else tuple(range(most + 1))
+    if codes.size and (codes.min() < -1 or most >= len(classes)):
         raise InputError(
             f"{path.name}: {key} holds {codes.min()}..{codes.max()} for {len(classes)} classes; "
             f"codes go from 0 to {len(classes) - 1}, with -1 for unlabelled"

@@ -6,6 +6,7 @@ integers where every one is the plain form of one. Of nested graphs and hyperedg
 """
 
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
 from xml.parsers import expat
@@ -28,6 +29,9 @@ _TYPES: dict[str, Callable[[str], Any]] = {
 }
 
 
+_WHOLE = ("int", "long")
+
+
 class _Reader:
     """What the parser has seen so far."""
 
@@ -38,6 +42,7 @@ class _Reader:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
+        self.parser.EntityDeclHandler = self._entity
         self.keys: dict[str, tuple[str, str, str]] = {}
         self.defaults: dict[str, str] = {}
         self.nodes: dict[str, int] = {}
@@ -85,6 +90,10 @@ class _Reader:
         elif element in ("data", "default"):
             self._key = attributes.get("key") if element == "data" else next(reversed(self.keys), None)
             self._value = ""
+
+    def _entity(self, *declared: Any) -> None:
+        # A few lines of them can stand for gigabytes, or for another file.
+        raise InputError(f"{self.here()}: <!ENTITY>, which GraphML has no need of; write the text itself")
 
     def _text(self, text: str) -> None:
         if self._key is not None:
@@ -137,6 +146,12 @@ def _parsed(path: Path) -> _Reader:
     with opened(path) as file:
         try:
             reader.parser.ParseFile(file)
+        except (LookupError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{path.name}: its encoding cannot be read ({error}); save it as UTF-8"
+            ) from None
         except expat.ExpatError as error:
             raise InputError(
                 f"{path.name}, line {error.lineno}: {expat.ErrorString(error.code)}; the file is damaged or "
@@ -196,9 +211,12 @@ def _column(read: _Reader, key: str) -> Any:
     for row, value in enumerate(values):
         try:
             converted.append(None if value is None or not value.strip() else _TYPES[kind](value))
+            if kind in _WHOLE and converted[-1] is not None and not -(2**63) <= converted[-1] < 2**63:
+                raise ValueError("beyond 64 bits")
         except (ValueError, KeyError):
+            shown = repr(value if value is None or len(value) <= 60 else f"{value[:60]}...")
             raise InputError(
-                f"{read.name}, line {read.node_lines[row]}: {name} is {value!r} but is declared {kind}; "
+                f"{read.name}, line {read.node_lines[row]}: {name} is {shown} but is declared {kind}; "
                 "mend the value or the key"
             ) from None
     return pa.array(converted)
@@ -210,7 +228,10 @@ def _table(read: _Reader, name: str) -> Columns:
     columns = {"node": pa.array(list(read.nodes), pa.string())}
     for key, (of, title, _) in read.keys.items():
         if key in read.node_data or of == "node":
-            columns[title if title not in columns else key] = _column(read, key)
+            numbered = (f"{title} ({k})" for k in count(2))
+            columns[next(own for own in chain((title, key), numbered) if own not in columns)] = _column(
+                read, key
+            )
     table = plain_integers(pa.table(columns), ["node"])
     return Columns(table, Origin(name, lambda row: f"line {read.node_lines[row]}"), True)
 

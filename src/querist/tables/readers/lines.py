@@ -36,6 +36,9 @@ class Block:
     line: int
 
 
+MOST_FEATURES = 10_000_000
+"""An index beyond it is taken for a damaged one: there would be a name for every feature before it."""
+
 Row = tuple[dict[int, float] | list[float], Any]
 
 
@@ -100,7 +103,7 @@ class Lines:
                     continue
             try:
                 yield number, parse(text)
-            except (ValueError, TypeError, KeyError, csv.Error) as problem:
+            except (ValueError, TypeError, KeyError, csv.Error, RecursionError) as problem:
                 said = problem.args[0] if problem.args else type(problem).__name__
                 yield (
                     number,
@@ -154,6 +157,8 @@ class Lines:
             index, colon, value = part.partition(":")
             if not colon or not index.isdigit() or int(index) < 1:
                 raise ValueError(f"{part!r} is not index:value with an index from 1")
+            if int(index) > MOST_FEATURES:
+                raise ValueError(f"index {_short(index)} is beyond {MOST_FEATURES:,}; number features from 1")
             while len(self.features) < int(index):
                 self.features[str(len(self.features) + 1)] = len(self.features)
             values[int(index) - 1] = _number(value, index)
@@ -175,7 +180,7 @@ class Lines:
 def _number(value: Any, name: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{_short(name)} is {_short(repr(value))}, not a number") from None
     if not np.isfinite(number):
         raise ValueError(f"{_short(name)} is {_short(repr(value))}, not a finite number")

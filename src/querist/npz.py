@@ -1,0 +1,129 @@
+"""NumPy archives (`.npz`) from anywhere: no room is made for what is not there, and nothing is unpickled.
+
+`numpy.load` makes room for whatever a header claims. Here an array is read only if the bytes that its shape
+and type need are the bytes that the archive says it has, and those are no more than so few packed bytes can
+hold; the checksum of every array that is read is compared too.
+"""
+
+import math
+import zipfile
+from collections.abc import Collection, Iterator
+from os import PathLike
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
+
+MOST_PACKED = 1032
+"""Bytes that one byte of deflated data can stand for."""
+
+MANY = 2**16 - 1
+"""What stands for a number of files that is too large to be stated."""
+
+LAST = 22
+"""Bytes of the end of an archive, before its comment."""
+
+_PIECE = 1 << 22
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_HEADERS = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
+
+Shape = tuple[int, ...]
+
+
+def read(path: str | PathLike[str], names: Collection[str] | None = None) -> dict[str, Any]:
+    """The arrays in an archive by name, or those of them that are named.
+
+    An archive that cannot be read is a ValueError that says why; one that cannot be opened is an OSError.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            wanted = (own for own in _members(archive) if names is None or own[0] in names)
+            return {name: _array(archive, member) for name, member in wanted}
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # a damaged archive fails in a dozen ways
+        raise ValueError(_reason(error)) from error
+
+
+def shapes(path: str | PathLike[str]) -> dict[str, Shape]:
+    """The shape of every array in an archive, by its header alone; refused as by `read`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = {}
+            for name, member in _members(archive):
+                with archive.open(member) as file:
+                    found[name] = _header(file, member)[0]
+            return found
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise ValueError(_reason(error)) from error
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, zipfile.ZipInfo]]:
+    listed = archive.infolist()
+    stated = _stated(archive)
+    if stated not in (len(listed), MANY):
+        raise ValueError(f"{stated} files are stated and {len(listed)} listed")
+    seen = set[str]()
+    for member in listed:
+        name = member.filename.removesuffix(".npy")
+        if name in seen:
+            raise ValueError(f"{name} is there twice")
+        seen.add(name)
+        if name != member.filename:
+            yield name, member
+        else:
+            archive.open(member).close()  # the name of an array, damaged, is not the one it has in its place
+
+
+def _stated(archive: zipfile.ZipFile) -> int:
+    """How many files the end of an archive says there are: a damaged list may be read as a shorter one."""
+    file = cast(IO[bytes], archive.fp)
+    size = file.seek(0, 2)
+    file.seek(max(0, size - LAST - 2**16))
+    end = file.read()
+    at = end.rfind(b"PK\x05\x06")
+    return int.from_bytes(end[at + 10 : at + 12], "little")
+
+
+def _header(file: Any, member: zipfile.ZipInfo) -> tuple[Shape, bool, np.dtype[Any]]:
+    """Shape, order and type, true to the size that the archive gives."""
+    version = read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"{member.filename} is of version {version}")
+    shape, fortran, dtype = _HEADERS[version](file)
+    if dtype.hasobject:
+        raise ValueError(f"{member.filename} holds pickled objects")
+    claimed = file.tell() + math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or claimed != member.file_size or (dtype.itemsize == 0 and math.prod(shape)):
+        raise ValueError(
+            f"{member.filename} claims {dtype} of shape {shape}, {claimed:,} bytes, and has "
+            f"{member.file_size:,}"
+        )
+    return shape, fortran, dtype
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
+    if member.compress_type not in _METHODS:
+        raise ValueError(f"{member.filename} is packed in a way that NumPy does not write")
+    if member.file_size > MOST_PACKED * (member.compress_size + 1):
+        raise ValueError(f"{member.filename} claims {member.file_size:,} bytes in {member.compress_size:,}")
+    with archive.open(member) as opened:
+        file = cast(zipfile.ZipExtFile, opened)
+        shape, fortran, dtype = _header(file, member)
+        flat = np.empty(math.prod(shape), dtype)
+        raw: Any = flat.view(np.uint8) if flat.size else np.empty(0, np.uint8)
+        done = 0
+        while done < raw.size:
+            count = file.readinto(raw[done : done + _PIECE])
+            if not count:
+                raise ValueError(f"{member.filename} is cut short")
+            done += count
+        if file.read(1):  # reading to the end compares the checksum
+            raise ValueError(f"{member.filename} goes on where it should end")
+    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
