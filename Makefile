@@ -30,7 +30,7 @@ bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online .
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
-faults: $(DEV)  ## servers that are killed 200 times on each store, while people answer
+faults: $(DEV)  ## servers killed 200 times on each store, ask 1,000 times; disks that are full, files damaged
 	QUERIST_FAULTS=200 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults
 
 MINUTES ?= 30

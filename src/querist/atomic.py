@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import IO
@@ -20,10 +20,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     of the two. It gets the rights that any new file of the user gets. An error of the disk names the file,
     which a full disk alone does not.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {target.parent}; make it first")
-    beside = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
+    target = check_replaceable(path)
+    beside = _beside(target)
     try:
         with beside.open("xb") as file:
             yield file
@@ -36,3 +34,35 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         if isinstance(problem, OSError) and problem.errno and problem.filename in (None, str(beside)):
             problem.filename = str(target)
         raise
+
+
+def check_replaceable(path: str | PathLike[str]) -> Path:
+    """The path of a file to write, refused where it has no folder or would replace no plain file."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {target.parent}; make it first")
+    if target.is_dir():
+        raise InputError(f"{path} is a folder; name a file")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path} is a device or a pipe, which a file would replace; name a file")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise InputError(f"{path} is read-only; make it writable, or name another file")
+    return target
+
+
+def check_writable(path: str | PathLike[str]) -> Path:
+    """The same, before work whose result will go there: a file beside it is made, and removed."""
+    target = check_replaceable(path)
+    beside = _beside(target)
+    try:
+        beside.open("xb").close()
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be written ({problem.strerror}); name another place") from problem
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+    return target
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")

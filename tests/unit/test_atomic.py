@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from querist.atomic import replacing
+from querist.atomic import check_writable, replacing
 from querist.errors import InputError
 
 
@@ -71,3 +71,28 @@ def test_an_error_in_words_keeps_them(tmp_path):
 
     with pytest.raises(OSError, match="the archive is closed"):
         refused()
+
+
+def test_a_place_is_tried_without_a_trace(tmp_path):
+    (tmp_path / "there").write_bytes(b"old")
+    assert check_writable(tmp_path / "there") == tmp_path / "there"
+    assert check_writable(tmp_path / "new") == tmp_path / "new"
+    assert os.listdir(tmp_path) == ["there"]
+    assert (tmp_path / "there").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("write", [check_writable, lambda path: replacing(path).__enter__()])
+def test_what_is_no_plain_file_is_not_replaced(tmp_path, write):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "full").symlink_to("/dev/full")
+    for name in ("pipe", "full"):
+        with pytest.raises(InputError, match=f"{name} is a device or a pipe"):
+            write(tmp_path / name)
+    with pytest.raises(InputError, match="is a folder"):
+        write(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["full", "pipe"]
+
+
+def test_a_name_that_the_disk_refuses_is_found_before_the_work(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be written \(File name too long\)"):
+        check_writable(tmp_path / ("x" * 250))

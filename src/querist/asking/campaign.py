@@ -306,11 +306,15 @@ class Asking:
     __repr__ = results.in_words
     _repr_html_ = results.as_html
 
-    def write(self, path: str | PathLike[str]) -> None:
-        """One row a node, as CSV or parquet by the path's extension."""
+    def write(self, path: str | PathLike[str], *, safe_csv: bool = False) -> None:
+        """One row a node, as CSV or parquet by the path's extension.
+
+        `safe_csv` puts an apostrophe before a text that a spreadsheet would run; such a file does not read
+        back as it was.
+        """
         from querist.labelling.storage import write
 
-        write(self.labelling, path, self.progress or silent)
+        write(self.labelling, path, self.progress or silent, safe_csv=safe_csv)
 
     # -- inside ----------------------------------------------------------------------------
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.screen import print_json, print_line, progress
+from querist.cli.screen import print_json, print_line, progress, telling_what_is_kept, visible
 from querist.errors import InputError
 from querist.progress import silent
 
 if TYPE_CHECKING:
+    from querist.asking import Journal
     from querist.asking.asking import Asking, Question
     from querist.labelling.files import GraphFiles
 
@@ -122,6 +123,7 @@ def ask(
             "--out", "-o", metavar="OUT", help="Where the labels go: .csv, .parquet; beside DATA by default."
         ),
     ] = None,
+    safe_csv: options.SafeCsv = False,
     columns: options.Values = MappingProxyType({}),
     as_json: options.Json = False,
 ) -> None:
@@ -137,6 +139,7 @@ def ask(
     these labels are, because it asks where it is unsure: --audit measures that with random questions.
     """
     from querist.asking import Journal, command_oracle, from_files
+    from querist.cli.keyboard import standard_input
     from querist.labelling.files import GraphFiles
     from querist.tables.formats import comma_separated
     from querist.tables.output import check_place
@@ -144,6 +147,8 @@ def ask(
     if oracle is not None and oracle_command is not None:
         raise InputError("--oracle and --oracle-command both answer; give one of them")
     by_hand = oracle is None and oracle_command is None
+    if by_hand and data != "-":
+        standard_input()
     files = GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns)
     kept = journal if journal is not None or not by_hand else _beside(files, ".journal")
     place = check_place(
@@ -152,7 +157,7 @@ def ask(
     if name_column is not None:
         _check_name_column(name_column, files)
     program = None if oracle_command is None else command_oracle(oracle_command)
-    with Journal(kept) as book:
+    with Journal(kept) as book, telling_what_is_kept(lambda: _kept(book)):
         with progress() as show:
             show("reading", 0.0, data)
             campaign = from_files(
@@ -184,7 +189,7 @@ def ask(
                 asking.run(answers, None if as_json else _show_answer)
         finally:
             asking.forget()
-        _finish(asking, place, as_json)
+        _finish(asking, place, safe_csv, as_json)
 
 
 def _check_name_column(name: str, files: "GraphFiles") -> None:
@@ -218,11 +223,14 @@ def _converse(asking: "Asking", table: Any, id: str | None, name: str | None, da
 
     names = [str(name) for name in asking.classes]
     keyboard = Keyboard(names, taken=data == "-", several=asking.multilabel)
-    try:
-        converse(asking, NodeTexts.of(table, id, name), keyboard)
-    except KeyboardInterrupt:
-        print_line(f"\nEvery answer is kept in {asking.journal.path}; the same command goes on from there.")
-        raise
+    converse(asking, NodeTexts.of(table, id, name), keyboard)
+
+
+def _kept(journal: "Journal") -> str:
+    """Where the answers are, once there is something to go on from."""
+    if journal.path is None or not journal.last:
+        return ""
+    return f"every answer is kept in {journal.path}; the same command goes on from there"
 
 
 def _show_answer(question: "Question", given: Any) -> None:
@@ -230,13 +238,13 @@ def _show_answer(question: "Question", given: Any) -> None:
     from querist.asking.answers import in_words
 
     answer = "unsure" if given is None else in_words(given)
-    print(f"{question.number} {question.node}: {answer}", flush=True)
+    print(visible(f"{question.number} {question.node}: {answer}"), flush=True)
 
 
 # -- the end ----------------------------------------------------------------------------
 
 
-def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
+def _finish(asking: "Asking", place: Path, safe_csv: bool, as_json: bool) -> None:
     from querist.tables.formats import some
 
     with progress() as show:
@@ -245,7 +253,7 @@ def _finish(asking: "Asking", place: Path, as_json: bool) -> None:
         found["journal"] = None if asking.journal.path is None else str(asking.journal.path)
         found["out"] = str(place) if asking.answers or asking.known else None
         if found["out"] is not None:
-            asking.write(place)
+            asking.write(place, safe_csv=safe_csv)
     if as_json:
         print_json(found)
         return

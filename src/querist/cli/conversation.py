@@ -12,7 +12,7 @@ import numpy as np
 from querist.asking.answers import Code, in_words, named
 from querist.asking.texts import COLUMNS
 from querist.cli.keyboard import Keyboard, legend
-from querist.cli.screen import print_line, width
+from querist.cli.screen import print_line, visible, width
 from querist.tables.formats import some
 from querist.types import Codes
 
@@ -43,7 +43,7 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
         if page:
             lines = [*pages[page - 1], f"(page {page} of {len(pages)})"]
         else:
-            lines = wrapped(described(asking, question, texts), room)
+            lines = wrapped(map(visible, described(asking, question, texts)), room)
         for line in (
             *lines,
             *wrapped([legend(keyboard.names, room, keyboard.sending), sitting.line()], room),
@@ -56,7 +56,7 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
             asking.leave("left by the person")
             return
         if what == "more":
-            pages = pages or _pages(wrapped(in_full(asking, question, texts), room))
+            pages = pages or _pages(wrapped(map(visible, in_full(asking, question, texts)), room))
             page = (page + 1) % (len(pages) + 1)  # after the last page the question is shown again
             print_line("")
             continue
@@ -68,7 +68,7 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
 def _taken(asking: "Asking", what: str, code: Code) -> str:
     """Do what the key says; what to say of it."""
     if what == "answer":
-        return f"{in_words(asking.answer(named(code, asking.classes)))}: kept\n"
+        return f"{visible(in_words(asking.answer(named(code, asking.classes))))}: kept\n"
     if what == "undo":
         return "taken back\n" if asking.undo() else "there is no answer to take back\n"
     (asking.skip if what == "skip" else asking.unsure)()

@@ -46,16 +46,13 @@ def embed(
     """
     import numpy as np
 
-    from querist.atomic import replacing
+    from querist.atomic import check_writable, replacing
     from querist.embedding import embed as embed_graph
 
     place = out.expanduser()
     if place.suffix != ".npy":
         raise InputError(f"--out {out}: rows are saved as .npy; name a file such as rows.npy")
-    if not place.parent.is_dir():
-        raise InputError(f"--out {out}: there is no directory {place.parent}; make it first")
-    if place.is_dir():
-        raise InputError(f"--out {out}: that is a directory; name a file in it, such as {out / 'rows.npy'}")
+    check_writable(place)
     with progress() as show:
         graph = read_graph(data, nodes, component == "largest", columns, show)
         rows = embed_graph(

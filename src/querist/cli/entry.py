@@ -1,19 +1,26 @@
 """The way in and every way out: exit codes, and one plain line for what went wrong.
 
-0 done; 1 an unexpected error; 2 something to mend in the input or the command;
-130 stopped by Ctrl-C; 141 whoever was reading has left.
+0 done; 1 an unexpected error; 2 something to mend in the input or the command, or no room for the output;
+130 stopped by Ctrl-C, 143 by SIGTERM, 129 because the terminal is gone; 141 whoever was reading has left. A
+closed standard output or error is one that nobody
+reads: nothing is written there, and nothing else changes.
 """
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 import typer
 
 from querist.cli.app import app
+from querist.cli.screen import visible
 from querist.errors import QueristError
 
 # typer brings its own copy of click, or click itself, by version: this is the usage error of either.
@@ -22,11 +29,12 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
+    _fill_closed()
     for stream in (sys.stdout, sys.stderr):
         _never_fail(stream)
     command = typer.main.get_command(app)
     context: Any = None
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), redirect_stdout(_StandardOutput(sys.stdout)), _stopping():
         warnings.showwarning = _warn
         try:
             given = list(sys.argv[1:] if arguments is None else arguments)
@@ -38,12 +46,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return leave.exit_code
         except BrokenPipeError:
             return _reader_left()
+        except Stopped as stopped:
+            _say(f"stopped by {stopped.signal.name}")
+            return 128 + stopped.signal
         except (KeyboardInterrupt, typer.Abort):
             _say("stopped")
             return 130
         except Exception as problem:
             return _explain(problem, context is not None and bool(context.params.get("traceback")))
     return 0
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal that asks this process to end: whoever tidies up after Ctrl-C does so after it."""
+
+    def __init__(self, number: int) -> None:
+        self.signal = signal.Signals(number)
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does, unless they are ignored (nohup) or another's."""
+
+    def stop(number: int, frame: Any) -> None:
+        for each in before:  # a second one must not cut short what the first one began
+            signal.signal(each, lambda number, frame: None)
+        raise Stopped(number)
+
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _explain(problem: Exception, with_traceback: bool) -> int:
@@ -69,7 +109,8 @@ def _explain(problem: Exception, with_traceback: bool) -> int:
 
 
 def _say(text: str) -> None:
-    print(f"querist: {' '.join(text.split())}", file=sys.stderr)
+    with suppress(OSError):  # whoever read it has left; the exit code says the same
+        print(f"querist: {visible(' '.join(text.split()))}", file=sys.stderr)
 
 
 def _warn(
@@ -83,6 +124,48 @@ def _warn(
     """A warning as one line; those of other libraries about themselves are not for the reader."""
     if not issubclass(category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
         _say(f"warning: {message}")
+
+
+class _StandardOutput:
+    """The stream itself, whose errors say what it is: a full disk alone does not."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _naming_output():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _naming_output():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _naming_output() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        problem.filename = "standard output"
+        raise
+
+
+def _fill_closed() -> None:
+    """Where a standard stream is closed, let no other file have its number: programs would write into it.
+
+    What is printed to a closed output goes nowhere; a closed input stays None, which its readers refuse.
+    """
+    for number, mode in enumerate((os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _never_fail(stream: TextIO) -> None:

@@ -4,11 +4,12 @@ import codecs
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from querist.asking.answers import EMPTY_SET, Code
 from querist.asking.keys import COMMANDS, command_keys, keys_for
+from querist.cli.screen import visible
 from querist.errors import InputError
 from querist.tables.labels import BETWEEN
 
@@ -22,7 +23,8 @@ def legend(names: Sequence[str], width: int = 1000, sending: str = "") -> str:
     """All keys and what they mean, in lines of at most this width where the names allow it; `sending` is
     what is said of how an answer of several classes is sent."""
     keys = keys_for(names)
-    own = [f"[{key}] {name}" for key, name in zip(keys, names, strict=True)] if keys else list(names)
+    shown = [visible(name) for name in names]
+    own = [f"[{visible(key)}] {name}" for key, name in zip(keys, shown, strict=True)] if keys else shown
     others = [
         f"[{'space' if key == ' ' else key}] {COMMANDS[what][1]}" for what, key in command_keys(names).items()
     ]
@@ -52,7 +54,7 @@ class Keyboard:
         keys = keys_for(self.names)
         self.keys = keys or []
         self.commands = {key: what for what, key in command_keys(self.names).items()}
-        self._file: IO[str] = _terminal() if taken else sys.stdin
+        self._file: IO[str] = _terminal() if taken else standard_input()
         self.by_line, self.several = not self._file.isatty() or keys is None, several
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -149,6 +151,16 @@ class Keyboard:
         return bool(select.select([self._file.fileno()], [], [], PATIENCE)[0])
 
 
+def standard_input() -> IO[str]:
+    """Where answers come from; refused where it is closed."""
+    if sys.stdin is None:
+        raise InputError(
+            "there is no standard input to answer at: it is closed; run it at a terminal, or let --oracle or "
+            "--oracle-command answer"
+        )
+    return sys.stdin
+
+
 def _terminal() -> IO[str]:
     try:
         return open(TERMINAL, encoding="utf-8", errors="replace")
@@ -174,4 +186,5 @@ def _single_keys(terminal: int) -> Iterator[None]:
         tty.setcbreak(terminal, termios.TCSANOW)
         yield
     finally:
-        termios.tcsetattr(terminal, termios.TCSANOW, before)
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(terminal, termios.TCSANOW, before)

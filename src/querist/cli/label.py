@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.screen import print_json, print_line, print_table, progress
+from querist.cli.screen import print_json, print_line, print_table, progress, visible
 
 if TYPE_CHECKING:
     from querist.labelling.files import FilesLabelled
@@ -74,6 +74,7 @@ def label(
             help="Also keep the labelling, for nodes that come later: DATA may be such a file.",
         ),
     ] = None,
+    safe_csv: options.SafeCsv = False,
     extend: options.Extend = None,
     extend_nodes: options.ExtendNodes = None,
     columns: options.Values = MappingProxyType({}),
@@ -100,6 +101,7 @@ def label(
             out=out,
             report=report,
             save=save,
+            safe_csv=safe_csv,
             probabilities=probabilities,
             rank=rank,
             method=method,
@@ -142,7 +144,8 @@ def _print(done: "FilesLabelled") -> None:
     given = seeds.sum(axis=0) if found.multilabel else [int((seeds == k).sum()) for k in range(sizes.size)]
     order = sorted(range(sizes.size), key=lambda k: -sizes[k])
     rows = [
-        (str(found.classes[k]), f"{given[k]:,}", f"{sizes[k]:,}", *class_words(found, k)) for k in order[:20]
+        (visible(str(found.classes[k])), f"{given[k]:,}", f"{sizes[k]:,}", *class_words(found, k))
+        for k in order[:20]
     ]
     print_table(("class", "given", "nodes", "precision", "recall", "average precision"), rows)
     if sizes.size > 20:

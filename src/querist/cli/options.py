@@ -123,6 +123,14 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be given several times."),
 ]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="In CSV, an apostrophe before a text that a spreadsheet would run; without it a file holds "
+        "every id as it is, and reads back.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SeveralLabels = Annotated[
     bool | None,

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +21,11 @@ QUIET_SECONDS, LINE_SECONDS = 2.0, 10.0
 BEAT = 1.0
 """Seconds after which it is looked again whether there is something to say."""
 
+UNSEEN = (*range(32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""Characters that a terminal obeys instead of showing them: controls, and those that turn a line round."""
+_ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in UNSEEN}
+_BUT_LINES = {code: text for code, text in _ESCAPES.items() if chr(code) != "\n"}
+
 FILE_COLUMNS = 160
 """Width where there is no screen, only a file or a pipe."""
 
@@ -30,6 +35,15 @@ class Meter(Protocol):
 
     def __call__(self, stage: str, fraction: float, text: str = "") -> None:  # noqa: D102
         ...
+
+
+def visible(text: str) -> str:
+    r"""The text on one line, with nothing in it that a terminal would obey: ids come from files.
+
+    >>> print(visible("a\x1b[2Jb\nc"))
+    a\x1b[2Jb\nc
+    """
+    return text.translate(_ESCAPES)
 
 
 def print_json(value: Any) -> None:
@@ -50,7 +64,7 @@ def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about:
 
 
 def print_line(text: str) -> None:
-    """Text, wrapped to the screen, with nothing in it taken as markup."""
+    """Text, wrapped to the screen, with nothing in it taken as markup, nor obeyed by the terminal."""
     _print(_showable(text), soft_wrap=not sys.stdout.isatty())
 
 
@@ -68,7 +82,7 @@ def print_table(
     )
     for i, name in enumerate(head):
         table.add_column(
-            Text(name), justify="left" if i in left else "right", no_wrap=i not in left or i == 0
+            Text(_showable(name)), justify="left" if i in left else "right", no_wrap=i not in left or i == 0
         )
     for row in rows:
         table.add_row(*(Text(_showable(cell)) for cell in row))
@@ -109,7 +123,7 @@ class _Bars:
     def __call__(self, stage: str, fraction: float, text: str = "") -> None:
         if stage not in self._stages:
             self._stages[stage] = self._bars.add_task("", total=1.0, stage=stage, text="")
-        self._bars.update(self._stages[stage], completed=fraction, text=text)
+        self._bars.update(self._stages[stage], completed=fraction, text=visible(text))
 
 
 class _Lines:
@@ -131,7 +145,12 @@ class _Lines:
             now = time.monotonic()
             if stage and now >= self._next:
                 self._next = now + LINE_SECONDS
-                print(f"querist: {stage} {fraction:4.0%} {text}".rstrip(), file=sys.stderr, flush=True)
+                with suppress(OSError):  # the work goes on though nobody can read how far it is
+                    print(
+                        f"querist: {stage} {fraction:4.0%} {visible(text)}".rstrip(),
+                        file=sys.stderr,
+                        flush=True,
+                    )
 
     def __enter__(self) -> "_Lines":
         def beat() -> None:
@@ -163,21 +182,27 @@ def _print(what: Any, **options: Any) -> None:
 
 
 def _showable(text: str) -> str:
-    """The same in letters that the screen has."""
+    """The same in letters that the screen has, and shows."""
+    text = text.translate(_BUT_LINES)
     return text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("±", "+-")
 
 
 @contextmanager
-def resumable(out: Path) -> Iterator[None]:
-    """Say what was not lost when the work inside is cut short."""
+def telling_what_is_kept(kept: Callable[[], str]) -> Iterator[None]:
+    """Say what was not lost, if anything, when the work inside is cut short."""
     try:
         yield
     except (KeyboardInterrupt, OSError):
-        if (out / "results").is_dir():
-            print(
-                f"querist: finished runs are kept in {out}; run the command again to go on", file=sys.stderr
-            )
+        if text := visible(kept()):
+            with suppress(OSError):  # whoever read it has left
+                print(f"\nquerist: {text}" if sys.stderr.isatty() else f"querist: {text}", file=sys.stderr)
         raise
+
+
+def resumable(out: Path) -> AbstractContextManager[None]:
+    """Say where finished runs are when the work inside is cut short."""
+    said = f"finished runs are kept in {out}; run the command again to go on"
+    return telling_what_is_kept(lambda: said if (out / "results").is_dir() else "")
 
 
 def meter(show: Meter) -> "Told":

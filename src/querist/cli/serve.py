@@ -203,6 +203,7 @@ def export(
             help="A table as .csv, .parquet or .jsonl; or the events as .ndjson.",
         ),
     ] = Path("labels.csv"),
+    safe_csv: options.SafeCsv = False,
     answers: Annotated[
         bool,
         typer.Option("--answers", help="Who answered what, when, in how many seconds, instead of labels."),
@@ -214,7 +215,7 @@ def export(
 ) -> None:
     """Write a label for every node, or every answer, or every event."""
     from querist.asking.store.moving import export_events
-    from querist.atomic import replacing
+    from querist.atomic import check_writable, replacing
     from querist.serve.exports import FORMATS, anonymous, events_text
     from querist.serve.opening import open_campaign
     from querist.serve.views import CampaignViews
@@ -224,6 +225,7 @@ def export(
         raise InputError(f"{out}: the name must end in .{', .'.join((*FORMATS, 'ndjson'))}")
     if answers and form == "ndjson":
         raise InputError(f"{out}: it would hold the events; for the answers name it .{', .'.join(FORMATS)}")
+    check_writable(out)
     with _opened(store, there=True) as opened:
         entry = _entry(opened, which)
         if form == "ndjson":
@@ -239,7 +241,11 @@ def export(
                     opened, entry.id, progress=lambda done, text: show("embedding", done, text)
                 )
                 views = CampaignViews(found)
-                content = views.export_answers(form, hide) if answers else views.export(form)
+                content = (
+                    views.export_answers(form, hide, safe_csv=safe_csv)
+                    if answers
+                    else views.export(form, safe_csv=safe_csv)
+                )
                 found.close()
         with replacing(out) as file:
             file.write(content)

@@ -186,12 +186,17 @@ def _from_lines(
     as_json: bool,
 ) -> None:
     """Standard input: one run, the accuracy so far as it goes on."""
+    from querist.atomic import check_writable
     from querist.budgeted.feed import Running, feed
     from querist.experiment.results import Spread
     from querist.tables.readers.lines import Lines
 
     if save is not None and method != "bls":
         raise InputError(f"{method} cannot be saved; leave --save out, or use bls")
+    if sys.stdin is None:
+        raise InputError("there is no standard input to read lines from: it is closed; give a file")
+    if save is not None:
+        check_writable(save)
     lines = Lines(label, skip_broken)
     running, learner, started, said = Running(), None, time.perf_counter(), 0.0
     blocks = lines.blocks(sys.stdin)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from querist.atomic import check_writable
 from querist.demo.play import GAMMA, RANK, TUNED_ON, DemoRun, DemoRuns, H
 from querist.errors import InputError
 from querist.report import PAGE_SIZE, Figure, charts, page, standalone, thumbnail, write
@@ -20,6 +21,7 @@ def make_folder(folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder for the report")
     folder.mkdir(parents=True, exist_ok=True)
+    check_writable(folder / "report.html")
     return folder
 
 

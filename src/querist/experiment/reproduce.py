@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from querist.atomic import replacing
+from querist.atomic import check_writable, replacing
 from querist.errors import DownloadError, InputError
 from querist.experiment import account, index, tables
 from querist.experiment.chance import with_chance
@@ -94,6 +94,7 @@ def reproduce(
         index.rows_of(folder, lambda label: True)  # what cannot be added to is refused before anything runs
     store = Store(folder / "results")
     plans, left_out = _available(items, quick, store)
+    _make(folder)
     found = iter(
         run(
             [spec for _, plan in plans for spec in plan],
@@ -119,6 +120,14 @@ def reproduce(
         commands = [command] if command else [index.command_of(d.item, quick) for d in mine]
         write_page(mine, left_out, folder, "\n".join(commands))
     return outputs
+
+
+def _make(folder: Path) -> None:
+    """The folder, before anything runs whose results could not be written there."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; name a folder for the results")
+    folder.mkdir(parents=True, exist_ok=True)
+    check_writable(folder / index.ROWS)
 
 
 def _finished(items: Sequence[Item], outputs: Outputs, quick: bool, store: Store) -> list[Done]:
@@ -199,7 +208,8 @@ def write_page(done: Sequence[Done], left_out: Mapping[str, str], folder: Path, 
 def as_markdown(done: Done) -> str:
     """An item as a page of its own; its figures are found in the folder beside."""
     item, shown = done.item, done.shown
-    parts = [f"# {item.label}: {item.title}\n", *(f"{said}\n" for said in done.protocol)]
+    parts = [f"# {tables.escaped(f'{item.label}: {item.title}')}\n"]
+    parts += [f"{tables.escaped(said)}\n" for said in done.protocol]
     if item.name:
         count = Counter(number.verdict for number in shown.numbers)
         every = (*OWN_VERDICTS, *RIVAL_VERDICTS, *OUTSIDE)
@@ -209,8 +219,9 @@ def as_markdown(done: Done) -> str:
     parts += [tables.markdown(table) for table in shown.tables]
     for figure in shown.figures:
         path = f"../figures/{index.page_name(item)}_{figure.name}.svg"
-        parts.append(f"![{figure.caption}]({path})\n\n{figure.caption}\n")
-    return "\n".join(parts + [f"{remark}\n" for remark in shown.remarks])
+        caption = tables.escaped(figure.caption)
+        parts.append(f"![{caption}]({path})\n\n{caption}\n")
+    return "\n".join(parts + [f"{tables.escaped(remark)}\n" for remark in shown.remarks])
 
 
 def _write_tables(shown: Shown, folder: Path, name: str) -> None:

@@ -3,11 +3,12 @@
 A line holds all there is to know about one run: specification, parameters, draw, numbers, curves, seconds,
 versions, machine. It is appended when the run is finished, and never changed. A process that is killed while
 it writes leaves at most a last line without an end, which is cut off before the next is written; a run whose
-line is not whole was never finished. Processes that write into one folder take turns (`taking_turns`). What
-another version of Querist computed, or this one from a data file that has changed, stays in the file and is
-computed again.
+line is not whole, or does not match its sum, was never finished. Processes that write into one folder take
+turns (`taking_turns`). What another version of Querist computed, or this one from a data file that has
+changed, stays in the file and is computed again.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -104,7 +105,7 @@ class Store:
         path = self.path(spec)
         self.folder.mkdir(parents=True, exist_ok=True)
         line = {"key": spec.key, **plain(record.as_dict()), "specification": spec.as_dict()}
-        data = json.dumps(line, allow_nan=False).encode() + b"\n"
+        data = json.dumps({**line, "sum": _sum(line)}, allow_nan=False).encode() + b"\n"
         with path.open("ab+", buffering=0) as file, taking_turns(path):
             whole = _mend(file)
             try:
@@ -149,6 +150,9 @@ def _mend(file: IO[bytes]) -> int:
 def _record(line: bytes) -> Record | None:
     try:
         found = json.loads(line)
+        kept = found.pop("sum", None)  # older versions wrote none
+        if kept is not None and kept != _sum(found):
+            return None
         outcome = Outcome(
             {name: _number(value) for name, value in found["numbers"].items()},
             {name: [_number(v) for v in values] for name, values in found["curves"].items()},
@@ -163,6 +167,11 @@ def _record(line: bytes) -> Record | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _sum(line: Mapping[str, Any]) -> str:
+    """Of all that a line says, so that a changed digit is found."""
+    return hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _number(value: float | None) -> float:

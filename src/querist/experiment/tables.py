@@ -3,12 +3,14 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from querist.experiment.item import Cell, Entry, Table
 from querist.report import part
+from querist.tables.output import FORMULA
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -52,13 +54,13 @@ def cells(table: Table) -> list[list[str]]:
 
 def markdown(table: Table) -> str:
     """With its title as a line in bold, and its note under it."""
-    head = [_escaped(name) for name in table.columns]
-    texts = [f"**{_escaped(table.title)}**", "", f"| {' | '.join(head)} |"]
+    head = [escaped(name) for name in table.columns]
+    texts = [f"**{escaped(table.title)}**", "", f"| {' | '.join(head)} |"]
     texts.append("|" + "|".join("---:" if _numeric(table, i) else "---" for i in range(len(head))) + "|")
     for row, plain in zip(table.rows, cells(table), strict=True):
-        words = [f"**{_escaped(t)}**" if _strong(e) else _escaped(t) for e, t in zip(row, plain, strict=True)]
+        words = [f"**{escaped(t)}**" if _strong(e) else escaped(t) for e, t in zip(row, plain, strict=True)]
         texts.append(f"| {' | '.join(words)} |")
-    return "\n".join([*texts, "", *([table.note, ""] if table.note else [])])
+    return "\n".join([*texts, "", *([escaped(table.note), ""] if table.note else [])])
 
 
 def latex(table: Table) -> str:
@@ -86,14 +88,14 @@ def latex(table: Table) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """All digits; deviations in a column of their own."""
+    """All digits; deviations in a column of their own. Nothing in it is run by a spreadsheet."""
     spread = [any(isinstance(r[i], Cell) and r[i].std is not None for r in table.rows)  # type: ignore[union-attr]
               for i in range(len(table.columns))]  # fmt: skip
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")
     writer.writerow(
         [part for name, wide in zip(table.columns, spread, strict=True)
-         for part in ([name, f"{name} std"] if wide else [name])]
+         for part in map(_harmless, [name, f"{name} std"] if wide else [name])]
     )  # fmt: skip
     for row in table.rows:
         writer.writerow(
@@ -114,6 +116,18 @@ def html(table: Table) -> Markup:
     ]
     caption = f"{table.title}. {table.note}".strip()
     return part("table", table.columns, rows, caption, words=text_columns(table)[1:])
+
+
+def escaped(text: str) -> str:
+    """Text on one line, in which Markdown has no HTML, no link and no end of a cell.
+
+    >>> escaped("a|b <img src=x> & [c](d)")
+    'a\\\\|b &lt;img src=x&gt; &amp; \\\\[c](d)'
+    """
+    plain = " ".join(text.split())
+    for letter, shown in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", r"\|"), ("[", r"\[")):
+        plain = plain.replace(letter, shown)
+    return plain
 
 
 def tex(text: str) -> str:
@@ -137,7 +151,7 @@ def _row(names: Sequence[str]) -> str:
 def _raw(entry: Entry) -> tuple[object, object]:
     if isinstance(entry, Cell):
         return entry.value, entry.std
-    return entry, None
+    return _harmless(entry), None
 
 
 def _numeric(table: Table, i: int) -> bool:
@@ -148,5 +162,6 @@ def _strong(entry: Entry) -> bool:
     return isinstance(entry, Cell) and entry.strong
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", r"\|")
+def _harmless(entry: object) -> object:
+    """The same, with an apostrophe before a text that a spreadsheet would run."""
+    return re.sub(FORMULA, r"'\1", entry) if isinstance(entry, str) else entry

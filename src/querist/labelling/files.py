@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from querist.atomic import check_writable
 from querist.datasets import is_path, load_graph, table_of
 from querist.errors import InputError, refuse
 from querist.graph import Graph
@@ -33,7 +34,7 @@ from querist.tables.files import STANDARD_INPUT
 from querist.tables.formats import some
 from querist.tables.labels import Seeds, read_costs, read_seeds
 from querist.tables.nodes import NodeTable
-from querist.tables.output import check_folder, check_place, save as write_table
+from querist.tables.output import check_place, save as write_table
 
 FileName = str | PathLike[str]
 Arrived = tuple[Graph | None, NodeTable | None]
@@ -232,6 +233,7 @@ def from_files(
     out: FileName | None = None,
     report: FileName | None = None,
     save: FileName | None = None,
+    safe_csv: bool = False,
     probabilities: bool = False,
     rank: Hashable = None,
     method: str = "auto",
@@ -254,6 +256,8 @@ def from_files(
     out : where the labels go, as CSV, TSV or parquet by the name
     report : where a page on what was found goes
     save : where the labelling is kept (`Labelling.save`), for nodes that come later
+    safe_csv : whether a text that a spreadsheet would run gets an apostrophe before it, in CSV and TSV; such
+        a file does not read back as it was
     probabilities : whether a column for each class is written
     rank : a class whose likeliest nodes are written first; those whose label was given come last
     method, multilabel, picked, goal, seed : as in `label`
@@ -272,7 +276,7 @@ def from_files(
     files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
     place = None if out is None else check_place(out, (*files.paths, labels))
     page = None if report is None else check_report(Path(report))
-    kept = None if save is None else check_folder(Path(save).expanduser())
+    kept = None if save is None else check_writable(Path(save).expanduser())
     if isinstance(costs, str | PathLike):
         costs = read_costs(Path(costs).expanduser())
     check_goal(goal, costs)
@@ -308,7 +312,8 @@ def from_files(
         if place is not None:
             show.lasting("writing", f"writing {place.name}", found.graph.n_nodes / ROWS_A_SECOND)
             rows = Rows(first, probabilities, rank)
-            write_table(columns_of(found, who, rows, text=place.suffix.lower() != ".parquet"), place)
+            table = columns_of(found, who, rows, text=place.suffix.lower() != ".parquet")
+            write_table(table, place, safe=safe_csv)
         if kept is not None:
             show.lasting("saving", f"saving {kept.name}", found.graph.n_nodes / ROWS_A_SECOND)
             found.save(kept)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from querist.atomic import check_writable
 from querist.errors import InputError
 from querist.labelling.decisions.summary import falling, rarest, sentences, to_check
 from querist.labelling.influence import Influences
@@ -16,7 +17,6 @@ from querist.report import PAGE_SIZE, Figure, charts, page, write
 from querist.report.drawing import Drawing, class_look, draw, draw_on
 from querist.report.figures import house_style
 from querist.tables.formats import some
-from querist.tables.output import check_folder
 from querist.types import Codes
 
 CLASSES_SHOWN = 20
@@ -29,7 +29,7 @@ def check_report(path: Path) -> Path:
     place = path.expanduser()
     if place.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page; name a file such as report.html")
-    return check_folder(place)
+    return check_writable(place)
 
 
 def write_report(

@@ -286,13 +286,22 @@ ALL = Rows()
 
 
 def write(
-    labelling: Labelling, path: str | PathLike[str], progress: Progress = silent, *, rows: Rows = ALL
+    labelling: Labelling,
+    path: str | PathLike[str],
+    progress: Progress = silent,
+    *,
+    rows: Rows = ALL,
+    safe_csv: bool = False,
 ) -> Influences:
-    """Write a `Labelling`, all of its rows or nothing; returns the influences that were found on the way."""
+    """Write a `Labelling`, all of its rows or nothing; returns the influences that were found on the way.
+
+    `safe_csv` puts an apostrophe before a text that a spreadsheet would run, in a file of text.
+    """
     place = check_place(path)
     rows.columns(labelling)  # a class that there is not is refused before the work
     found = influences(labelling, progress)
-    write_table(columns_of(labelling, found, rows, text=not place.name.lower().endswith(".parquet")), place)
+    table = columns_of(labelling, found, rows, text=not place.name.lower().endswith(".parquet"))
+    write_table(table, place, safe=safe_csv)
     return found
 
 

@@ -21,9 +21,8 @@ import requests
 from querist.asking.answers import as_code, as_kept, named
 from querist.asking.campaign import Question
 from querist.asking.oracles import checked_answer
-from querist.atomic import replacing
+from querist.atomic import check_writable, replacing
 from querist.errors import InputError, QueristError
-from querist.tables.output import check_folder
 
 TRIES, PAUSE = 6, 0.2
 """Times that a request is sent while the server is away, and seconds before the second; then twice that."""
@@ -221,7 +220,7 @@ class RemoteAsking:
 
     def write(self, path: str | PathLike[str]) -> None:
         """One row a node, as CSV, parquet or JSON lines by the path's extension."""
-        place = check_folder(Path(path).expanduser())
+        place = check_writable(Path(path).expanduser())
         found = self._remote.send("GET", f"{self._path}/export", params={"format": place.suffix.lstrip(".")})
         with replacing(place) as file:
             file.write(found.content)

@@ -13,19 +13,19 @@ from querist.asking.store.events import Event
 from querist.asking.turns import CLOSING, Turns
 from querist.tables.arrow import pa
 from querist.tables.frames import arrow_array
-from querist.tables.output import joined_sets, neutralised, save, set_array
+from querist.tables.output import joined_sets, save, set_array
 
 FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson"}
 
 
-def file_of(table: Any, format: str) -> bytes:
-    """A table as a file; in CSV what a spreadsheet would run is made harmless."""
+def file_of(table: Any, format: str, *, safe_csv: bool = True) -> bytes:
+    """A table as a file; in CSV what a spreadsheet would run is made harmless, unless it must read back."""
     if format == "jsonl":
         lines = (json.dumps(row, default=_plain, ensure_ascii=False) for row in table.to_pylist())
         return "".join(f"{line}\n" for line in lines).encode()
     with TemporaryDirectory(prefix="querist-") as folder:
         place = Path(folder) / f"table.{format}"
-        save(neutralised(_with_text(table)) if format == "csv" else table, place)
+        save(_with_text(table) if format == "csv" else table, place, safe=safe_csv)
         return place.read_bytes()
 
 

@@ -301,19 +301,23 @@ class CampaignViews:
         with self._labelling:
             return own.asking.label_from(answers)
 
-    def export(self, format: str) -> bytes:
-        """The labels of all nodes as a file; in CSV what a spreadsheet would run is made harmless."""
+    def export(self, format: str, *, safe_csv: bool = True) -> bytes:
+        """The labels of all nodes as a file; in CSV what a spreadsheet would run is made harmless.
+
+        It is what people open by a click; where it must read back as it was, `safe_csv` is False.
+        """
         found = self.labelling()
         table = columns_of(found, influences(found), text=format == "csv")
-        return file_of(table, format)
+        return file_of(table, format, safe_csv=safe_csv)
 
-    def export_answers(self, format: str, anonymous: bool = False) -> bytes:
+    def export_answers(self, format: str, anonymous: bool = False, *, safe_csv: bool = True) -> bytes:
         """Who answered what, when and in how many seconds, as a file."""
         own = self.campaign
         events = own.store.events(own.id)
         own.check_row(max((event.body["row"] for event in events if event.kind == "question"), default=0))
         names = None if anonymous else own.store.people(own.id)
-        return file_of(answers_table(events, own.asking.graph.nodes, own.classes, names), format)
+        found = answers_table(events, own.asking.graph.nodes, own.classes, names)
+        return file_of(found, format, safe_csv=safe_csv)
 
     # -- inside -------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from querist.tables.files import STANDARD_INPUT, is_file_name, node_file, read_t
 from querist.tables.formats import Columns, Format, VectorTable
 from querist.tables.labels import Seeds, read_seeds
 from querist.tables.nodes import NodeTable, read_nodes
-from querist.tables.output import check_folder, check_place, save
+from querist.tables.output import check_place, save
 
 __all__ = [
     "STANDARD_INPUT",
@@ -13,7 +13,6 @@ __all__ = [
     "NodeTable",
     "Seeds",
     "VectorTable",
-    "check_folder",
     "check_place",
     "is_file_name",
     "node_file",

@@ -1,6 +1,8 @@
 """Tables go out again, as CSV or parquet, whole or not at all."""
 
+import csv
 import gzip
+import io
 import os
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -9,13 +11,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from querist.atomic import replacing
+from querist.atomic import check_writable, replacing
 from querist.errors import InputError
 from querist.tables.arrow import arrow_csv, pa, pc, pq
 from querist.tables.frames import arrow_array
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
-FORMULA = r"^([=+\-@\t\r\n])"
+FORMULA = "^([=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
 """How a field begins that a spreadsheet takes for a formula."""
 BETWEEN = (";", "|", " ; ", " | ", "\x1f")
 
@@ -31,16 +33,7 @@ def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Pat
     for given in inputs:
         if given is not None and Path(given).expanduser().resolve() == place.resolve():
             raise InputError(f"{path} is read, and would be lost; write to another file")
-    return check_folder(place)
-
-
-def check_folder(place: Path) -> Path:
-    """The same path, if its folder is there and it is no folder itself."""
-    if not place.parent.is_dir():
-        raise InputError(f"{place}: there is no folder {place.parent}; make it first")
-    if place.is_dir():
-        raise InputError(f"{place} is a folder; name a file")
-    return place
+    return check_writable(place)
 
 
 def mark_between(names: Any) -> str:
@@ -89,9 +82,11 @@ def neutralised(table: Any) -> Any:
     return table
 
 
-def save(table: Any, place: Path) -> None:
-    """Write a table in the format that the path names."""
+def save(table: Any, place: Path, *, safe: bool = False) -> None:
+    """Write a table in the format that the path names; `safe` neutralises what is no parquet."""
     name = place.name.lower()
+    if safe and not name.endswith(".parquet"):
+        table = neutralised(table)
     with replacing(place) as file:
         if name.endswith(".parquet"):
             pq.write_table(table, file)
@@ -107,7 +102,14 @@ def save(table: Any, place: Path) -> None:
 def _save_text(table: Any, file: IO[bytes], name: str, quoting: str) -> None:
     delimiter = "\t" if ".tsv" in name else ","
     options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
-    head = (delimiter.join(table.column_names) + "\n").encode()
+    head = _line(table.column_names, delimiter).encode()
     with gzip.GzipFile(fileobj=file, mode="wb") if name.endswith(".gz") else nullcontext(file) as text:
         text.write(head)
         arrow_csv.write_csv(table, text, options)
+
+
+def _line(cells: Iterable[str], delimiter: str) -> str:
+    """Cells as one line of text, in quotation marks where they need them."""
+    target = io.StringIO()
+    csv.writer(target, delimiter=delimiter, lineterminator="\n").writerow(cells)
+    return target.getvalue()

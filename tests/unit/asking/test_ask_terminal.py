@@ -359,7 +359,7 @@ def test_arrow_keys_are_no_answers(files):
     child.expect("Question 2 of 3")
     child.expect("> ")
     child.sendintr()
-    child.expect("Every answer is kept in edges.journal")
+    child.expect("every answer is kept in edges.journal")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 130

@@ -116,6 +116,19 @@ def test_lines_that_are_none_are_passed_over(tmp_path, rubbish):
     assert [each.repeat for each in store.read(SPEC).values()] == [0, 1]
 
 
+def test_a_changed_digit_is_found(tmp_path):
+    store = Store(tmp_path)
+    store.append(SPEC, record(0, error=0.25))
+    line = store.path(SPEC).read_bytes()
+    assert len(store.read(SPEC)) == 1
+    store.path(SPEC).write_bytes(line.replace(b"0.25", b"0.35"))
+    assert store.read(SPEC) == {}, "it is run again"
+    old = json.loads(line)
+    del old["sum"]  # as older versions wrote it
+    store.path(SPEC).write_bytes(json.dumps(old).encode() + b"\n")
+    assert len(store.read(SPEC)) == 1
+
+
 def test_the_first_of_two_lines_for_one_run_counts(tmp_path):
     store = Store(tmp_path)
     store.append(SPEC, record(0, error=0.25))
