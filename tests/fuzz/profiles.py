@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 LONG = "QUERIST_FUZZ_MINUTES" in os.environ
-FILES = int(os.environ.get("QUERIST_FUZZ_FILES", "500" if LONG else "60"))
+FILES = int(os.environ.get("QUERIST_FUZZ_FILES", "500" if LONG else "30"))
 FAILURES = Path(__file__).parents[2] / ".hypothesis" / "fuzz"
 
 _common = {

@@ -9,19 +9,19 @@ from strategies import cases
 pytestmark = pytest.mark.slow
 
 
-@fuzzed(150)
+@fuzzed(60)
 @given(cases("embed"))
 def test_embed(case):
     check(case)
 
 
-@fuzzed(150)
+@fuzzed(100)
 @given(cases("online"))
 def test_online(case):
     check(case)
 
 
-@fuzzed(150)
+@fuzzed(100)
 @given(cases("classify"))
 def test_classify(case):
     check(case)
