@@ -134,7 +134,7 @@ class SqlStore(ABC):
             return "there is no event"
         (replied,) = self._read("SELECT max(seq) FROM replies WHERE campaign = ?", campaign)[0]
         if replied is not None and not (isinstance(replied, int) and replied <= last):
-            return f"it is missing, and a reply was given after event {replied}"
+            return f"it is missing, and a reply was given after event {replied!r}"
         strays = "SELECT DISTINCT campaign FROM events EXCEPT SELECT id FROM campaigns"
         if self._read(strays):
             return "it may be missing: there are events of a campaign that does not exist"
