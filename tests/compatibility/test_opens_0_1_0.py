@@ -38,9 +38,9 @@ def expected(folder: str, name: str) -> Any:
 
 
 def agree(found: Any, wanted: Any, where: str = "it") -> None:
-    """Equal, but for the last digits of floats."""
+    """Equal, but for the last digits of floats, and for what later versions say besides."""
     if isinstance(wanted, dict):
-        assert list(found) == list(wanted), where
+        assert [name for name in found if name in wanted] == list(wanted), where
         for name in wanted:
             agree(found[name], wanted[name], f"{where}[{name!r}]")
     elif isinstance(wanted, list):

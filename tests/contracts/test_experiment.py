@@ -52,7 +52,7 @@ def kept(folder: Path) -> dict[str, list]:
 
 
 def lasting(line: dict) -> str:
-    for name in ("seconds", "versions", "machine"):
+    for name in ("seconds", "versions", "machine", "sum"):
         assert line.pop(name), "it stands beside every number"
     line["numbers"] = {n: v for n, v in line["numbers"].items() if not n.endswith("seconds")}
     return json.dumps(line, sort_keys=True)

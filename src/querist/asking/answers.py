@@ -85,8 +85,8 @@ def likely(p: Floats, most: int, several: bool) -> list[tuple[Code, float]]:
 
     Of sets those that differ from the likeliest in classes that are most in doubt.
 
-    >>> likely(np.array([0.9, 0.2]), 2, several=True)
-    [((0,), 0.72), ((0, 1), 0.18000000000000002)]
+    >>> [(code, round(chance, 3)) for code, chance in likely(np.array([0.9, 0.2]), 2, several=True)]
+    [((0,), 0.72), ((0, 1), 0.18)]
     >>> likely(np.array([0.1, 0.6, 0.3]), 2, several=False)
     [(1, 0.6), (2, 0.3)]
     """

@@ -28,7 +28,7 @@ from querist.collective.problem import Inference, Problem, check_range, in_range
 from querist.collective.threshold import Threshold, decide
 from querist.errors import InputError, SingularError
 from querist.graph import Graph
-from querist.graph.scaling import scaled, widest_ratio
+from querist.graph.scaling import far_apart, scaled, widest_ratio
 from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
 from querist.matrices import as_floats, checked_sparse
 from querist.operator.harmonic import reached
@@ -107,7 +107,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found: Inference | None = self.infer(problem)
         except SingularError:
             found = None
-        if found is None or not _probable(found):
+        if found is None or not _probable(found, strict=far_apart(problem.graph)):
             raise InputError(
                 f"{widest_ratio(problem.graph)}: {type(self).__name__} has no digits left there. Leave the "
                 "lightest edges out, or take another method, such as wvrn"
@@ -276,10 +276,17 @@ def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
     return objective, change
 
 
-def _probable(found: Inference) -> bool:
-    """Whether the rows are probabilities, to within what an iterative solve leaves."""
+def _probable(found: Inference, strict: bool) -> bool:
+    """Whether the rows are finite; if `strict`, probabilities to within what an iterative solve leaves.
+
+    Without smoothing some models give less than probabilities on any graph.
+    """
     P = found.P
-    if not (np.isfinite(P).all() and P.min() >= -ROUGH and P.max() <= 1 + ROUGH):
+    if not np.isfinite(P).all():
+        return False
+    if not strict:
+        return True
+    if not (P.min() >= -ROUGH and P.max() <= 1 + ROUGH):
         return False
     return bool(found.separate or abs(P.sum(axis=1) - 1).max() <= ROUGH)
 

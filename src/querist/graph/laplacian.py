@@ -75,7 +75,11 @@ def resistances(graph: Graph, room: float | None = None) -> resistance.Resistanc
     """
     if graph not in _known:
         unit = common_factor(graph)
-        found = resistance.resistances(laplacian(divided(graph, unit)), name=graph.name, room=room)
+        try:
+            near = divided(graph, unit)
+        except InputError:  # as they are: each resistance has its digits, however far apart weights lie
+            near, unit = graph, 1.0
+        found = resistance.resistances(laplacian(near), name=graph.name, room=room)
         if unit != 1:
             found = replace(found, matrix=found.matrix / unit, rows=found.rows / np.sqrt(unit))
         if not (np.isfinite(found.matrix).all() and np.isfinite(found.rows).all()):

@@ -18,6 +18,9 @@ from querist.types import Codes
 ORDINARY = 2.0**100
 """Components whose largest weight lies between this and its inverse are left as they are."""
 
+FAR_APART = 1e12
+"""The heaviest weight over the lightest, from which on results are looked at."""
+
 WIDEST = 1000
 """Binary orders of magnitude between the weights of a component that is scaled: more are not kept apart."""
 
@@ -28,7 +31,7 @@ def scaled(graph: Graph) -> Graph:
     >>> from querist import as_graph
     >>> far = as_graph([(0, 1, 3e300), (2, 3, 1e-310), (3, 4, 2e-310)])
     >>> scaled(far).adjacency.data.round(3).tolist()
-    [1.122, 1.122, 0.569, 0.569, 1.137, 1.137]
+    [1.12, 1.12, 0.288, 0.288, 0.575, 0.575]
     """
     S = graph.adjacency
     size = np.abs(S.data)
@@ -66,6 +69,12 @@ def _divided(graph: Graph, power: Codes) -> Graph:
         )
     data = np.ldexp(S.data, -power)
     return replace(graph, adjacency=sp.csr_array((data, S.indices, S.indptr), shape=S.shape))
+
+
+def far_apart(graph: Graph) -> bool:
+    """Whether weights lie so far apart that a solve may have no digits left of the light ones."""
+    size = np.abs(graph.adjacency.data)
+    return bool(size.size and size.max() > FAR_APART * size.min())
 
 
 def widest_ratio(graph: Graph) -> str:

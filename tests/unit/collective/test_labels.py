@@ -101,7 +101,7 @@ def test_classes_may_be_named():
         (KNOWN[:2], {}, "2 rows of labels for 4 nodes"),
         (KNOWN * 2, {}, "other values than 0 and 1"),
         (np.where(KNOWN > 0, np.nan, 0.0), {}, "other values than 0 and 1"),
-        (np.full((4, 2), "x"), {}, "no numbers"),
+        (np.full((4, 2), "x"), {}, "text where numbers belong"),
         (KNOWN, {"classes": ["cat"]}, "2 columns of labels for 1 classes"),
         ([[1, 0], [1], [0, 1], [1, 0]], {}, "differ in length"),
         (["cat", "cow", None, None], {"classes": ["cat"]}, "not among the classes"),

@@ -129,10 +129,10 @@ def test_markdown():
         "| method | error_rate | queries | note |",
         "|---|---:|---:|---|",
         r"| MSG_1 | **0.0832 ± 0.0028** | 1,517 | a\|b |",
-        "| <GPA> |  |  |  |",
+        "| &lt;GPA&gt; |  |  |  |",
         "| x | 0.50 | 2.00 | y |",
         "",
-        "n & m",
+        "n &amp; m",
     ]
 
 

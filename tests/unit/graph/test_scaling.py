@@ -79,10 +79,15 @@ def test_a_ratio_that_doubles_do_not_hold_is_refused_by_name():
     for attempt in (
         lambda: embed(graph, 2, cache=False),
         lambda: label(graph, {"a": 1, "c": 2}),
-        lambda: ALGORITHMS["pounce"](graph, 2),
     ):
         with pytest.raises(InputError, match=words):
             attempt()
+
+
+def test_resistances_hold_whatever_ratio_there_is():
+    graph = as_graph([("a", "b", 1e300), ("b", "c", 1e-300)])
+    np.testing.assert_allclose(resistances(graph).all()[0], [0.0, 1e-300, 1e300], rtol=1e-12)
+    assert ALGORITHMS["pounce"](graph, 2).decide("a").row == 0
 
 
 def test_a_camp_behind_a_light_edge_is_refused_by_name():
