@@ -280,7 +280,14 @@ def row_place(
     rows: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
 ) -> cover.CoverNodes:
     """Nodes by (n, d) rows, squared distances between them."""
-    prior = np.einsum("ij,ij->i", rows, rows)
+    with np.errstate(over="ignore"):
+        prior = np.einsum("ij,ij->i", rows, rows)
+        longest = 4 * float(prior.max(initial=0.0))
+    if not np.isfinite(longest):
+        raise InputError(
+            "distances between these rows are beyond what doubles hold; scale the weights or the rows, or "
+            "embed with normalised=True"
+        )
     return cover.CoverNodes(
         distance=np.empty((0, 0)),
         rows=rows,

@@ -108,3 +108,13 @@ def test_weights_that_add_up_to_more_than_a_double_are_refused():
 def test_pagerank_on_two_nodes():
     found = CLASSIFIERS["pagerank"]().fit(as_graph([(0, 1)]), {0: "a", 1: "b"})
     assert found.labels_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["pounce", "nearest"])
+def test_distances_that_doubles_do_not_hold_are_refused(name):
+    path = as_graph([(0, 1, 5e-324), (1, 2, 1e-310)])
+    with pytest.raises(InputError, match="beyond what doubles hold"):
+        ALGORITHMS[name](path, 2).run([0, 1, 2], [0, 1, 0])
+    rows = np.array([[1e160], [0.0], [-1e160]])
+    with pytest.raises(InputError, match="beyond what doubles hold"):
+        ALGORITHMS[name](rows, 2)
