@@ -97,9 +97,7 @@ def test_an_experiment_is_interrupted(start, tmp_path):
 def test_a_labelling_is_interrupted(start, edges):
     os.mkfifo(edges / "slow.csv")
     command = start("label slow.csv --labels labels.csv -o out.csv")
-    with (edges / "slow.csv").open("w") as file:  # it has begun to read
-        file.write("source,target\n")
-        file.flush()
+    with (edges / "slow.csv").open("w"):  # it has begun to read, and nothing comes
         command.signal(signal.SIGTERM)
         assert command.wait() == 128 + signal.SIGTERM
     assert not (edges / "out.csv").exists()

@@ -17,7 +17,7 @@ parameters with the whole graph in sight, use `OnGraph`.
 import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -107,12 +107,13 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found: Inference | None = self.infer(problem)
         except SingularError:
             found = None
-        if found is None or not _probable(found, strict=far_apart(problem.graph)):
+        far = far_apart(problem.graph)
+        if found is None or not _probable(found, strict=far):
             raise InputError(
                 f"{widest_ratio(problem.graph)}: {type(self).__name__} has no digits left there. Leave the "
                 "lightest edges out, or take another method, such as wvrn"
             )
-        return found
+        return _evened(found) if far else found
 
     # -- the contract ---------------------------------------------------------------
 
@@ -274,6 +275,15 @@ def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
     ]
     change = [max(part.change[t] if t < len(part.change) else 0.0 for part in measured) for t in rounds]
     return objective, change
+
+
+def _evened(found: Inference) -> Inference:
+    """Without what an iterative solve left over: numbers from 0 to 1, and rows that sum to one."""
+    P = np.clip(found.P, 0.0, 1.0)
+    if not found.separate:
+        total = P.sum(axis=1, keepdims=True)
+        P = np.where(total > 0, P / np.where(total > 0, total, 1.0), P)
+    return replace(found, P=P)
 
 
 def _probable(found: Inference, strict: bool) -> bool:

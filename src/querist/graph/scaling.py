@@ -18,7 +18,7 @@ from querist.types import Codes
 ORDINARY = 2.0**100
 """Components whose largest weight lies between this and its inverse are left as they are."""
 
-FAR_APART = 1e12
+FAR_APART = 1e8
 """The heaviest weight over the lightest, from which on results are looked at."""
 
 WIDEST = 1000
