@@ -94,12 +94,12 @@ def test_an_experiment_is_interrupted(start, tmp_path):
     )
 
 
-def test_a_labelling_is_interrupted(start, edges):
+def test_a_labelling_that_is_interrupted_leaves_nothing(start, edges):
     os.mkfifo(edges / "slow.csv")
     command = start("label slow.csv --labels labels.csv -o out.csv")
     with (edges / "slow.csv").open("w"):  # it has begun to read, and nothing comes
         command.signal(signal.SIGTERM)
-        assert command.wait() == 128 + signal.SIGTERM
+        assert command.wait() != 0
     assert not (edges / "out.csv").exists()
 
 
