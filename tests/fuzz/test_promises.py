@@ -1,12 +1,24 @@
 """Every promise holds of every generated case. A case that broke one stays here as an example."""
 
+import random
+
 import pytest
 from hypothesis import given
 from profiles import fuzzed
 from promises import check
-from strategies import cases
+from strategies import case_of, cases
 
 pytestmark = pytest.mark.slow
+
+BROKE_ONCE = {"online": [173, 1522, 2110], "classify": [600, 1524, 1814, 2850]}
+"""Cases that `python tests/fuzz` counted as broken: `--only online --case 173` shows one."""
+
+
+@pytest.mark.parametrize(
+    ("operation", "number"), [(name, number) for name, numbers in BROKE_ONCE.items() for number in numbers]
+)
+def test_what_broke_once(operation, number):
+    check(case_of(operation, random.Random(f"{operation} 0 {number}")))
 
 
 @fuzzed(60)
