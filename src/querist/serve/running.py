@@ -16,9 +16,6 @@ from querist.serve.uploads import Limits
 
 KEEP = 75
 """Seconds that a connection is kept for the next answer of somebody who thinks about it."""
-SWITCH = 5e-4
-"""Seconds for which the learner may keep a request waiting for the interpreter; Python's own are ten times as
-many, and a request wants it back several times."""
 HOST, PORT = "127.0.0.1", 8377
 
 
@@ -66,7 +63,6 @@ def address_of(where: socket.socket) -> str:
 
 def run(server: CampaignServer, where: socket.socket, *, limits: Limits | None = None, log: bool) -> None:
     """Serve until a signal says stop; what is under way is finished first."""
-    sys.setswitchinterval(SWITCH)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
