@@ -54,7 +54,7 @@ class BackgroundLearner:
         self.seq = self._fed = seq
         """The newest event that was learned."""
         self.ready: list[Pick] = []
-        self.wanting: list[int] = []
+        self.wanting: list[int] = asking.state.wanting()
         self._exhausted = False
         self._waiting: list[_Waiting] = []
         """Who waits for a question, the first to ask for one first."""
@@ -169,10 +169,12 @@ class BackgroundLearner:
             if self._ended:
                 return False
         events = self._learn_some()
-        self._stale |= any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
+        learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
+        self._stale |= learned
         if self._stale and not self._events and not self._waiting:
             self._note()
-        wanting, put = self.state.wanting(), self.state.turns.rows
+        wanting = self.state.wanting() if learned else self.wanting
+        put = self.state.turns.rows
         with self._changed:
             if events:
                 self.seq, self._exhausted = events[-1].seq, False
