@@ -239,8 +239,9 @@ class _Sweeps:
             return
         self.ready = int(np.argmax(self.late)) // COLUMNS * COLUMNS
         self.lowest = float(values[self.ready])
-        self.stalls = self.stalls + 1 if excess.max() > self.worst / 3 else max(0, self.stalls - 1)
-        self.worst = float(excess.max())
+        before, self.worst = self.worst, float(excess.max())
+        stalled = self.worst * expected_gain(before / self.goal_factor) > before
+        self.stalls = self.stalls + 1 if stalled else max(0, self.stalls - 1)
         self.cut = next_cut(values, self.count, self.cut, self.top, self.stalls)
         late = values[: self.count][self.late]
         self.degree = needed_degree(late, excess[self.late] / self.goal_factor, self.cut, self.top)
@@ -265,6 +266,14 @@ def needed_degree(values: Floats, excess: Floats, cut: float, top: float) -> int
     """The degree that brings every residual, `excess` times its goal, below the goal with a margin of 2."""
     steps = np.arccosh(np.maximum(2 * excess, 1.0)) / growth(values, cut, top)
     return int(min(np.ceil(steps.max(initial=4.0)), 10_000))
+
+
+def expected_gain(excess: float) -> float:
+    """How many times smaller a sweep should make the worst residual, `excess` times its goal.
+
+    A sweep with little left to gain has a low degree, and gains little without being stuck.
+    """
+    return float(min(3.0, np.sqrt(excess)))
 
 
 def most_degree(lowest: float, cut: float, top: float, dtype: Any) -> int:
