@@ -78,7 +78,7 @@ class Generative(Classifier):
 
     def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
-        self._check()
+        self.check()
         counts = problem.counts(self.features)
         smoother = Smoother(
             problem.graph.adjacency,
@@ -118,7 +118,8 @@ class Generative(Classifier):
         details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how}
         return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse parameters that no fit can use."""
         for name in ("lam", "lam_labels", "smooth", "tol"):
             value = getattr(self, name, 0.0)
             if not (np.isfinite(value) and value >= 0):
