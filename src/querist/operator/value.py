@@ -43,6 +43,9 @@ def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
 
     With a k that fills whole lines, no row shares one with another: a random row then costs its own lines
     and no more.
+
+    >>> empty_block((3, 8), np.float64).shape
+    (3, 8)
     """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.empty(size + LINE, dtype=np.uint8)
@@ -60,6 +63,11 @@ class Operator:
     centre : (n,) the diagonal C
     sign : +1 or -1
     threads : rows are shared among so many
+
+    >>> import scipy.sparse as sp
+    >>> path = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> Operator.laplacian(path).matmat(np.array([[1.0], [-1.0]])).ravel()
+    array([ 2., -2.])
     """
 
     indptr: NDArray[np.int64]
