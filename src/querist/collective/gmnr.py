@@ -140,7 +140,14 @@ class Generative(Classifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PLSA(Generative):
-    """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network."""
+    """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = PLSA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.97
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -188,6 +195,11 @@ class MRGM(GMNR):
     lam_labels : weight of the classes' relations; `lam` in the paper, which is far too strong
 
     and those of `GMNR`.
+
+    >>> from querist.datasets import karate
+    >>> known = {0: {"Mr. Hi"}, 33: {"Officer"}, 2: {"Mr. Hi", "Officer"}}
+    >>> [sorted(found) for found in MRGM(features="links", top_k=1).fit(karate(), known).labels_[:2]]
+    [['Mr. Hi'], ['Mr. Hi']]
     """
 
     lam_labels: float = 0.1
