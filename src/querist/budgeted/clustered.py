@@ -65,6 +65,11 @@ class SPASC:
     clusters : clusters of a classifier
     pool : most classifiers kept
     restart : share of the uniform distribution mixed into the weights (bayesian)
+
+    >>> import numpy as np
+    >>> X = np.tile([[0.0, 1.0], [5.0, 0.0]], (30, 1))
+    >>> SPASC(2, chunk=20, clusters=2).run(X, np.tile([0, 1], 30)).predicted[-4:]
+    array([0, 1, 0, 1])
     """
 
     def __init__(

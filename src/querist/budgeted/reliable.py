@@ -214,6 +214,11 @@ class ReSSL:
     most : micro-clusters kept
     neighbours : how many vote
     fading : >= 0; how fast weights are forgotten
+
+    >>> import numpy as np
+    >>> X = np.repeat([[0.0, 1.0], [5.0, 0.0]], 30, axis=0)
+    >>> ReSSL(2, first=40, clusters=2).run(X, np.repeat([0, 1], 30)).predicted[-3:]
+    array([1, 1, 1])
     """
 
     def __init__(

@@ -79,7 +79,7 @@ class Generative(Classifier):
 
     def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
-        self._check()
+        self.check()
         counts = problem.counts(self.features)
         smoother = Smoother(
             problem.graph.adjacency,
@@ -119,7 +119,8 @@ class Generative(Classifier):
         details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how}
         return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse parameters that no fit can use."""
         for name in ("lam", "lam_labels", "smooth", "tol"):
             value = getattr(self, name, 0.0)
             if not (is_finite(value) and value >= 0):
@@ -139,7 +140,14 @@ class Generative(Classifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PLSA(Generative):
-    """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network."""
+    """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = PLSA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.97
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -187,6 +195,11 @@ class MRGM(GMNR):
     lam_labels : weight of the classes' relations; `lam` in the paper, which is far too strong
 
     and those of `GMNR`.
+
+    >>> from querist.datasets import karate
+    >>> known = {0: {"Mr. Hi"}, 33: {"Officer"}, 2: {"Mr. Hi", "Officer"}}
+    >>> [sorted(found) for found in MRGM(features="links", top_k=1).fit(karate(), known).labels_[:2]]
+    [['Mr. Hi'], ['Mr. Hi']]
     """
 
     lam_labels: float = 0.1

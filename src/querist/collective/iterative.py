@@ -122,6 +122,12 @@ class ICA(Iterative):
         classes, and classify all together; False is binary relevance, where it sees those of its own class
 
     and those of `Iterative`.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = ICA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.68
     """
 
     bootstrap: bool = True
@@ -171,6 +177,12 @@ class SemiICA(Iterative):
     label_weight : of the regulariser, for each labelled node; from 1 to 10, accuracy moves by at most .02
 
     and those of `Iterative`.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = SemiICA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.94
     """
 
     label_weight: float = 10.0
@@ -207,6 +219,12 @@ class ICML(Iterative):
     bootstrap : train on neighbours' predicted labels too
 
     and those of `Iterative`.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> known = {0: {"Mr. Hi"}, 33: {"Officer"}, 2: {"Mr. Hi", "Officer"}}
+    >>> [sorted(found) for found in ICML(features="links", top_k=1).fit(club, known).labels_[:2]]
+    [['Mr. Hi'], ['Mr. Hi']]
     """
 
     bootstrap: bool = False

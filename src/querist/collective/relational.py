@@ -103,6 +103,13 @@ class Harmonic(Classifier):
     Parameters
     ----------
     ridge : how strongly each node is tied to the labelled class prior
+
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> Harmonic().fit(path, {"a": "left", "d": "right"}).probabilities_.round(3)
+    array([[1.   , 0.   ],
+           [0.667, 0.333],
+           [0.333, 0.667],
+           [0.   , 1.   ]])
     """
 
     ridge: float = 0.0

@@ -17,14 +17,23 @@ from querist.types import Bools, Codes, Floats
 
 
 class Answer(Enum):
-    """Answers that are not a class."""
+    """Answers that are not a class.
+
+    >>> [answer.name for answer in Answer]
+    ['UNSURE', 'NONE']
+    """
 
     UNSURE = "unsure"
     NONE = "none of these"
 
 
 Reply: TypeAlias = int | Set[int] | Answer
-"""A class code, a set of codes ("one of these"), or an `Answer`."""
+"""A class code, a set of codes ("one of these"), or an `Answer`.
+
+>>> replies: list[Reply] = [1, {0, 2}, Answer.UNSURE]
+>>> len(replies)
+3
+"""
 
 LONGEST = 1e12
 """Largest |m|^2/gamma: beyond it rank-one updates have no digits left."""

@@ -32,7 +32,6 @@ from querist.operator import Operator
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
 from querist.operator.eigen.pool import Pool, pooled_pairs
-from querist.operator.eigen.ritz import residual_norms
 from querist.operator.threads import over_parts
 from querist.parameters import checked_count, is_finite
 from querist.progress import Progress, silent
@@ -184,7 +183,7 @@ def residuals(L: Operator, components: Codes, values: Floats, vectors: Floats, o
     Y = L.matmat(vectors)
     if (mean != 1).any():  # before they are squared: weights may be as large or small as a float can be
         Y /= mean
-    return residual_norms(Y, vectors, values / mean)
+    return L.space.residuals(Y, vectors, values / mean)
 
 
 def constant_columns(components: Codes, signs: Floats, constant: float, most: int) -> tuple[Floats, int]:
