@@ -31,6 +31,9 @@ def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
 
     With a k that fills whole lines, no row shares one with another: a random row then costs its own lines
     and no more.
+
+    >>> empty_block((3, 8), np.float64).shape
+    (3, 8)
     """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.empty(size + LINE, dtype=np.uint8)
