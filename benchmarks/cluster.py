@@ -362,12 +362,12 @@ def on_one_size(options: Any, home: Path, edges: int, found: dict[str, Any]) -> 
             parts = on_workers(client, read_only, tables)
             found["reading"] = summed(parts) | {"seconds": time.perf_counter() - wall}
             say(f"reading: {found['reading']}")
-            client.restart()
+            client.restart(timeout="20 minutes")
         wall = time.perf_counter()
         place = summed(on_workers(client, placed, work, tables)) | {"seconds": time.perf_counter() - wall}
         found["placing"] = place
         say(f"reading and placing: {place}")
-        client.restart()
+        client.restart(timeout="20 minutes")
         if only & {"kernel", "product"}:
             ranks = on_workers(client, times, work)
             found["products"] = products(ranks, in_a_process(alone, work, options.rank, "product"))
@@ -390,7 +390,7 @@ def on_one_size(options: Any, home: Path, edges: int, found: dict[str, Any]) -> 
 
 def modelled(rank: int) -> list[dict[str, Any]]:
     """Estimates for ten edges a node; a third of the entries between machines."""
-    from querist.cluster.model import estimate, on_device
+    from querist.operator.estimate import estimate, on_device
 
     rows = []
     for edges in (1e8, 1e9, 1e10):

@@ -91,7 +91,7 @@ def print_estimate(
     nodes: Path | None, edges: float | None, machines: int, rank: int | None, as_json: bool
 ) -> None:
     """`querist embed --estimate`."""
-    from querist.cluster.model import compared
+    from querist.operator.estimate import compared
 
     try:
         count = float(str(nodes))

@@ -10,10 +10,10 @@ __getattr__, __dir__, __all__ = names_of(
         "EmbeddedParts": ".spectral",
         "LabelledParts": ".labelling",
         "MeasuredParts": ".labelling",
-        "WorkEstimate": ".model",
+        "WorkEstimate": "..operator.estimate",
         "classify": ".labelling",
         "embed": ".spectral",
-        "estimate": ".model",
+        "estimate": "..operator.estimate",
         "label": ".labelling",
         "measure": ".labelling",
     },
@@ -27,5 +27,5 @@ if TYPE_CHECKING:
         label as label,
         measure as measure,
     )
-    from querist.cluster.model import WorkEstimate as WorkEstimate, estimate as estimate
     from querist.cluster.spectral import EmbeddedParts as EmbeddedParts, embed as embed
+    from querist.operator.estimate import WorkEstimate as WorkEstimate, estimate as estimate

@@ -30,6 +30,7 @@ from querist.parameters import checked_count
 from querist.progress import silent
 from querist.types import Floats
 
+
 @dataclass(frozen=True)
 class EmbeddedParts:
     """What became of an embedding on a cluster.

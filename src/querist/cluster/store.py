@@ -53,8 +53,8 @@ def begun(out: str | Path, tables: Any, **settings: Any) -> Path:
     mark = place / WORK / RUN
     if mark.exists() and mark.read_text(encoding="utf-8") != work:
         raise InputError(
-            f"{out} holds what a stopped run left, and it was of other files or settings; name another folder, "
-            "or remove that one"
+            f"{out} holds what a stopped run left, and it was of other files or settings; name another "
+            "folder, or remove that one"
         )
     with replacing(mark) as file:
         file.write(work.encode())

@@ -96,7 +96,7 @@ def estimate(
 
     >>> found = estimate(1e8, 1e9, 16)
     >>> f"{found.product_seconds:.1f} s a product, {found.memory / 1e9:.0f} GB each"
-    '2.3 s a product, 34 GB each'
+    '2.5 s a product, 26 GB each'
     """
     if not (nodes >= 1 and edges >= 1 and machines >= 1 and rank >= 1 and 0 <= cut <= 1):
         raise InputError(
@@ -138,7 +138,7 @@ def machines_for(nodes: float, edges: float, memory: float, *, rank: int = 32, c
     """The fewest machines with so much memory each that hold the embedding; 0 where 64 do not.
 
     >>> machines_for(1e8, 1e9, 64e9)
-    6
+    4
     """
     for machines in range(1, 65):
         if estimate(nodes, edges, machines, rank=rank, cut=cut).memory <= memory:
