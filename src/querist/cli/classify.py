@@ -1,6 +1,7 @@
 """`querist classify`: label a whole graph from a few labels, on several draws of them."""
 
 from functools import partial
+from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 from querist.cli import options
 from querist.cli.data import measured, read_graph
 from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import InputError
 from querist.parameters import effective, read_settings
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def classify(
     component: options.Part = "all",
     nodes: options.Nodes = None,
     columns: options.Values = MappingProxyType({}),
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Label a whole graph at once from a few labels.
@@ -62,6 +65,10 @@ def classify(
 
     factory = CLASSIFIERS[method]
     chosen = read_settings(factory, settings or [], APART)
+    if device is not None:
+        if "device" not in signature(factory).parameters:
+            raise InputError(f"{method} knows no device; take gmnr, mrgm or plsa, or leave --device out")
+        chosen["device"] = device
     graph, found, _ = measured(
         "collective",
         data,

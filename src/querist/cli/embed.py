@@ -36,6 +36,7 @@ def embed(
     nodes: options.Nodes = None,
     columns: options.Values = MappingProxyType({}),
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")] = True,
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Embed a graph and save the rows.
@@ -64,6 +65,7 @@ def embed(
             tol=tol,
             seed=seed,
             cache=cache,
+            device=device,
             progress=lambda done, text: show("embedding", done, text),
         )
     with replacing(place) as file:

@@ -79,6 +79,7 @@ def label(
     extend_nodes: options.ExtendNodes = None,
     columns: options.Values = MappingProxyType({}),
     seed: options.Seed = 0,
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Label every node of your own graph from the labels of some.
@@ -110,6 +111,7 @@ def label(
             goal=goal,
             costs=costs,
             seed=seed,
+            device=device,
             command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
             progress=lambda fraction, text: meter("label", fraction, text),
         )

@@ -32,6 +32,7 @@ def embed(
     tol: float | None = None,
     seed: int = 0,
     cache: bool = True,
+    device: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Embedding:
@@ -51,6 +52,8 @@ def embed(
         solutions are far more exact than they need to be; ask for 1e-6 to have the same of a filter
     seed : of the solver's start; the same seed gives the same rows
     cache : keep and find results on disk, in `$QUERIST_CACHE` or the user's cache directory
+    device : where it is computed: the threads of this process (None), or a device of torch by its name, as
+        "cuda" (the extra [torch]; "cpu" is torch on the CPU). The rows are those of another rounding
     progress : called with (fraction done, what is being done and how long it will still take). An
         exception it raises, or Ctrl-C, stops the work and leaves nothing behind
 
@@ -83,15 +86,20 @@ def embed(
             notes = (f"rank {rank} by default: the graph has {graph.n_nodes:,} nodes",)
     rank = checked_count("rank", rank, 0)
     _check(graph, rank, chosen, tol)
+    room = _room_on(chosen, device)
     settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
     started = time.perf_counter()
     use_disk = cache and graph.n_nodes >= disk.WORTH
-    name = disk.key(graph, chosen.identity(rank, settings), attributes=chosen.attributes) if use_disk else ""
+    identity = chosen.identity(rank, settings) | ({} if device is None else {"device": device})
+    name = disk.key(graph, identity, attributes=chosen.attributes) if use_disk else ""
     found = disk.fetch(name) if use_disk else None
     if found is None:
         check_room(graph, rank, chosen, settings, lambda: _settled(chosen, rank, {**options, "tol": LOOSE}))
+        where = {} if device is None else {"device": device}
+        if device is not None:
+            check_device_room(graph, rank, chosen, settings, device, room)
         with shown(progress) as show:
-            found = chosen.make(graph, rank, **settings, progress=with_time_left(show))
+            found = chosen.make(graph, rank, **settings, progress=with_time_left(show), **where)
         if use_disk:
             disk.store(name, found)
     for message, residual in found.doubts:
@@ -103,6 +111,34 @@ def embed(
         seconds=time.perf_counter() - started,
         notes=(*notes, *found.notes),
         nodes=graph.own_ids,
+    )
+
+
+def _room_on(kind: Kind, device: str | None) -> float:
+    """Bytes free on the device, if the kind can be made on one and this one is there."""
+    if device is None:
+        return np.inf
+    if kind.on_device is None:
+        able = ", ".join(name for name, other in known().items() if other.on_device)
+        raise InputError(f"rows of kind {kind.name!r} are not made on a device; take {able}, or no device")
+    from querist.operator.device import chosen_device, free_on
+
+    return free_on(chosen_device(device))
+
+
+def check_device_room(
+    graph: Graph, rank: int, kind: Kind, settings: Settings, device: str, room: float
+) -> None:
+    """Refuse what would not fit on the device, with what would."""
+    assert kind.on_device is not None
+    need = kind.on_device(graph, rank, **settings)
+    if need <= room:
+        return
+    smaller = _largest(lambda r: kind.on_device(graph, r, **settings) <= room, rank)  # type: ignore[misc]
+    fits = f"rank={smaller} fits there, or" if smaller else "no rank fits there:"
+    raise InputError(
+        f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
+        f"{need / 1e9:.1f} GB on {device} and {room / 1e9:.1f} GB are free; {fits} leave the device out"
     )
 
 

@@ -28,6 +28,7 @@ from querist.labelling.combine import Link
 from querist.labelling.decisions.estimate import Estimate, Share
 from querist.labelling.decisions.goals import Costs, GoalDecision
 from querist.labelling.new_nodes import Basis, NewNodeModel
+from querist.labelling.workspace import Workspace
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
 from querist.progress import Progress, part, shown
@@ -366,6 +367,7 @@ def label(
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
     seed: int = 0,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Labelling:
     """Label every node of a graph from the labels of some.
@@ -393,6 +395,8 @@ def label(
     missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
+    device : where rows are smoothed and counts are modelled: on the threads of this process (None), or on a
+        device of torch, as "cuda"
     progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
     >>> from querist.datasets import load
@@ -413,15 +417,17 @@ def label(
     if multilabel and not known.multilabel:
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
+    asked = problem if method in CLASSIFIERS else in_range(problem)  # a classifier has ranges of its own
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
-            problem if method in CLASSIFIERS else in_range(problem),  # a classifier has ranges of its own
+            asked,
             method=method,
             picked=picked,
             goal=goal,
             costs=costs,
             seed=seed,
             progress=show,
+            workspace=Workspace(asked.graph, device=device),
         )
     P = np.where(prediction.reached[:, None], prediction.probabilities, 0.0)
     own = problem.seeds

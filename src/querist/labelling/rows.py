@@ -11,7 +11,6 @@ choice of the classifier on top. `by_row=True` smooths with `D^-1 (S + C)`, plai
 instead of the symmetric T; the two are similar matrices, so the same operator serves both.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -20,15 +19,18 @@ import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
 from querist.embedding.kinds import usual_kind
-from querist.embedding.kinds.diffusion import singular_triples, smoothing, weighted
+from querist.embedding.kinds.diffusion import (
+    Smoothed,
+    singular_triples,
+    smoothed_products,
+    smoothing,
+    weighted,
+)
 from querist.graph import Graph
-from querist.operator import Operator
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
 
 Source: TypeAlias = Literal["attributes", "links"]
-
-Apply: TypeAlias = Callable[[Any], Any]
 
 CHOOSING_RANK = 64
 """Columns of the quick learner's rows by which questions are chosen."""
@@ -96,6 +98,7 @@ def smoothed_rows(
     *,
     seed: int = 0,
     progress: Progress = silent,
+    device: str | None = None,
 ) -> SingularRows:
     """The leading `rank` directions of the smoothed features.
 
@@ -106,9 +109,13 @@ def smoothed_rows(
     (34, 2)
     """
     columns = min(rank, *X.shape)
-    forward, backward = _products(graph, X, settings)
     found = singular_triples(
-        forward, backward, X.shape, columns, tol=None, sweeps=sweeps_for(graph), seed=seed, progress=progress
+        _smoothed(graph, X, settings, device),
+        columns,
+        tol=None,
+        sweeps=sweeps_for(graph),
+        seed=seed,
+        progress=progress,
     )
     positive = found.values[:columns] > 1e-12 * max(found.values[0], 1e-300)
     kept = max(1, int(positive.sum()))
@@ -117,29 +124,13 @@ def smoothed_rows(
     )
 
 
-def _products(graph: Graph, X: Sparse, settings: RowSettings) -> tuple[Apply, Apply]:
-    """`Z B` and `Z'B` for thin blocks B, by the recursion, in single precision."""
-    T, scale = smoothing(graph), np.ones((graph.n_nodes, 1), dtype=np.float32)
+def _smoothed(graph: Graph, X: Sparse, settings: RowSettings, device: str | None) -> Smoothed:
+    """The smoothed features as their products with thin blocks, in single precision."""
+    scale = None
     if settings.by_row:
         neighbours = np.diff(graph.adjacency.indptr)
         own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
-        scale = np.sqrt(graph.degrees + own).astype(np.float32)[:, None]
-    operator, kept = Operator.symmetric(T, dtype=np.float32), 1 - settings.damping
-    single: Any = X.astype(np.float32)
-    transposed: Any = sp.csr_array(single.T)
-
-    def smooth(block: Any) -> Any:
-        out, other = block, np.empty_like(block)
-        for step in range(settings.steps):
-            np.copyto(other, block)
-            operator.combine(out, other, scale=settings.damping, previous=kept)
-            out, other = other, np.empty_like(block) if step == 0 else out
-        return out
-
-    def forward(B: Any) -> Any:
-        return smooth(scale * (single @ B.astype(np.float32, copy=False))) / scale
-
-    def backward(B: Any) -> Any:
-        return transposed @ (scale * smooth(B.astype(np.float32, copy=False) / scale))
-
-    return forward, backward
+        scale = np.sqrt(graph.degrees + own)
+    return smoothed_products(
+        smoothing(graph), X, settings.steps, settings.damping, device, dtype=np.float32, scale=scale
+    )

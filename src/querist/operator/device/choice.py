@@ -3,6 +3,16 @@
 from typing import Any
 
 from querist.errors import InputError
+from querist.operator.memory import free
+
+
+def free_on(device: Any) -> float:
+    """Bytes that tensors may still take on a GPU; elsewhere those of this process."""
+    if device.type != "cuda":
+        return free()
+    import torch
+
+    return float(torch.cuda.mem_get_info(device)[0])
 
 
 def chosen_device(name: str) -> Any:
