@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from querist.operator.device import DeviceOperator, chosen_device, kernel
+from querist.operator.device import kernel
+from querist.operator.device.choice import chosen_device
+from querist.operator.device.matrix import DeviceOperator
 from querist.operator.device.tensors import embed_tensors
 
 COLUMNS = 48
@@ -347,7 +349,7 @@ def billion(device: Any, n: int, clock: Clock) -> list[Found]:
 def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, classes: int = 8) -> list[Found]:
     """Ten iterations over counts and a network (ten edges a node) that lie on the device."""
     from querist.collective.device import DeviceCounts, DeviceSmoother
-    from querist.operator.device import DeviceMatrix
+    from querist.operator.device.matrix import DeviceMatrix
 
     words = min(words, n)
     source = torch.Generator(device=device).manual_seed(0)

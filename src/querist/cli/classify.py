@@ -62,13 +62,14 @@ def classify(
     labels.
     """
     from querist import CLASSIFIERS
+    from querist.operator.device.choice import graphics
 
     factory = CLASSIFIERS[method]
     chosen = read_settings(factory, settings or [], APART)
     if device is not None:
         if "device" not in signature(factory).parameters:
             raise InputError(f"{method} knows no device; take gmnr, mrgm or plsa, or leave --device out")
-        chosen["device"] = device
+        chosen["device"] = graphics() if device == "auto" else device
     graph, found, _ = measured(
         "collective",
         data,

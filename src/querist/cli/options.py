@@ -64,7 +64,8 @@ Device = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help='Compute on this device of torch, as "cuda", and not on the threads of this machine.',
+        help='Compute on this device of torch, as "cuda", and not on the threads of this machine; "auto" '
+        "takes a GPU where it is worth it.",
     ),
 ]
 Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]

@@ -17,8 +17,9 @@ import torch
 from querist.collective.mixture import CountMatrix, Zero
 from querist.collective.smoothing import EPS, Smoother
 from querist.errors import InputError
-from querist.operator.device import DeviceMatrix, DeviceOperator, chosen_device
 from querist.operator.device.blocks import NUMBERS
+from querist.operator.device.choice import chosen_device
+from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
 from querist.types import Bools, Floats
 
 ENTRIES = 1 << 24

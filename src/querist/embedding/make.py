@@ -14,11 +14,15 @@ from querist.embedding.value import Embedding
 from querist.errors import InputError, ResidualWarning, check_name, refuse
 from querist.graph import Graph, as_graph
 from querist.operator import memory
+from querist.operator.device import choice
 from querist.parameters import checked_count
 from querist.progress import Progress, shown, with_time_left
 
 RANK = 100
 """Columns unless asked for otherwise."""
+
+WORTH_A_DEVICE = 1_000_000
+"""Entries of a graph from which "auto" takes a GPU: smaller ones are done before it has begun."""
 
 LOOSE = 2e-3
 """A tolerance that a filter in single precision meets."""
@@ -53,7 +57,8 @@ def embed(
     seed : of the solver's start; the same seed gives the same rows
     cache : keep and find results on disk, in `$QUERIST_CACHE` or the user's cache directory
     device : where it is computed: the threads of this process (None), or a device of torch by its name, as
-        "cuda" (the extra [torch]; "cpu" is torch on the CPU). The rows are those of another rounding
+        "cuda" (the extra [torch]; "cpu" is torch on the CPU); "auto" takes a GPU where there is one, the
+        graph is large and all fits, and `notes` say so. The rows are the same but for rounding
     progress : called with (fraction done, what is being done and how long it will still take). An
         exception it raises, or Ctrl-C, stops the work and leaves nothing behind
 
@@ -86,8 +91,10 @@ def embed(
             notes = (f"rank {rank} by default: the graph has {graph.n_nodes:,} nodes",)
     rank = checked_count("rank", rank, 0)
     _check(graph, rank, chosen, tol)
-    room = _room_on(chosen, device)
     settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
+    device, why = _where(graph, rank, chosen, settings, device)
+    notes += why
+    room = _room_on(chosen, device)
     started = time.perf_counter()
     use_disk = cache and graph.n_nodes >= disk.WORTH
     identity = chosen.identity(rank, settings) | ({} if device is None else {"device": device})
@@ -114,6 +121,22 @@ def embed(
     )
 
 
+def _where(
+    graph: Graph, rank: int, kind: Kind, settings: Settings, device: str | None
+) -> tuple[str | None, tuple[str, ...]]:
+    """The device, and the reason where it was left to us ("auto"): a GPU, if there is one and it all fits."""
+    if device != "auto":
+        return device, ()
+    name = choice.graphics()
+    if name is None:
+        return None, ("on the threads of this machine: there is no GPU that torch can use",)
+    if kind.on_device is None or graph.adjacency.nnz < WORTH_A_DEVICE:
+        return None, (f"on the threads of this machine: too little for {name}",)
+    need, room = kind.on_device(graph, rank, **settings), choice.free_on(choice.chosen_device(name))
+    size = f"about {need / 1e9:.1f} GB, of which {name} has {room / 1e9:.1f} free"
+    return (name, (f"on {name}: {size}",)) if need <= room else (None, (f"on the threads: {size}",))
+
+
 def _room_on(kind: Kind, device: str | None) -> float:
     """Bytes free on the device, if the kind can be made on one and this one is there."""
     if device is None:
@@ -121,9 +144,7 @@ def _room_on(kind: Kind, device: str | None) -> float:
     if kind.on_device is None:
         able = ", ".join(name for name, other in known().items() if other.on_device)
         raise InputError(f"rows of kind {kind.name!r} are not made on a device; take {able}, or no device")
-    from querist.operator.device import chosen_device, free_on
-
-    return free_on(chosen_device(device))
+    return choice.free_on(choice.chosen_device(device))
 
 
 def check_device_room(

@@ -11,7 +11,7 @@ choice of the classifier on top. `by_row=True` smooths with `D^-1 (S + C)`, plai
 instead of the symmetric T; the two are similar matrices, so the same operator serves both.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,16 +21,21 @@ from querist.embedding import Embedding, embed
 from querist.embedding.kinds import usual_kind
 from querist.embedding.kinds.diffusion import (
     Smoothed,
+    device_bytes,
     singular_triples,
     smoothed_products,
     smoothing,
     weighted,
 )
 from querist.graph import Graph
+from querist.operator.device import choice
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
 
 Source: TypeAlias = Literal["attributes", "links"]
+
+WORTH_A_DEVICE = 10_000
+"""Nodes from which "auto" takes a GPU."""
 
 CHOOSING_RANK = 64
 """Columns of the quick learner's rows by which questions are chosen."""
@@ -68,6 +73,19 @@ def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
     X = graph.attributes
     kind = usual_kind(attributes=X is not None and bool(X.count_nonzero()))
     return embed(graph, min(rank, graph.n_nodes), kind=kind.name, weighting="tfidf", progress=progress)
+
+
+def device_for(graph: Graph, rank: int, device: str | None) -> str | None:
+    """The device; where it is left to us ("auto"), a GPU if there is one, it is worth it and rows fit."""
+    if device is not None and device != "auto":
+        choice.chosen_device(device)  # refused before anything is computed
+    if device != "auto":
+        return device
+    name = choice.graphics()
+    if name is None or graph.n_nodes < WORTH_A_DEVICE:
+        return None
+    links = graph if graph.attributes is not None else replace(graph, attributes=graph.adjacency)
+    return name if device_bytes(links, rank) <= choice.free_on(choice.chosen_device(name)) else None
 
 
 def features(graph: Graph, source: Source) -> Sparse:

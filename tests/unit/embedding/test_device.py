@@ -10,8 +10,10 @@ import scipy.sparse as sp
 
 from querist import embed
 from querist.datasets import sbm
+from querist.embedding import make
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.operator.device import choice
 from querist.operator.eigen import solve
 
 pytest.importorskip("torch", reason="devices are the extra [torch]")
@@ -77,11 +79,30 @@ def test_rows_are_kept_by_the_device_they_were_made_on(
 
 
 def test_what_does_not_fit_on_the_device_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    from querist.operator import device
-
-    monkeypatch.setattr(device, "free_on", lambda _: 1e6)
+    monkeypatch.setattr(choice, "free_on", lambda _: 1e6)
     with pytest.raises(InputError, match=r"GB on cpu and 0\.0 GB are free; rank=\d+ fits there, or leave"):
         embed(graph, 150, device="cpu", cache=False)
+
+
+def test_auto_takes_a_gpu_where_there_is_one_and_it_fits(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> tuple[str, str]:
+        rows = embed(graph, 10, device="auto", cache=False)
+        return rows.solver, " ".join(rows.notes)
+
+    monkeypatch.setattr(choice, "graphics", lambda: None)
+    solver, notes = found()
+    assert "on cpu" not in solver and "there is no GPU that torch can use" in notes
+    monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
+    solver, notes = found()
+    assert "on cpu" not in solver and "too little for cpu" in notes
+    monkeypatch.setattr(make, "WORTH_A_DEVICE", 1)
+    solver, notes = found()
+    assert "on cpu" in solver and "on cpu: about 0.0 GB" in notes
+    monkeypatch.setattr(choice, "free_on", lambda _: 1.0)
+    solver, notes = found()
+    assert "on cpu" not in solver and "on the threads: about 0.0 GB, of which cpu has 0.0 free" in notes
 
 
 def test_a_kind_that_knows_no_device_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,8 @@ def smoothed_products(
         wide, tall = X.astype(dtype, copy=False), sp.csr_array(X.T, dtype=dtype)
         columns: Any = LocalSpace(m, np.dtype(dtype))
     else:
-        from querist.operator.device import DeviceMatrix, DeviceOperator, DeviceSpace
+        from querist.operator.device.blocks import DeviceSpace
+        from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
 
         operator = DeviceOperator.symmetric(T, device, dtype=dtype)
         wide, tall = (DeviceMatrix.brought(A, device, dtype=dtype) for A in (X, sp.csr_array(X.T)))

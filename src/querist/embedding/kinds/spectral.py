@@ -172,7 +172,7 @@ def laplacian_on(graph: Graph, device: str | None, *, normalised: bool) -> Any:
     """The Laplacian of a graph in float64, on a device or in this process."""
     if device is None:
         return Operator.laplacian(graph.adjacency, normalised=normalised)
-    from querist.operator.device import DeviceOperator
+    from querist.operator.device.matrix import DeviceOperator
 
     return DeviceOperator.brought(graph.adjacency, device, normalised=normalised)
 

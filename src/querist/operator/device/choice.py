@@ -1,9 +1,19 @@
 """Which device, by its name: `None` is this process and its threads, without torch."""
 
+from importlib.util import find_spec
 from typing import Any
 
 from querist.errors import InputError
 from querist.operator.memory import free
+
+
+def graphics() -> str | None:
+    """The name of the GPU that torch would use; None where there is neither."""
+    if find_spec("torch") is None:
+        return None
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else None
 
 
 def free_on(device: Any) -> float:

@@ -120,7 +120,7 @@ class EigenProblem:
 
     def _on_device(self, kind: Any) -> Any:
         """The entries are there once, in the precision of the filter."""
-        from querist.operator.device import DeviceOperator
+        from querist.operator.device.matrix import DeviceOperator
 
         assert self.device is not None
         if not self._made:

@@ -14,8 +14,9 @@ import torch
 from querist.datasets import sbm
 from querist.errors import InputError
 from querist.operator import LocalSpace, Operator
-from querist.operator.device import DeviceOperator, DeviceSpace, chosen_device
-from querist.operator.device.matrix import components_of, compressed, degrees_of
+from querist.operator.device.blocks import DeviceSpace
+from querist.operator.device.choice import chosen_device
+from querist.operator.device.matrix import DeviceOperator, components_of, compressed, degrees_of
 from querist.operator.eigen import solve
 from querist.progress import silent
 from querist.types import Floats
