@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults fuzz load docs picture screenshots results clean
+.PHONY: demo test quick lint bench faults fuzz load docs site tutorials pictures picture screenshots results clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -45,6 +45,15 @@ load: $(DEV)  ## how fast the server is beside the least that could be done; 100
 docs: $(DEV)  ## every command in README and docs runs as printed
 	$(BIN)/python -m pytest tests/unit/docs
 
+tutorials: $(DEV)  ## runs the tutorials and writes what they print into their pages
+	$(BIN)/python tools/tutorials.py
+
+pictures: $(DEV)  ## the four pictures of the first page
+	$(BIN)/python tools/pictures.py
+
+site: $(DEV)  ## the documentation as pages, in site/, without a network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 picture: $(DEV)  ## which room imports which, for docs/architecture.md
 	$(BIN)/python tools/architecture.py
 
@@ -55,7 +64,7 @@ results: $(DEV)  ## every table and figure of the papers by the full protocol, i
 	$(BIN)/querist reproduce --all --out docs/results
 
 clean:
-	rm -rf $(VENV) querist-demo
+	rm -rf $(VENV) querist-demo site
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Querist needs Python 3.11 or newer; set PYTHON=")'

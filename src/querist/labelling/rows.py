@@ -28,6 +28,7 @@ from querist.embedding.kinds.diffusion import (
     weighted,
 )
 from querist.graph import Graph
+from querist.graph.scaling import scaled
 from querist.operator.device import choice
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
@@ -42,6 +43,9 @@ CHOOSING_RANK = 64
 
 SWEEPS, FEW_SWEEPS, LARGE = 4, 3, 20_000
 """Of subspace iteration: the rows are features, not eigenvectors to publish. Above `LARGE` nodes fewer do."""
+
+LEAST = 1e-15
+"""Of the root of a node's degree, beside the largest of its component."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +148,19 @@ def smoothed_rows(
 
 def _smoothed(graph: Graph, X: Sparse, settings: RowSettings, device: str | None) -> Smoothed:
     """The smoothed features as their products with thin blocks, in single precision."""
-    scale = None
+    graph, scale = scaled(graph), None
     if settings.by_row:
         neighbours = np.diff(graph.adjacency.indptr)
         own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
-        scale = np.sqrt(graph.degrees + own)
+        scale = _lifted(np.sqrt(graph.degrees + own), graph)
     return smoothed_products(
         smoothing(graph), X, settings.steps, settings.damping, device, dtype=np.float32, scale=scale
     )
+
+
+def _lifted(scale: Floats, graph: Graph) -> Floats:
+    """The scale of every node, at least `LEAST` times the largest in its component: single precision divides
+    by it. By nodes lighter than that nothing is smoothed anyway."""
+    largest = np.zeros(graph.n_components)
+    np.maximum.at(largest, graph.components, scale)
+    return np.maximum(scale, LEAST * largest[graph.components])

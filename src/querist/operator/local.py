@@ -4,9 +4,9 @@ Rows are taken a few at a time, so that what is made of them stays in the cache 
 float64 copy. The parts depend on the rows alone, so sums over them do not depend on the threads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -23,6 +23,7 @@ TURNED = 256
 """Rows of two blocks that are turned at a time: what is made of them stays in the cache."""
 
 Block = NDArray[Any]
+T = TypeVar("T")
 
 
 def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
@@ -30,6 +31,9 @@ def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
 
     With a k that fills whole lines, no row shares one with another: a random row then costs its own lines
     and no more.
+
+    >>> empty_block((3, 8), np.float64).shape
+    (3, 8)
     """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.empty(size + LINE, dtype=np.uint8)
@@ -39,7 +43,8 @@ def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
 
 @dataclass(frozen=True)
 class LocalSpace:
-    """Blocks of `n` rows, all here. A space with rows elsewhere too inherits it and adds up in `total`.
+    """Blocks of `n` rows, all here. A space with rows elsewhere too inherits it, takes parts of its
+    own in `over` and adds up in `total`.
 
     >>> space = LocalSpace(3, np.dtype(np.float64))
     >>> space.gram(np.eye(3)[:, :2], np.ones((3, 1))).tolist()
@@ -53,6 +58,14 @@ class LocalSpace:
     def rows(self) -> int:
         """All of them."""
         return self.n
+
+    def over(self, work: Callable[[slice], T], chunk: int) -> list[T]:
+        """`work(part)` for the rows held here, in parts of `chunk`: see `over_parts`."""
+        return over_parts(work, self.rows, chunk)
+
+    def agreed(self, array: Any) -> Any:
+        """Itself."""
+        return array
 
     def total(self, parts: Sequence[Any], chunk: int, nothing: Any) -> Any:
         """The sum of `parts`, one for `chunk` rows each, added to `nothing` in their order."""
@@ -97,7 +110,7 @@ class LocalSpace:
             return np.asarray(a.T @ b)
 
         nothing = np.zeros((X.shape[1], Y.shape[1]))
-        return np.asarray(self.total(over_parts(part_of, X.shape[0], CHUNK), CHUNK, nothing))
+        return np.asarray(self.total(self.over(part_of, CHUNK), CHUNK, nothing))
 
     def dot(self, X: Block, Y: Block) -> float:
         """In the block's precision."""
@@ -161,7 +174,7 @@ class LocalSpace:
             if v is not None:
                 out[rows] -= v[rows, None] * z
 
-        over_parts(fill, X.shape[0], CHUNK)
+        self.over(fill, CHUNK)
         return out
 
     def turned(
@@ -180,7 +193,7 @@ class LocalSpace:
             rest -= own * factors
             return np.asarray(np.einsum("ij,ij->j", rest, rest), dtype=np.float64)
 
-        parts = over_parts(fill, X.shape[0], TURNED)
+        parts = self.over(fill, TURNED)
         return out, np.asarray(self.total(parts, TURNED, np.zeros(values.size)))
 
     def residuals(self, Y: Block, X: Block, values: Floats) -> Floats:
@@ -191,7 +204,7 @@ class LocalSpace:
             rest = Y[rows] - X[rows] * factors
             return np.asarray(np.einsum("ij,ij->j", rest, rest), dtype=np.float64)
 
-        parts = over_parts(squares, X.shape[0], CHUNK)
+        parts = self.over(squares, CHUNK)
         return np.asarray(np.sqrt(self.total(parts, CHUNK, np.zeros(values.size))))
 
     def reflected(self, X: Block) -> tuple[Block, Floats]:
@@ -218,7 +231,7 @@ class LocalBasis:
     def inner(self, m: int, W: Block) -> Floats:
         """By parts: multiplied in the block's precision, added up in float64."""
         V = self.V[:m]
-        along = over_parts(lambda part: V[:, part] @ W[part], W.shape[0], CHUNK)
+        along = self.space.over(lambda part: V[:, part] @ W[part], CHUNK)
         return np.asarray(self.space.total(along, CHUNK, np.zeros((m, *W.shape[1:]))))
 
     def subtract(self, m: int, W: Block, H: Floats) -> None:
@@ -228,7 +241,7 @@ class LocalBasis:
         def subtract(part: slice) -> None:
             W[part] -= V[:, part].T @ turn
 
-        over_parts(subtract, W.shape[0], CHUNK)
+        self.space.over(subtract, CHUNK)
 
     def combined(self, m: int, S: Floats, to: Space) -> Block:
         """By parts, multiplied in the precision of the vectors."""
@@ -237,7 +250,7 @@ class LocalBasis:
         def fill(part: slice) -> None:
             out[part] = self.V[:m, part].T @ turn
 
-        over_parts(fill, self.V.shape[1], CHUNK)
+        self.space.over(fill, CHUNK)
         return out
 
     def turn(self, first: int, m: int, S: Floats) -> None:
@@ -247,4 +260,4 @@ class LocalBasis:
         def turned(part: slice) -> None:
             self.V[first : first + len(turn), part] = turn @ self.V[:m, part]
 
-        over_parts(turned, self.V.shape[1], CHUNK)
+        self.space.over(turned, CHUNK)

@@ -66,6 +66,10 @@ class Space(Protocol):
     def copy(self, X: Block) -> Block:
         """The same numbers again."""
 
+    def agreed(self, array: Any) -> Any:
+        """What one of those who hold rows has computed from equal sums, the same for all: processors may
+        differ in the last bits of a decomposition, and nobody may decide for himself."""
+
     def random(self, random: np.random.Generator, k: int) -> Block:
         """A block of normal numbers. All who hold rows have the same generator and leave it the same."""
 

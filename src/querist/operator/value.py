@@ -48,6 +48,11 @@ class Operator:
     centre : (n,) the diagonal C
     sign : +1 or -1
     threads : rows are shared among so many
+
+    >>> import scipy.sparse as sp
+    >>> path = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> Operator.laplacian(path).matmat(np.array([[1.0], [-1.0]])).ravel()
+    array([ 2., -2.])
     """
 
     indptr: NDArray[np.int64]

@@ -88,12 +88,14 @@ def filtered_pairs(
     start: Block | None = None,
     known: Density | None = None,
     spare: int = 0,
+    keep: Callable[[Block], None] | None = None,
 ) -> FilteredPairs:
     """The `count` lowest pairs of a symmetric operator whose null vector is the unit vector `u`, or nothing.
 
     `make(dtype)` gives the operator in a precision, made once; no eigenvalue exceeds `ceiling`; `start` is
     (n, k), a guess of the lowest vectors; `known` the density, when it is known already; the last `spare`
-    pairs are given as they are and need not arrive.
+    pairs are given as they are and need not arrive. `keep` is called with the block after every Rayleigh-Ritz
+    step, for a later `start`; a Lanczos space would be too much to keep, so that there is none.
     """
     random = np.random.default_rng(seed)
     M = make(precision(tol, ceiling))
@@ -101,12 +103,13 @@ def filtered_pairs(
     seen = density(M, v, random) if known is None else known
     # The estimate could lie a little low; the ceiling cannot, and is as good where it is near.
     top = ceiling if ceiling <= 1.5 * seen.top else 1.05 * seen.top
-    block = _Sweeps(M, v, top, width_of(count, M.n - (u is not None)), count - spare, tol, progress)
+    width = width_of(count, M.n - (u is not None))
+    block = _Sweeps(M, v, top, width, count - spare, tol, progress, keep)
     numbers = float(block.width), krylov.beyond(count), float(np.sqrt(block.width * M.n))
     low, high, first = (min(seen.quantile(number), 0.9 * top) for number in numbers)
     if start is not None:
         block.begin(random, start, low)
-    if krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
+    if keep is None and krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
         early = lanczos_pairs(
             make, M, u, count, cut=high, top=top, tol=tol, random=random, progress=progress, spare=spare
         )
@@ -191,7 +194,9 @@ class _Sweeps:
         count: int,
         tol: float,
         progress: Progress,
+        keep: Callable[[Block], None] | None = None,
     ) -> None:
+        self.keep = keep
         self.M, self.v, self.top, self.width, self.count, self.tol = M, v, top, width, count, tol
         self.ready, self.products, self.expected, self.stalls, self.lowest = 0, 0, 0, 0, 0.0
         self.progress = progress
@@ -242,6 +247,8 @@ class _Sweeps:
     def judge(self, found: Ritz) -> None:
         """Who is late, and from that the cut and degree of the next sweep."""
         values, self.X, errors = self._whole(found)
+        if self.keep is not None:
+            self.keep(self.X)
         excess = (errors / goals(values, self.tol))[: self.count]
         self.late = excess > self.goal_factor
         if not self.late.any():

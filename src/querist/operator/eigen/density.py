@@ -38,7 +38,7 @@ class Density(NamedTuple):
 def density(M: BlockOperator, u: Any, random: np.random.Generator) -> Density:
     """The spectral density of M in the complement of the unit vector `u` (or of nothing)."""
     alpha, beta = lanczos_run(M, u, random)
-    theta, turn = sla.eigh_tridiagonal(alpha, beta[:-1])
+    theta, turn = map(M.space.agreed, sla.eigh_tridiagonal(alpha, beta[:-1]))
     weights = turn[0] ** 2 * (M.n - (u is not None))
     # Half of a node's own weight lies below it. The last residual bounds how far the largest Ritz value
     # may be from an eigenvalue.

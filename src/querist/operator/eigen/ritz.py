@@ -46,9 +46,9 @@ def whitening(space: Space, X: Block, v: Block | None) -> tuple[Floats, Floats, 
     scale = np.divide(1.0, np.sqrt(np.abs(G.diagonal())), out=np.zeros(whole.size), where=present)
     spread, turn = np.linalg.eigh(scale[:, None] * G * scale)
     keep = spread > NULL[space.dtype] * spread[-1]
-    Z = scale[:, None] * turn[:, keep] / np.sqrt(spread[keep])
+    Z = space.agreed(scale[:, None] * turn[:, keep] / np.sqrt(spread[keep]))
     # Where there is nothing but v, no condition was met.
-    return Z, along @ Z, float(spread[keep][0] / spread[-1]) if keep.any() else 1.0
+    return Z, along @ Z, float(space.agreed(spread[keep][0] / spread[-1] if keep.any() else 1.0))
 
 
 def orthonormal(space: Space, X: Block, v: Block | None) -> Block:
@@ -95,7 +95,7 @@ def ritz(M: BlockOperator, X: Block, v: Block | None) -> Ritz:
     Y = M.matmat(X)
     # M v = 0, so the part along v does not enter.
     inner = Z.T @ space.gram(X, Y) @ Z
-    values, turn = np.linalg.eigh((inner + inner.T) / 2)
+    values, turn = map(space.agreed, np.linalg.eigh((inner + inner.T) / 2))
     Z, z = Z @ turn, z @ turn
     if condition < GOOD:  # a turn that shrinks so much would leave more rounding in Y than there is residual
         X = space.rotated(X, Z, v, z)
