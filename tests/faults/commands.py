@@ -4,7 +4,9 @@ A line of JSON on standard input, a line of JSON on standard output:
 
 {"arguments": [...], "folder": ..., "streams": [...], "size": ..., "user": ..., "environment": {...}}
     starts `querist ARGUMENTS` in a session of its own; its process id is said. A stream is the path of a
-    file or terminal, None is closed; `size` is the most bytes of a file it may write (RLIMIT_FSIZE)
+    file or terminal, None is closed; `size` is the most bytes of a file it may write (RLIMIT_FSIZE);
+    `site` has the URL and SHA-256 of the files of a data set called toy
+{"warm": line, "folder": ...}   runs a command there in this process: what is started later has read it all
 {"wait": id}    its exit code when it has ended, minus the signal that killed it; `now` waits for nothing
 """
 
@@ -28,6 +30,8 @@ def main() -> None:
         if "wait" in given:
             id, status = os.waitpid(given["wait"], os.WNOHANG if given.get("now") else 0)
             said = os.waitstatus_to_exitcode(status) if id else None
+        elif "warm" in given:
+            said = silent(querist, [given["warm"]], given["folder"])
         else:
             said = os.fork()
             if not said:
@@ -41,20 +45,30 @@ def main() -> None:
 
 def warm(querist) -> None:
     """Have every module read and every kernel loaded that the tests use."""
-    said, here = os.dup(1), os.getcwd()
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.chdir(sys.argv[1])
-    Path("warm.toml").write_text(
+    import pooch  # noqa: F401
+    import requests  # noqa: F401
+
+    folder = Path(sys.argv[1])
+    (folder / "warm.toml").write_text(
         'task = "online"\ndataset = "karate"\nrepeats = 1\n[[experiment]]\nmethod = "msg"\n', encoding="utf-8"
     )
-    Path("warm.csv").write_text("source,target\na,b\nb,c\nc,d\n", encoding="utf-8")
-    Path("known.csv").write_text("node,label\na,x\nd,y\n", encoding="utf-8")
-    for line in (
+    (folder / "warm.csv").write_text("source,target\na,b\nb,c\nc,d\n", encoding="utf-8")
+    (folder / "known.csv").write_text("node,label\na,x\nd,y\n", encoding="utf-8")
+    lines = (
         "ask warm.csv --oracle known.csv --budget 2 --journal warm.journal -o asked.csv",
         "label warm.csv --labels known.csv -o labelled.csv",
         "experiment warm.toml --processes 1 --out warm",
-    ):
+    )
+    silent(querist, lines, folder)
+
+
+def silent(querist, lines, folder) -> None:
+    """Run commands in this process, whose output says other things."""
+    said, here = os.dup(1), os.getcwd()
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.chdir(folder)
+    for line in lines:
         assert querist(line.split()) == 0, line
     sys.stdout.flush()
     os.chdir(here)
@@ -63,7 +77,7 @@ def warm(querist) -> None:
     os.close(nothing)
 
 
-def begun(querist, arguments, folder, streams, size, user, ignored, environment) -> int:
+def begun(querist, arguments, folder, streams, size, user, ignored, site, environment) -> int:
     os.setsid()
     os.chdir(folder)
     os.environ.update(environment)
@@ -90,11 +104,21 @@ def begun(querist, arguments, folder, streams, size, user, ignored, environment)
     if user is not None:
         os.setgid(user)
         os.setuid(user)
+    if site is not None:
+        register_toy(site)
     code = querist(arguments)
     for stream in own[1:]:
         with suppress(OSError, AttributeError):  # the terminal is gone, or it was closed
             stream.flush()
     return code
+
+
+def register_toy(site) -> None:
+    from querist.datasets import DownloadSource, Entry, File, register
+    from querist.datasets.convert import linqs
+
+    files = tuple(File(name, *each) for name, each in site.items())
+    register(Entry("toy", 0, 0, 0, 0, "a toy", sources=(DownloadSource(files, linqs),)))
 
 
 if __name__ == "__main__":

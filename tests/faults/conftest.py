@@ -89,14 +89,20 @@ class Commands:
         self.own.stdin.flush()
         return json.loads(self.own.stdout.readline())
 
-    def start(self, line, folder, *, streams=None, size=None, user=None, ignored=None, **environment):
+    def start(
+        self, line, folder, *, streams=None, size=None, user=None, ignored=None, site=None, **environment
+    ):
         self.count += 1
         streams = streams or [os.devnull, f"out{self.count}.txt", f"err{self.count}.txt"]
         given = {"arguments": line.split() if isinstance(line, str) else line, "folder": str(folder)}
-        given |= {"streams": streams, "size": size, "user": user, "ignored": ignored}
+        given |= {"streams": streams, "size": size, "user": user, "ignored": ignored, "site": site}
         command = Command(self, folder, self.ask(given | {"environment": environment}), streams)
         self.started.append(command)
         return command
+
+    def warm(self, line, folder):
+        """Run a command in the process that is kept: those started later have its modules and kernels."""
+        self.ask({"warm": line, "folder": str(folder)})
 
     def close(self):
         for command in self.started:

@@ -180,3 +180,47 @@ def test_a_flipped_bit_in_a_run_is_found(mine, alone):
             found = damaged.read(spec)
             assert len(found) >= 4, "a bit touches one run, or two where it joins their lines"
             assert all(whole[draw] == record for draw, record in found.items())
+
+
+REPRODUCE = "reproduce pounce08 theorem5 figure1 --quick --processes 1 --out"
+
+
+def shown(folder):
+    """Tables, figures and pages by their paths; not the runs, which say their seconds."""
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in folder.rglob("*.*")
+        if path.parent.name != "results" and path.suffix != ".part" and path.is_file()
+    }
+
+
+def runs(folder):
+    """The lines of finished runs, by file."""
+    return {path.name: path.read_bytes().split(b"\n")[:-1] for path in sorted(folder.glob("results/*.jsonl"))}
+
+
+def test_a_reproduction_goes_on_as_if_it_had_not_been_stopped(commands, start, ran, tmp_path):
+    commands.warm(f"{REPRODUCE} warm", tmp_path)
+    longest = lasted(ran, f"{REPRODUCE} alone")
+    whole, count = (
+        shown(tmp_path / "alone"),
+        {name: len(own) for name, own in runs(tmp_path / "alone").items()},
+    )
+    assert {path.suffix for path in whole} == {".md", ".tex", ".csv", ".svg", ".png", ".html", ".json"}
+    moments, stops = random.Random(KILLS), 0
+    while stops < KILLS:
+        shutil.rmtree(tmp_path / "stopped", ignore_errors=True)
+        before = {}
+        while code := disturbed(start(f"{REPRODUCE} stopped"), moments, longest):
+            assert code in (-signal.SIGKILL, 128 + signal.SIGTERM, -signal.SIGTERM)
+            stops += 1
+            found = runs(tmp_path / "stopped")
+            assert all(found[name][: len(lines)] == lines for name, lines in before.items()), (
+                "nothing is lost"
+            )
+            assert shown(tmp_path / "stopped").items() <= whole.items(), "whole or absent"
+            before = found
+        assert shown(tmp_path / "stopped") == whole
+        found = runs(tmp_path / "stopped")
+        assert {name: len(own) for name, own in found.items()} == count, "no finished run is made again"
+        assert all(found[name][: len(lines)] == lines for name, lines in before.items())

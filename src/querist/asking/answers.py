@@ -76,8 +76,8 @@ def likeliest(p: Floats, several: bool) -> Code:
 
 
 def sureness(p: Floats, several: bool) -> Floats:
-    """(n,) the probability of the likeliest answer, by (n, K)."""
-    return np.asarray(np.maximum(p, 1 - p).prod(axis=1) if several else p.max(axis=1))
+    """(...,) the probability of the likeliest answer, by (..., K)."""
+    return np.asarray(np.maximum(p, 1 - p).prod(axis=-1) if several else p.max(axis=-1))
 
 
 def likely(p: Floats, most: int, several: bool) -> list[tuple[Code, float]]:

@@ -133,6 +133,8 @@ class Opinions:
         """Where each voted row stands in `priors`, `targets` and `by_row`."""
         self.priors: list[Floats] = []
         self.targets: list[Floats] = []
+        self.sure: list[float] = []
+        """The belief in the likeliest class, or set, of each."""
         self.by_row: list[list[int]] = []
         self._next = FIRST
 
@@ -152,10 +154,12 @@ class Opinions:
         target = self._posterior(self.priors[at], [self.votes[v] for v in self.by_row[at]])
         if fresh:
             self.targets.append(target)
+            self.sure.append(0.0)
             model = model.learn(cast.row, target)
         else:
             model = model.retarget([cast.row], (target - self.targets[at])[None])
             self.targets[at] = target
+        self.sure[at] = self._sureness(at)
         if len(self.votes) >= self._next:
             self._next = int(np.ceil(GROWTH * self._next))
             model = self._estimate(model)
@@ -167,6 +171,7 @@ class Opinions:
         prior = self._prior(model)
         q, accuracy = self._fitted(prior)
         self.accuracy, self.priors, self.targets = accuracy.tolist(), list(prior), list(q)
+        self.sure = [self._sureness(at) for at in range(len(rows))]
         return model.retarget(rows, q - before)
 
     def _prior(self, model: QuickModel) -> Floats:
@@ -193,10 +198,10 @@ class Opinions:
 
     def sureness(self) -> list[tuple[int, float, int]]:
         """(row, belief in its likeliest class, or set, votes) of every node that has votes."""
-        if not self.rows:
-            return []
-        sure = sureness(np.array(self.targets), self.several).tolist()
-        return [(row, sure[at], len(self.by_row[at])) for row, at in self.rows.items()]
+        return [(row, self.sure[at], len(self.by_row[at])) for row, at in self.rows.items()]
+
+    def _sureness(self, at: int) -> float:
+        return float(sureness(self.targets[at], self.several))
 
     def persons(self, model: QuickModel) -> list[Person]:
         """What is believed of everybody who answered, by all votes and the model as they are.
@@ -259,14 +264,11 @@ class SetOpinions(Opinions):
         )
         return q[:, 1].reshape(-1, K), accuracy
 
-    def sureness(self) -> list[tuple[int, float, int]]:
+    def _sureness(self, at: int) -> float:
         """As of classes; half of that for a set that nobody gave."""
-        given = {(vote.row, vote.code) for vote in self.votes}
-        said = self.believed()
-        return [
-            (row, sure if (row, said[row]) in given else sure / 2, votes)
-            for row, sure, votes in super().sureness()
-        ]
+        said = likeliest(self.targets[at], self.several)
+        given = any(self.votes[vote].code == said for vote in self.by_row[at])
+        return super()._sureness(at) / (1 if given else 2)
 
     def _right(self, q: Floats, vote: Vote) -> float:
         has = indicator([vote.code], self.n_classes)[0] > 0

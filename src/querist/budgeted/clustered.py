@@ -91,7 +91,7 @@ class SPASC:
         if weights not in ("heuristic", "bayesian"):
             raise InputError(f"weights = {weights!r}; it must be heuristic or bayesian")
         self.bayesian = weights == "bayesian"
-        self.rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(checks.checked_count("seed", seed, 0))
         self.weights = np.empty(0)
         k = min(self.clusters, self.chunk)
         self.centres = np.empty((0, k, 0))

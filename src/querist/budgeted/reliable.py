@@ -262,6 +262,8 @@ class ReSSL:
 
     def _empty(self, d: int) -> MicroClusters:
         room, classes, near = self.most, self.n_classes, self.neighbours
+        numbers = room * (d + classes * (d + 1.0) + 5) + 2 * near
+        checks.check_room(f"{room:,} micro-clusters and {near:,} neighbours", numbers, "most or neighbours")
         return MicroClusters(
             centres=np.zeros((room, d)),
             sizes=np.zeros(room),

@@ -21,6 +21,7 @@ from querist.collective.logistic import Logistic, fit_logistic, regularise_label
 from querist.collective.problem import Features, Inference, Problem, smoothness
 from querist.collective.reach import reach
 from querist.errors import InputError
+from querist.parameters import checked_count, is_finite
 from querist.progress import count
 from querist.types import Floats, Sparse
 
@@ -50,8 +51,9 @@ class Iterative(Classifier):
         return False
 
     def _start(self, problem: Problem) -> tuple[Sparse, Sparse]:
-        if self.max_iter < 1 or not self.C > 0:
-            raise InputError(f"max_iter = {self.max_iter!r}, C = {self.C!r}; give at least 1, and above 0")
+        checked_count("max_iter", self.max_iter, 1)
+        if not (is_finite(self.C) and self.C > 0):
+            raise InputError(f"C = {self.C!r}; it must be above 0 and finite")
         return problem.moderate(self.features), problem.graph.adjacency
 
     def _jointly(self, problem: Problem, look: Look, bootstrap: bool, beside: Beside) -> Inference:

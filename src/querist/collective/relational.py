@@ -19,6 +19,7 @@ from querist.collective.problem import Inference, Problem, smoothness
 from querist.compiled import compiled
 from querist.errors import InputError
 from querist.operator.harmonic import harmonic, reached
+from querist.parameters import checked_count
 from querist.progress import count
 
 
@@ -78,8 +79,7 @@ class WVRN(Classifier):
         """Relaxation labelling from the class prior."""
         if not 0 < self.decay <= 1:
             raise InputError(f"decay = {self.decay!r}; it must be above 0 and at most 1")
-        if self.max_iter < 1:
-            raise InputError(f"max_iter = {self.max_iter!r}; it must be at least 1")
+        checked_count("max_iter", self.max_iter, 1)
         S = problem.graph.adjacency
         C, other = problem.rows.copy(), np.empty_like(problem.rows)
         change: list[float] = []

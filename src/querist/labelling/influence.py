@@ -22,7 +22,7 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.operator.threads import available, cuts
-from querist.operator.value import empty_block
+from querist.operator import empty_block
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 

@@ -22,6 +22,7 @@ from querist.embedding import Embedding, embed
 from querist.embedding.kinds import usual_kind
 from querist.embedding.kinds.diffusion import singular_triples, smoothing, weighted
 from querist.graph import Graph
+from querist.graph.scaling import scaled
 from querist.operator import Operator
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
@@ -35,6 +36,9 @@ CHOOSING_RANK = 64
 
 SWEEPS, FEW_SWEEPS, LARGE = 4, 3, 20_000
 """Of subspace iteration: the rows are features, not eigenvectors to publish. Above `LARGE` nodes fewer do."""
+
+LEAST = 1e-15
+"""Of the root of a node's degree, beside the largest of its component."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +123,12 @@ def smoothed_rows(
 
 def _products(graph: Graph, X: Sparse, settings: RowSettings) -> tuple[Apply, Apply]:
     """`Z B` and `Z'B` for thin blocks B, by the recursion, in single precision."""
+    graph = scaled(graph)
     T, scale = smoothing(graph), np.ones((graph.n_nodes, 1), dtype=np.float32)
     if settings.by_row:
         neighbours = np.diff(graph.adjacency.indptr)
         own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
-        scale = np.sqrt(graph.degrees + own).astype(np.float32)[:, None]
+        scale = _lifted(np.sqrt(graph.degrees + own), graph).astype(np.float32)[:, None]
     operator, kept = Operator.symmetric(T, dtype=np.float32), 1 - settings.damping
     single: Any = X.astype(np.float32)
     transposed: Any = sp.csr_array(single.T)
@@ -143,3 +148,11 @@ def _products(graph: Graph, X: Sparse, settings: RowSettings) -> tuple[Apply, Ap
         return transposed @ (scale * smooth(B.astype(np.float32, copy=False) / scale))
 
     return forward, backward
+
+
+def _lifted(scale: Floats, graph: Graph) -> Floats:
+    """The scale of every node, at least `LEAST` times the largest in its component: single precision divides
+    by it. By nodes lighter than that nothing is smoothed anyway."""
+    largest = np.zeros(graph.n_components)
+    np.maximum.at(largest, graph.components, scale)
+    return np.maximum(scale, LEAST * largest[graph.components])

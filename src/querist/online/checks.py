@@ -12,6 +12,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.labels import UNLABELLED, plain
 from querist.matrices import as_floats
+from querist.parameters import is_finite
 from querist.types import Bools, Codes, Floats
 
 
@@ -140,7 +141,7 @@ def ids_of(given: Any) -> Ids | None:
 
 def prior_variances(rows: Floats, gamma: float) -> Floats:
     """(n,) `|m|^2/gamma`, refused where no digits would be left."""
-    if not (isinstance(gamma, int | float | np.number) and gamma > 0 and np.isfinite(gamma)):
+    if not (isinstance(gamma, int | float | np.number) and gamma > 0 and is_finite(gamma)):
         raise InputError(f"gamma = {gamma!r}; it must be above 0 and finite")
     prior = np.einsum("ij,ij->i", rows, rows) / gamma
     if not (prior <= LONGEST).all():

@@ -10,12 +10,12 @@ Letters: `t` the round (from 1), `r` the variance of a node before the round,
 `K` the number of classes, `u` a uniform draw.
 """
 
-import math
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Protocol
 
 from querist.errors import InputError
+from querist.parameters import is_finite
 
 
 class QueryRule(Protocol):
@@ -70,7 +70,7 @@ class Scheme(IntEnum):
 
 
 def _require(good: bool, name: str, value: float, need: str) -> None:
-    if not (good and math.isfinite(value)):
+    if not (good and is_finite(value)):
         raise InputError(f"{name} = {value!r}; it must be {need}")
 
 

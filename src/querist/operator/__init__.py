@@ -6,7 +6,9 @@
 (2, 2)
 """
 
+from querist.operator.local import LocalSpace, empty_block
 from querist.operator.solve import Solution
-from querist.operator.value import Operator, empty_block
+from querist.operator.space import Basis, BlockOperator, Space
+from querist.operator.value import Operator
 
-__all__ = ["Operator", "Solution", "empty_block"]
+__all__ = ["Basis", "BlockOperator", "LocalSpace", "Operator", "Solution", "Space", "empty_block"]

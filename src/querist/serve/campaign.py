@@ -121,7 +121,7 @@ class ServedCampaign:
             self._note(event)
         asking.budget, asking.stop = self.budget, self.stop
         learned = asking.journal.last
-        self.learner = BackgroundLearner(asking, learned, lambda: bool(self.writer.pending))
+        self.learner = BackgroundLearner(asking, learned, self._fresh, lambda: bool(self.writer.pending))
         # Another server may have written since the model was made.
         self.learner.feed([event for event in events if event.seq > learned])
 
@@ -149,7 +149,7 @@ class ServedCampaign:
             if len(known) < len(held):  # nodes that came by on another server, and are not learned here yet
                 self.learner.caught_up(self.last, left)
             else:
-                self.learner.wait(left)
+                self.learner.wait(left, began)
             self.check_learner()
 
     def _leases(self, person: str, count: int, why: list[str | None]) -> list[Draft]:
@@ -203,7 +203,7 @@ class ServedCampaign:
         second = next((row for row in wanted if another(turns, row, person)), None)
         if second is not None:
             return Pick(second, SECOND, again=True)
-        pick: Pick | str | None = self.learner.best(self._fresh, taken)
+        pick: Pick | str | None = self.learner.best(taken)
         if pick is None and self.learner.nothing_left:
             pick = NOTHING_LEFT if audit is None else Pick(audit, AUDITED, audit=True)
         return pick

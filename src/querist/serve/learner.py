@@ -7,10 +7,11 @@ chosen by the answers it had seen; a question is given out as long as nobody els
 import os
 import threading
 import time
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
@@ -32,17 +33,31 @@ CURVE = 400
 """Points that are kept of how the expected accuracy grew."""
 
 
-class BackgroundLearner:
-    """Follows the events of a campaign. `ready` are the next questions, `wanting` rows for another answer."""
+@dataclass(eq=False)
+class _Waiting:
+    """Somebody who waits for a question, and since when they do."""
 
-    def __init__(self, asking: Asking, seq: int, busy: Callable[[], bool] = lambda: False) -> None:
-        self.asking, self.state, self._busy = asking, asking.state, busy
+    since: float
+    called: threading.Event = field(default_factory=threading.Event)
+
+
+class BackgroundLearner:
+    """Follows the events of a campaign. `ready` are the next questions, `wanting` rows for another answer.
+
+    `fresh` says of a row whether nobody was asked about it, `busy` whether requests wait to be written.
+    """
+
+    def __init__(
+        self, asking: Asking, seq: int, fresh: Callable[[int], bool], busy: Callable[[], bool]
+    ) -> None:
+        self.asking, self.state, self._fresh, self._busy = asking, asking.state, fresh, busy
         self.seq = self._fed = seq
         """The newest event that was learned."""
         self.ready: list[Pick] = []
-        self.wanting: list[int] = []
+        self.wanting: list[int] = asking.state.wanting()
         self._exhausted = False
-        self._waiting = 0
+        self._waiting: list[_Waiting] = []
+        """Who waits for a question, the first to ask for one first."""
         self._stale = False
         """Whether something was learned since what is ready was chosen."""
         self.wanted = LEAST
@@ -66,12 +81,14 @@ class BackgroundLearner:
             self._fed = events[-1].seq
             self._changed.notify_all()
 
-    def best(self, fresh: Callable[[int], bool], taken: Collection[int]) -> Pick | None:
+    def best(self, taken: Collection[int]) -> Pick | None:
         """The first question that is ready about a fresh row, but for those taken; None where there is none,
         now. It stays ready until its row is no more fresh: somebody else may be first to write it down."""
         with self._changed:
-            self.ready = [pick for pick in self.ready if fresh(pick.row)]
+            self.ready = [pick for pick in self.ready if self._fresh(pick.row)]
             self._changed.notify_all()
+            if self.nothing_left:
+                self._wake()
             return next((pick for pick in self.ready if pick.row not in taken), None)
 
     def want(self, count: int) -> None:
@@ -80,20 +97,27 @@ class BackgroundLearner:
             self.wanted = max(LEAST, min(count, MOST))
             self._changed.notify_all()
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until a question is ready, or it is clear that there is none; False when it took too long."""
-        end = time.monotonic() + timeout
+    def wait(self, timeout: float, since: float) -> None:
+        """Wait until a question is ready that nobody waits for who asked before `since`, or it is clear that
+        there is none, or that it takes too long."""
+        own = _Waiting(since)
         with self._changed:
-            self._waiting += 1
-            try:
-                while not self.ready and not self.nothing_left and self.failed is None:
-                    left = end - time.monotonic()
-                    if left <= 0:
-                        return False
-                    self._changed.wait(left)
-                return True
-            finally:
-                self._waiting -= 1
+            insort(self._waiting, own, key=lambda each: each.since)
+            self._wake()
+        own.called.wait(timeout)
+        with self._changed:
+            if own in self._waiting:
+                self._waiting.remove(own)
+
+    def _wake(self) -> None:
+        """Call as many of those who wait as there are questions ready; all, where there will be none."""
+        if self.nothing_left or self.failed is not None:
+            called = len(self._waiting)
+        else:
+            called = sum(self._fresh(pick.row) for pick in self.ready)
+        for each in self._waiting[:called]:
+            each.called.set()
+        del self._waiting[:called]
 
     @property
     def nothing_left(self) -> bool:
@@ -132,6 +156,7 @@ class BackgroundLearner:
             with self._changed:
                 self.failed = problem
                 self._changed.notify_all()
+                self._wake()
             raise
 
     def _step(self) -> bool:
@@ -144,10 +169,12 @@ class BackgroundLearner:
             if self._ended:
                 return False
         events = self._learn_some()
-        self._stale |= any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
-        if self._stale and not self._events:
+        learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
+        self._stale |= learned
+        if self._stale and not self._events and not self._waiting:
             self._note()
-        wanting, put = self.state.wanting(), self.state.turns.rows
+        wanting = self.state.wanting() if learned else self.wanting
+        put = self.state.turns.rows
         with self._changed:
             if events:
                 self.seq, self._exhausted = events[-1].seq, False
@@ -155,6 +182,7 @@ class BackgroundLearner:
             enough = sum(pick.row not in put for pick in self.ready) >= self.wanted
             more = bool(self._events)
             self._changed.notify_all()
+            self._wake()
         # What is ready is as good as it was where nothing was learned, and good enough while there is more.
         if not enough or (self._stale and not more):
             self._stale = more
@@ -199,12 +227,14 @@ class BackgroundLearner:
                 others = [pick for pick in self.ready if pick.row not in rows]
                 self.ready = [*found, *others][: max(count, len(found))]
                 self._changed.notify_all()
+                self._wake()
                 if len(found) >= count or self._ended or (self._events and len(self.ready) >= count):
                     self._exhausted = count < self.wanted  # one question at a time
                     return
         with self._changed:
             self._exhausted, self.ready = True, found
             self._changed.notify_all()
+            self._wake()
 
     def _gaining(self, pick: Pick) -> Pick:
         """The same with what its answer is expected to gain, where a rule of stopping looks at it."""

@@ -781,3 +781,37 @@ def test_answers_that_come_together_see_what_another_server_wrote(servers):
     there.catch_up()
     assert there.last == here.last
     assert there.turns.asked == here.turns.asked == 2
+
+
+class ReadCountingStore(SqliteStore):
+    """Counts how often the events are read."""
+
+    reads = 0
+
+    def events(self, *arguments, **options):
+        self.reads += 1
+        return super().events(*arguments, **options)
+
+
+def test_who_waits_for_a_question_leaves_the_store_alone(begin):
+    people = 30
+    campaign = begin(ReadCountingStore(None), "digits", budget=1000)
+    with campaign.learner.lock:  # nothing is learned meanwhile, so that all have to wait
+        first = list(campaign.learner.ready)
+        for k in range(len(first)):
+            campaign.lease(f"early {k}")
+        got, before = [], campaign.store.reads
+        waiting = [
+            threading.Thread(target=lambda k=k: got.append(campaign.lease(f"late {k}")))
+            for k in range(people)
+        ]
+        for each in waiting:
+            each.start()
+        while campaign.store.reads < before + people:
+            pass
+    for each in waiting:
+        each.join()
+    rows = [question.row for (question,), _ in got]
+    assert len(set(rows)) == people
+    # Everybody looked once when they came; few were called for a question that somebody else got.
+    assert campaign.store.reads - before <= 1.5 * people

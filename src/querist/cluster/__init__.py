@@ -1,0 +1,1 @@
+"""A graph that no machine holds: its rows on the workers of a Dask cluster."""
