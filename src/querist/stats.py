@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.lazy import needing
 from querist.types import Floats
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def friedman(values: Any, smaller_is_better: bool = False) -> Friedman:
 
 def nemenyi(values: Any) -> Floats:
     """(K, K) p value of every pair of methods."""
-    from scikit_posthocs import posthoc_nemenyi_friedman
+    with needing("peers", "the test of Nemenyi"):
+        from scikit_posthocs import posthoc_nemenyi_friedman
 
     return np.asarray(posthoc_nemenyi_friedman(_checked(values)).to_numpy(), dtype=np.float64)
 
@@ -126,7 +128,8 @@ def rank_diagram(
     values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
 ) -> "Figure":
     """The average ranks on a line; a bar joins methods that do not differ by Nemenyi at `alpha`."""
-    from matplotlib.figure import Figure
+    with needing("report", "a figure"):
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.5, 0.8 + 0.3 * len(names)), layout="constrained")
     draw_ranks(figure.add_subplot(), values, names, smaller_is_better, alpha)
@@ -137,8 +140,9 @@ def draw_ranks(
     axes: Any, values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
 ) -> None:
     """The rank diagram on axes of a figure that is there."""
-    import pandas as pd
-    from scikit_posthocs import critical_difference_diagram
+    with needing("peers", "a rank diagram"):
+        import pandas as pd
+        from scikit_posthocs import critical_difference_diagram
 
     table = _checked(values)
     if len(names) != table.shape[1] or len(set(names)) != len(names):

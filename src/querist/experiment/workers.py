@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from querist.errors import InputError
+from querist.lazy import needing
 from querist.operator.threads import cores
 
 T_co = TypeVar("T_co", covariant=True)
@@ -108,10 +109,8 @@ def _client(cluster: str | None) -> Iterator[None]:
     if cluster is None:
         yield
         return
-    try:
+    with needing("cluster", "--cluster"):
         from distributed import Client
-    except ImportError:
-        raise InputError("--cluster needs Dask; install it with: pip install 'querist[cluster]'") from None
     try:
         client: Any = Client(  # type: ignore[no-untyped-call]
             cluster, timeout="5s", set_as_default=True
