@@ -89,3 +89,38 @@ def test_every_upper_bound_has_its_reason():
     for line in (ROOT / "pyproject.toml").read_text(encoding="utf-8").splitlines():
         if re.search(r'^\s+"[\w\[\].-]+[^"]*(<|==|~=)', line):
             assert "#" in line, line
+
+
+def bounds(*extras):
+    """The lowest version that is allowed of each library of the core and of these extras."""
+    lines = [line for extra in extras for line in PROJECT["optional-dependencies"][extra]]
+    found = re.findall(
+        r"^(?!querist)([\w-]+)(?:\[\w+\])?>=([\d.]+)", "\n".join(PROJECT["dependencies"] + lines), re.M
+    )
+    return {name.lower(): numbers(version) for name, version in found}
+
+
+def numbers(version):
+    return tuple(int(part) for part in re.sub(r"(\.0)+$", "", version).split("."))
+
+
+def locked(name):
+    text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
+    return {
+        name: numbers(version) for name, version in re.findall(r"^([\w.-]+)==([\d.]+)", text, re.MULTILINE)
+    }
+
+
+def test_the_oldest_versions_are_those_that_are_tried():
+    """`make locks` where this fails."""
+    lowest = bounds("files", "report", "serve", "cluster", "peers")
+    tried = locked("lowest.txt")
+    assert len(lowest) > 25
+    assert {name: tried[name] for name in lowest} == lowest
+
+
+def test_the_lock_of_development_has_every_library_in_an_allowed_version():
+    """`make locks` where this fails."""
+    lock, wanted = locked("dev.txt"), bounds("files", "report", "serve", "cluster", "peers", "site", "dev")
+    assert wanted.keys() <= lock.keys()
+    assert all(lock[name] >= least for name, least in wanted.items())
