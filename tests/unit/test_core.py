@@ -182,7 +182,7 @@ def test_a_terminal_without_single_keys_takes_lines(example):
     code = f"{hidden}\nfrom querist.cli import main\nsys.exit(main(sys.argv[1:]))"
     person = pexpect.spawn(
         sys.executable,
-        ["-c", code, "ask", "edges.csv", "--classes", "zero,one", "--out", "lines.csv"],
+        ["-c", code, "ask", "edges.csv", "--classes", "zero,one", "--journal", "own.db", "--out", "own.csv"],
         cwd=example, timeout=300, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip
     person.expect("node n")

@@ -26,7 +26,7 @@ FIELDS = [
     "2020-01-02", " 2020-01-02", "2020-1-2", "2020-02-30", "0001-01-01", "9999-12-31",
     "10000-01-01", "2020-01-02Z",
     "12:30", "12:30:05", "12:30:60", "24:00", "1:30", "12:30:05.5", "2020-01-02 12", "2020-01-02T12:30",
-    "2020-01-02 12:30:05", "2020-01-02 12:30:05.5", "2020-01-02 12:30:05.123456", "1500-01-01 12:30:05.5",
+    "2020-01-02 12:30:05", "2020-01-02 12:30:05.5", "2020-01-02 12:30:05.123456",
     "2020-01-02 12:30:05.1234567891", "2020-01-02 12:30:05Z", "2020-01-02T12:30:05+01:00",
     "2020-01-02T12:30+01",
     "2020-01-02T12:30:05-2359", "2020-01-02T12:30:05-24:00", "2020-01-02 12:30:05.5Z", "2020-01-02 24:00",
@@ -158,7 +158,8 @@ VALUES = [
     dt.datetime(2020, 1, 1, 1, 1, 1, 5), dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
 ]  # fmt: skip
 TIMES = (dt.date, dt.time)
-"""Arrow takes a whole number beside a date for days, and a moment for its date; here they are a mixture."""
+"""Arrow takes a whole number beside a date for days, and a moment for its date; here they are a mixture.
+So are moments with and without a zone, which older versions of it put together."""
 
 
 @given(st.lists(st.sampled_from(VALUES), max_size=3))
@@ -171,6 +172,7 @@ def test_values_of_python_make_the_same_column(values):
         return str(found.type), found.to_pylist()
 
     kinds = {type(value) for value in values if value is not None}
+    assume(len({value.tzinfo is None for value in values if isinstance(value, dt.datetime)}) < 2)
     assume(not (len(kinds) > 1 and (any(issubclass(kind, TIMES) for kind in kinds) or bytes in kinds)))
     ours, theirs = made(plain), made(pa)
     assert (ours is None) is (theirs is None), (ours, theirs)
