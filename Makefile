@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults fuzz load docs site picture screenshots results lowest locks clean
+.PHONY: demo test quick lint bench faults fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -44,6 +44,12 @@ load: $(DEV)  ## how fast the server is beside the least that could be done; 100
 
 docs: $(DEV)  ## every command in README and docs runs as printed
 	$(BIN)/python -m pytest tests/unit/docs
+
+tutorials: $(DEV)  ## runs the tutorials and writes what they print into their pages
+	$(BIN)/python tools/tutorials.py
+
+pictures: $(DEV)  ## the four pictures of the first page
+	$(BIN)/python tools/pictures.py
 
 site: $(DEV)  ## the documentation as pages, in site/, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

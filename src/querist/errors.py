@@ -2,6 +2,10 @@
 
 Every error says what was given, what is needed and what to do. Each class is
 also the built-in error a caller would expect, so `except ValueError` works.
+
+>>> import querist
+>>> issubclass(querist.errors.InputError, querist.errors.QueristError)
+True
 """
 
 import difflib
@@ -10,11 +14,27 @@ from typing import Any
 
 
 class QueristError(Exception):
-    """The family: catch this one to catch them all."""
+    """The family: catch this one to catch them all.
+
+    >>> import querist
+    >>> try:
+    ...     querist.label([("ann", "bob")], {"ann": "cat"})
+    ... except QueristError as wrong:
+    ...     print(type(wrong).__name__)
+    InputError
+    """
 
 
 class InputError(QueristError, ValueError):
-    """A value, array, graph or file that cannot be used as it is."""
+    """A value, array, graph or file that cannot be used as it is.
+
+    >>> from querist.labels import checked_names
+    >>> try:
+    ...     checked_names(["cat", "cat"])
+    ... except InputError as wrong:
+    ...     print(type(wrong).__name__)
+    InputError
+    """
 
 
 def refuse(faults: Mapping[str, Any]) -> None:
@@ -31,7 +51,11 @@ def refuse(faults: Mapping[str, Any]) -> None:
 
 
 class UnknownNameError(QueristError, KeyError):
-    """A name that is not registered: a data set, an algorithm, a parameter."""
+    """A name that is not registered: a data set, an algorithm, a parameter.
+
+    >>> print(UnknownNameError.of("colour", "gren", ["red", "green"]))
+    unknown colour 'gren'; did you mean 'green'? known: green, red
+    """
 
     def __str__(self) -> str:
         # KeyError would print the repr of the message.
@@ -48,7 +72,14 @@ class UnknownNameError(QueristError, KeyError):
 
 
 def check_name(kind: str, given: object, known: Collection[str]) -> None:
-    """Refuse a name that is none of those known."""
+    """Refuse a name that is none of those known.
+
+    >>> check_name("colour", "red", ["red", "green"])
+    >>> check_name("colour", "gren", ["red", "green"])
+    Traceback (most recent call last):
+    ...
+    querist.errors.UnknownNameError: unknown colour 'gren'; did you mean 'green'? known: green, red
+    """
     if given not in known:
         raise UnknownNameError.of(kind, given, known)
 
@@ -58,15 +89,27 @@ class MissingLibraryError(InputError, ImportError):
 
 
 class DownloadError(QueristError, OSError):
-    """A data set that could not be fetched, or came with the wrong checksum."""
+    """A data set that could not be fetched, or came with the wrong checksum.
+
+    >>> issubclass(DownloadError, QueristError)
+    True
+    """
 
 
 class SingularError(QueristError, RuntimeError):
-    """A linear system that has no digits left: the caller knows which weights are to blame."""
+    """A linear system that has no digits left: the caller knows which weights are to blame.
+
+    >>> issubclass(SingularError, QueristError)
+    True
+    """
 
 
 class ResidualWarning(UserWarning):
-    """An eigen-solver stopped above its tolerance; `residual` says how far."""
+    """An eigen-solver stopped above its tolerance; `residual` says how far.
+
+    >>> ResidualWarning("3 eigenvectors are not exact", residual=1e-3).residual
+    0.001
+    """
 
     def __init__(self, message: str, residual: float) -> None:
         super().__init__(message)

@@ -3,6 +3,10 @@
 A label is any hashable value. Unlabelled is `None`, a float NaN, or the value
 given as `missing`; its code is -1. Where nobody says what is missing, -1 beside
 class numbers of 0 and more means so too (`implied_missing`).
+
+>>> from querist.labels import class_order
+>>> class_order(["dog", "cat", "dog"])
+('cat', 'dog')
 """
 
 import inspect
@@ -20,18 +24,35 @@ from querist.matrices import as_floats, checked_sparse
 from querist.types import Bools, Codes, Floats
 
 UNLABELLED = -1
+"""The code of a node that has no label.
+
+>>> UNLABELLED
+-1
+"""
 
 NODE = ("node", "id")
-"""What the column with the ids of the nodes is called, in any case; `tables/names.py` has the others."""
+"""What the column with the ids of the nodes is called, in any case; `tables/names.py` has the others.
+
+>>> "id" in NODE
+True
+"""
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as the Python value it stands for; anything else as it is."""
+    """A NumPy scalar as the Python value it stands for; anything else as it is.
+
+    >>> plain(np.float64(0.5)), plain("cat")
+    (0.5, 'cat')
+    """
     return value.item() if isinstance(value, np.generic) else value
 
 
 def is_missing(value: Any, missing: Hashable = None) -> bool:
-    """Whether a (plain) label value means "unlabelled"; a text `missing` stands for a number written so."""
+    """Whether a (plain) label value means "unlabelled"; a text `missing` stands for a number written so.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing(-1, missing="-1")
+    (True, True, False, True)
+    """
     try:
         # Only NaN differs from itself.
         nan = bool(value != value)  # noqa: PLR0124
@@ -97,7 +118,11 @@ def _outside() -> int:
 
 
 def class_order(values: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    """Distinct values, sorted where they can be compared, else by first appearance."""
+    """Distinct values, sorted where they can be compared, else by first appearance.
+
+    >>> class_order(["dog", "cat", "dog"]), class_order(["dog", 7])
+    (('cat', 'dog'), ('dog', 7))
+    """
     distinct = list(dict.fromkeys(values))
     try:
         return tuple(sorted(distinct))  # type: ignore[type-var]
@@ -106,7 +131,11 @@ def class_order(values: Iterable[Hashable]) -> tuple[Hashable, ...]:
 
 
 def checked_names(classes: Any) -> tuple[Hashable, ...]:
-    """Classes by name, each a value that equals itself, is finite and can be looked up, and comes once."""
+    """Classes by name, each a value that equals itself, is finite and can be looked up, and comes once.
+
+    >>> checked_names(["cat", "dog"])
+    ('cat', 'dog')
+    """
     if not isinstance(classes, Iterable):
         raise InputError(f"classes is {classes!r}; give a list of the classes")
     names = tuple(plain(name) for name in classes)
@@ -151,7 +180,11 @@ def encode(
 
 
 def decode(codes: Codes, classes: Sequence[Hashable]) -> list[Hashable | None]:
-    """The user's label for every code; None where unlabelled."""
+    """The user's label for every code; None where unlabelled.
+
+    >>> decode(np.array([1, -1, 0]), ("cat", "dog"))
+    ['dog', None, 'cat']
+    """
     return [None if c < 0 else classes[c] for c in codes]
 
 
@@ -164,6 +197,9 @@ class KnownLabels:
 
     `form` remembers how the labels came, so that answers go out the same way:
     one "value" a node, a "set" of values a node, or a 0/1 "matrix".
+
+    >>> KnownLabels(np.array([[1.0, 0.0], [0.0, 0.0]]), ("cat", "dog")).is_labelled
+    array([ True, False])
     """
 
     indicator: Floats
@@ -274,7 +310,12 @@ def _pairs(labels: Any, nodes: Sequence[Hashable]) -> dict[Any, Any] | None:
 
 
 def one_hot(codes: Codes, n_classes: int) -> Floats:
-    """(n, K) with a 1 at each node's class; rows of unlabelled nodes are zero."""
+    """(n, K) with a 1 at each node's class; rows of unlabelled nodes are zero.
+
+    >>> one_hot(np.array([1, -1]), 2)
+    array([[0., 1.],
+           [0., 0.]])
+    """
     indicator = np.zeros((codes.size, n_classes))
     known = np.flatnonzero(codes != UNLABELLED)
     indicator[known, codes[known]] = 1.0

@@ -13,6 +13,10 @@ once and the best-scored class is the one that `argmax` gives. `ties="max"` give
 scores the worst rank among them, which is what scikit-learn does. One-error always goes by the first of the
 best. A node without a class has no ranking measures and is left out of them; F1 is 0 where a class is
 neither true nor predicted, as in scikit-learn with `zero_division=0`.
+
+>>> from querist.metrics import micro_f1
+>>> micro_f1([[1, 0], [0, 1]], [[1, 1], [0, 1]])
+0.8
 """
 
 from typing import Any, Literal, TypeAlias, get_args
@@ -23,6 +27,11 @@ from querist.errors import InputError
 from querist.types import Floats
 
 Ties: TypeAlias = Literal["ordinal", "max"]
+"""Which rank equal scores get: in the order of the columns, or the largest of theirs.
+
+>>> average_precision([[0, 1]], [[0.5, 0.5]], ties="max")
+0.5
+"""
 
 NAMES = (
     "accuracy",
@@ -33,9 +42,18 @@ NAMES = (
     "macro_f1",
     "micro_f1",
 )
-"""Every measure; `accuracy` is for one label a node."""
+"""Every measure; `accuracy` is for one label a node.
+
+>>> NAMES[0]
+'accuracy'
+"""
 
 SMALLER_IS_BETTER = frozenset({"hamming_loss", "one_error", "coverage"})
+"""The measures of which less is better.
+
+>>> "hamming_loss" in SMALLER_IS_BETTER, "accuracy" in SMALLER_IS_BETTER
+(True, False)
+"""
 
 
 def accuracy(truth: Any, predicted: Any) -> float:
@@ -74,24 +92,40 @@ def measure(truth: Any, predicted: Any, scores: Any, ties: Ties = "ordinal") -> 
 
 
 def hamming_loss(truth: Any, predicted: Any) -> float:
-    """`mean of [truth != predicted]`."""
+    """`mean of [truth != predicted]`.
+
+    >>> hamming_loss([[1, 0], [0, 1]], [[1, 1], [0, 1]])
+    0.25
+    """
     return float(np.mean(np.asarray(truth) != np.asarray(predicted)))
 
 
 def one_error(truth: Any, scores: Any) -> float:
-    """How often the first of the best-scored classes is none of the node's."""
+    """How often the first of the best-scored classes is none of the node's.
+
+    >>> one_error([[1, 0], [0, 1]], [[0.9, 0.1], [0.8, 0.2]])
+    0.5
+    """
     T, s = _labelled(truth, scores)
     return float(np.mean(T[np.arange(len(T)), s.argmax(axis=1)] == 0))
 
 
 def coverage(truth: Any, scores: Any, ties: Ties = "ordinal") -> float:
-    """The mean over nodes of `max rank of a true class - 1`."""
+    """The mean over nodes of `max rank of a true class - 1`.
+
+    >>> coverage([[1, 0, 1]], [[0.9, 0.5, 0.1]])
+    2.0
+    """
     T, s = _labelled(truth, scores)
     return float(np.mean(np.where(T > 0, ranks(s, ties), 0).max(axis=1) - 1))
 
 
 def average_precision(truth: Any, scores: Any, ties: Ties = "ordinal") -> float:
-    """The mean over nodes, and over a node's classes c, of `|true classes ranked <= rank(c)| / rank(c)`."""
+    """The mean over nodes, and over a node's classes c, of `|true classes ranked <= rank(c)| / rank(c)`.
+
+    >>> round(average_precision([[1, 0, 1]], [[0.9, 0.5, 0.1]]), 3)
+    0.833
+    """
     T, s = _labelled(truth, scores)
     rank = ranks(s, ties)
     above = np.zeros(rank.shape)
@@ -101,13 +135,21 @@ def average_precision(truth: Any, scores: Any, ties: Ties = "ordinal") -> float:
 
 
 def macro_f1(truth: Any, predicted: Any) -> float:
-    """The mean over classes of `2 tp / (2 tp + fp + fn)`."""
+    """The mean over classes of `2 tp / (2 tp + fp + fn)`.
+
+    >>> round(macro_f1([[1, 0], [0, 1]], [[1, 1], [0, 1]]), 3)
+    0.833
+    """
     hit, wrong = _hits(truth, predicted)
     return float(np.mean(2 * hit / np.where(hit + wrong > 0, 2 * hit + wrong, 1)))
 
 
 def micro_f1(truth: Any, predicted: Any) -> float:
-    """`2 tp / (2 tp + fp + fn)` over all node-class pairs."""
+    """`2 tp / (2 tp + fp + fn)` over all node-class pairs.
+
+    >>> micro_f1([[1, 0], [0, 1]], [[1, 1], [0, 1]])
+    0.8
+    """
     hit, wrong = (part.sum() for part in _hits(truth, predicted))
     return float(2 * hit / (2 * hit + wrong)) if hit + wrong else 0.0
 

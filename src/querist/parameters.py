@@ -5,6 +5,7 @@ its annotations say what a value must be, its defaults what holds otherwise.
 """
 
 import inspect
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -76,15 +77,29 @@ def read_settings(
     return chosen
 
 
-def checked_count(name: str, value: Any, least: int) -> int:
-    """A whole number, not below `least`."""
+LARGEST_COUNT = 2**63 - 1
+"""The largest count that a compiled kernel can hold."""
+
+
+def checked_count(name: str, value: Any, least: int, most: float = LARGEST_COUNT) -> int:
+    """A whole number, not below `least` nor above `most`."""
     try:
         number = operator.index(value)
     except TypeError:
         number = least - 1
     if number < least:
         raise InputError(f"{name} = {value!r}; it must be a whole number, {least} or more")
+    if number > most:
+        raise InputError(f"{name} = {value!r}; it must be a whole number, {most:,} or less")
     return number
+
+
+def is_finite(value: Any) -> bool:
+    """Whether it is a number that a float can hold: not NaN, not infinite, not 10**400, not a text."""
+    try:
+        return not isinstance(value, str | bytes) and math.isfinite(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def effective(

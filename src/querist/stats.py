@@ -4,6 +4,10 @@ Rows are tasks (data sets, trials), columns are methods. Methods are ranked with
 equal ones by their mean rank. Friedman asks whether all average ranks could be equal; where not, two methods
 differ when their average ranks are further apart than the critical distance of Nemenyi (Demsar 2006;
 mrgm15, section 4.4 and Figure 1). The tests are SciPy's and scikit-posthocs'.
+
+>>> from querist.stats import average_ranks
+>>> average_ranks([[0.9, 0.8], [0.7, 0.7]])
+array([1.25, 1.75])
 """
 
 from collections.abc import Sequence
@@ -22,7 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairedT:
-    """Mean of first minus second, its t statistic and the two-sided p value."""
+    """Mean of first minus second, its t statistic and the two-sided p value.
+
+    >>> PairedT(0.1, statistic=2.5, p=0.03).p
+    0.03
+    """
 
     difference: float
     statistic: float
@@ -35,6 +43,10 @@ class Friedman:
 
     `F = (N - 1) chi2 / (N (k - 1) - chi2)` with (k-1, (k-1)(N-1)) degrees; infinite where every task
     ranks the methods alike.
+
+    >>> from querist.stats import friedman
+    >>> friedman([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.9, 0.85, 0.6], [0.7, 0.8, 0.5]]).ranks
+    array([1.25, 1.75, 3.  ])
     """
 
     ranks: Floats
@@ -67,7 +79,11 @@ def paired_t(first: Any, second: Any) -> PairedT:
 
 
 def average_ranks(values: Any, smaller_is_better: bool = False) -> Floats:
-    """(K,) mean over the tasks of each method's rank."""
+    """(K,) mean over the tasks of each method's rank.
+
+    >>> average_ranks([[0.9, 0.8], [0.7, 0.7]])
+    array([1.25, 1.75])
+    """
     from scipy.stats import rankdata
 
     table = _checked(values)
@@ -98,7 +114,11 @@ def friedman(values: Any, smaller_is_better: bool = False) -> Friedman:
 
 
 def nemenyi(values: Any) -> Floats:
-    """(K, K) p value of every pair of methods."""
+    """(K, K) p value of every pair of methods.
+
+    >>> nemenyi([[0.9, 0.8, 0.7]] * 5).shape
+    (3, 3)
+    """
     with needing("peers", "the test of Nemenyi"):
         from scikit_posthocs import posthoc_nemenyi_friedman
 
@@ -127,7 +147,11 @@ def critical_distance(methods: int, tasks: int, alpha: float = 0.05, q: float | 
 def rank_diagram(
     values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
 ) -> "Figure":
-    """The average ranks on a line; a bar joins methods that do not differ by Nemenyi at `alpha`."""
+    """The average ranks on a line; a bar joins methods that do not differ by Nemenyi at `alpha`.
+
+    >>> rank_diagram([[0.9, 0.8, 0.7]] * 5, ["a", "b", "c"]).axes[0].get_label()
+    ''
+    """
     with needing("report", "a figure"):
         from matplotlib.figure import Figure
 
@@ -139,7 +163,14 @@ def rank_diagram(
 def draw_ranks(
     axes: Any, values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
 ) -> None:
-    """The rank diagram on axes of a figure that is there."""
+    """The rank diagram on axes of a figure that is there.
+
+    >>> import matplotlib.figure
+    >>> axes = matplotlib.figure.Figure().subplots()
+    >>> draw_ranks(axes, [[0.9, 0.8, 0.7]] * 5, ["a", "b", "c"])
+    >>> len(axes.texts) >= 3
+    True
+    """
     with needing("peers", "a rank diagram"):
         import pandas as pd
         from scikit_posthocs import critical_difference_diagram

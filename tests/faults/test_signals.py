@@ -99,7 +99,9 @@ def test_a_labelling_that_is_interrupted_leaves_nothing(start, edges):
     command = start("label slow.csv --labels labels.csv -o out.csv")
     with (edges / "slow.csv").open("w"):  # it has begun to read, and nothing comes
         command.signal(signal.SIGTERM)
-        assert command.wait() != 0
+        # 143; or 2, since a pipe is no file to label, where it is refused before the signal is seen, or where
+        # Python drops the exception because it was raised in the `__del__` of a zip file; or -15, by default.
+        assert command.wait() in (128 + signal.SIGTERM, 2, -signal.SIGTERM)
     assert not (edges / "out.csv").exists()
 
 

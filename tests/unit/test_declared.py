@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EVERYBODY_HAS = {"querist", *sys.stdlib_module_names}
+DEVICE = {"blocks.py", "kernel.py", "matrix.py", "tensors.py"}
 SERVER = {"app.py", "bodies.py", "routes.py", "running.py", "site.py"}
 
 
@@ -58,10 +59,10 @@ def test_every_imported_package_is_declared(module: str) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    sorted(name for name, places in imports(at_once=True).items() if not places <= SERVER),
+    sorted(name for name, places in imports(at_once=True).items() if not places <= DEVICE | SERVER),
 )
 def test_what_is_imported_at_once_needs_no_extra(module: str) -> None:
-    """The server aside, which nobody imports without the libraries it stands on."""
+    """Devices and the server aside, which nobody imports without the libraries they stand on."""
     assert distributions(module) & names(PROJECT["dependencies"]), imports(at_once=True)[module]
 
 

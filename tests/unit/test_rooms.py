@@ -77,7 +77,8 @@ def test_vectors_and_graphs_come_as_what_they_are(tmp_path):
 
 def test_documented_python_passes_mypy(tmp_path):
     pytest.importorskip("mypy")
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    docs = ROOT / "docs"
+    pages = [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted((docs / "howto").glob("*.md"))]
     fence = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
     for page in pages:
         for number, code in enumerate(fence.findall(page.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""What `make site` adds to the pages of docs/: the API reference and formulas.
+"""What `make site` adds to the pages of docs/: the API reference, what is registered, and formulas.
 
 The pages themselves are plain Markdown that can be read in the repository too.
 """
@@ -13,6 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from public_names import modules, public_names
+from registered import with_tables
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
@@ -69,7 +70,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Completes the pages that say what is registered."""
     if page.file.src_uri == "reference/index.md":
         return markdown + names_table()
-    return markdown
+    return with_tables(markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:

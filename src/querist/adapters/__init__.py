@@ -1,4 +1,11 @@
-"""Our learners behind the contracts of scikit-learn, river and scikit-activeml."""
+"""Our learners behind the contracts of scikit-learn, river and scikit-activeml.
+
+>>> import querist
+>>> club = querist.load_graph("karate")
+>>> model = querist.adapters.GraphLabelClassifier(club, method="walks")
+>>> model.fit([0, 33], ["Mr. Hi", "Officer"]).predict([1, 32]).tolist()
+['Mr. Hi', 'Officer']
+"""
 
 from typing import TYPE_CHECKING
 

@@ -165,6 +165,15 @@ class GraphClassifier(base.Classifier):
     classes : what a label may be
     algorithm : a name in `querist.ALGORITHMS`; parameters : of it
     node : the feature that holds the id of a node, as the graph has it; its row number where it has none
+
+    >>> from querist.datasets import karate
+    >>> from querist.embedding import embed
+    >>> club = karate()
+    >>> model = GraphClassifier(embed(club, 4, cache=False), classes=club.classes, algorithm="ollgc")
+    >>> for node in (0, 33, 1, 32):
+    ...     model.learn_one({"node": node}, club.labels[node])
+    >>> model.predict_one({"node": 3}), model.predict_one({"node": 30})
+    ('Mr. Hi', 'Officer')
     """
 
     def __init__(

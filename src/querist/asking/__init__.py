@@ -1,4 +1,11 @@
-"""Which node to ask about next; a campaign of questions, its events, and the journal that keeps them."""
+"""Which node to ask about next; a campaign of questions, its events, and the journal that keeps them.
+
+>>> import querist
+>>> club = querist.load_graph("karate")
+>>> result = querist.asking.ask(club, club.labels, budget=4)
+>>> len(result.answers)
+4
+"""
 
 from typing import TYPE_CHECKING
 

@@ -46,6 +46,10 @@ class Question:
     `second` is the likeliest class but one. An `audit` question is part of the random sample; one put `again`
     was answered before. `chance` is that of the class that is looked for, where one is. Where nodes may have
     several labels, guesses are sets, as tuples, and `probabilities` has that of each class.
+
+    >>> asked = Question(1, node="ann", row=0, audit=False, reason="first of its cluster", guess="cat")
+    >>> asked.node, asked.guess, asked.reason
+    ('ann', 'cat', 'first of its cluster')
     """
 
     number: int
@@ -69,7 +73,18 @@ class Question:
 
 
 class Asking:
-    """A campaign of questions, and what came of it. Make it with `ask`."""
+    """A campaign of questions, and what came of it. Make it with `ask`.
+
+    >>> from querist.asking import ask
+    >>> from querist.datasets import karate
+    >>> campaign = ask(karate().without_labels(), classes=["Mr. Hi", "Officer"])
+    >>> campaign.question.number, campaign.question.guess
+    (1, None)
+    >>> campaign.answer("Officer")
+    'Officer'
+    >>> len(campaign.answers)
+    1
+    """
 
     def __init__(
         self,

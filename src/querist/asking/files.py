@@ -31,7 +31,14 @@ from querist.tables.labels import as_label
 
 @dataclass(frozen=True)
 class FileCampaign:
-    """A campaign, the graph it was begun with, and who answers from a file, if anybody does."""
+    """A campaign, the graph it was begun with, and who answers from a file, if anybody does.
+
+    >>> from pathlib import Path
+    >>> _ = Path("edges.csv").write_text("source,target\\na,b\\nb,c\\nc,a\\n")
+    >>> campaign = from_files("edges.csv", classes=["cat", "dog"])
+    >>> campaign.asking.classes, campaign.oracle is None
+    (('cat', 'dog'), True)
+    """
 
     asking: Asking
     source: Source
@@ -79,6 +86,11 @@ def from_files(
     budget, person, unanswered, stop, method, prefetch, progress : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
+
+    >>> from pathlib import Path
+    >>> _ = Path("edges.csv").write_text("source,target\\na,b\\nb,c\\nc,a\\n")
+    >>> from_files("edges.csv", classes=["cat", "dog"]).asking.question.number
+    1
     """
     files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
     book = journal if isinstance(journal, Journal) else Journal(journal)

@@ -52,6 +52,11 @@ class FindRule:
 
 
 FINDERS: Registry[FindRule] = Registry("rule of finding")
+"""How the nodes of one class are looked for (`ask(..., find=...)`), by name.
+
+>>> sorted(FINDERS)
+['ahead', 'greedy']
+"""
 DEFAULT = "greedy"
 """Looking ahead found no more on the problems of benchmarks/finding.py (docs/ask.md)."""
 

@@ -54,7 +54,12 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True)
 class Person:
-    """What is believed of a person: `votes` answers, `accuracy` of them right, within `interval` (95 %)."""
+    """What is believed of a person: `votes` answers, `accuracy` of them right, within `interval` (95 %).
+
+    >>> ann = Person("ann", votes=12, accuracy=0.9, interval=(0.7, 0.97))
+    >>> ann.name, ann.accuracy
+    ('ann', 0.9)
+    """
 
     name: Hashable
     votes: int

@@ -32,6 +32,11 @@ class PoolRule:
     """What an answer at each node is worth, and the `reason` that a question of the rule is given with.
 
     `centred`: the rows of its model are (model.py).
+
+    >>> import numpy as np
+    >>> rule = PoolRule("anything", lambda model: np.ones(model.n_nodes), "every node is worth the same")
+    >>> rule.name, rule.reason
+    ('anything', 'every node is worth the same')
     """
 
     name: str
@@ -45,6 +50,11 @@ class PoolRule:
 
 
 RULES: Registry[PoolRule] = Registry("rule of the pool")
+"""What an answer is worth, by name (`ask(..., choose=...)`); a new rule is registered by assigning it.
+
+>>> sorted(RULES)
+['ambiguity', 'contrast', 'coverage', 'margin', 'sigma', 'variance']
+"""
 
 WORTH_ASKING, SPOKEN_FOR = 2000, 1500
 """Most nodes that coverage chooses among, and by whose distances."""

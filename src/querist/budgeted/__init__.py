@@ -1,4 +1,9 @@
-"""One vector at a time, mostly unlabelled, in bounded memory (bls19)."""
+"""One vector at a time, mostly unlabelled, in bounded memory (bls19).
+
+>>> import querist
+>>> querist.budgeted.STREAMS["pa1"](2, C=0.1).n_classes
+2
+"""
 
 from typing import TYPE_CHECKING
 

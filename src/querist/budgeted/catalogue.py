@@ -34,7 +34,11 @@ def bls(
     ridge: float = 1e-4,
     limit: int | None = None,
 ) -> StreamLearner:
-    """Budgeted least squares (bls19): two budgets, labelled and unlabelled; no randomness."""
+    """Budgeted least squares (bls19): two budgets, labelled and unlabelled; no randomness.
+
+    >>> bls(2, budget_labelled=20).n_classes
+    2
+    """
     return StreamLearner(
         n_classes,
         strategy=strategy,
@@ -52,17 +56,29 @@ def bls(
 
 
 def pa(n_classes: int, *, seed: int = 0) -> PassiveAggressive:
-    """Passive-aggressive: move just far enough for a margin of 1."""
+    """Passive-aggressive: move just far enough for a margin of 1.
+
+    >>> pa(2).n_classes
+    2
+    """
     return PassiveAggressive(n_classes, "pa")
 
 
 def pa1(n_classes: int, *, seed: int = 0, C: float = 1.0) -> PassiveAggressive:
-    """Passive-aggressive I: the same, by at most C."""
+    """Passive-aggressive I: the same, by at most C.
+
+    >>> pa1(2, C=0.5).C
+    0.5
+    """
     return PassiveAggressive(n_classes, "pa1", C)
 
 
 def pa2(n_classes: int, *, seed: int = 0, C: float = 1.0) -> PassiveAggressive:
-    """Passive-aggressive II: the same, damped by C."""
+    """Passive-aggressive II: the same, damped by C.
+
+    >>> pa2(2, C=0.5).C
+    0.5
+    """
     return PassiveAggressive(n_classes, "pa2", C)
 
 
@@ -76,7 +92,11 @@ def spasc(
     pool: int = 10,
     restart: float = 0.01,
 ) -> SPASC:
-    """SPASC: a pool of clusterings of batches, weighted by their labelled items."""
+    """SPASC: a pool of clusterings of batches, weighted by their labelled items.
+
+    >>> spasc(3, pool=5).n_classes
+    3
+    """
     return SPASC(
         n_classes, weights=weights, chunk=chunk, clusters=clusters, pool=pool, restart=restart, seed=seed
     )
@@ -92,7 +112,11 @@ def ressl(
     neighbours: int = 5,
     fading: float = 2e-6,
 ) -> ReSSL:
-    """ReSSL: micro-clusters that vote by their reliability; no randomness."""
+    """ReSSL: micro-clusters that vote by their reliability; no randomness.
+
+    >>> ressl(2, clusters=10).n_classes
+    2
+    """
     return ReSSL(n_classes, first=first, clusters=clusters, most=most, neighbours=neighbours, fading=fading)
 
 
@@ -147,4 +171,8 @@ STREAMS: Registry[Factory] = Registry(
         )
     },
 )
-"""Factory of every stream learner by name."""
+"""Factory of every stream learner by name.
+
+>>> sorted(STREAMS)[:3]
+['bls', 'pa', 'pa1']
+"""

@@ -10,6 +10,8 @@ from querist.budgeted.similarity import LINEAR
 from querist.errors import InputError
 from querist.labels import UNLABELLED
 from querist.matrices import as_floats, checked_sparse
+from querist.operator import memory
+from querist.parameters import LARGEST_COUNT, is_finite
 from querist.types import Bools, Codes, Floats, Sparse
 
 LARGEST = 1e150
@@ -120,7 +122,7 @@ def masked(labels: Codes, labelled: Any) -> Codes:
 
 def checked_number(name: str, value: Any, *, zero: bool = False) -> float:
     """A finite float above 0, or from 0."""
-    good = isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value)
+    good = isinstance(value, int | float | np.integer | np.floating) and is_finite(value)
     if not (good and (value > 0 or (zero and value == 0))):
         raise InputError(
             f"{name} = {value!r}; it must be a finite number {'of at least' if zero else 'above'} 0"
@@ -132,4 +134,15 @@ def checked_count(name: str, value: Any, least: int) -> int:
     """An int from `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name} = {value!r}; it must be a whole number of at least {least}")
+    if value > LARGEST_COUNT:
+        raise InputError(f"{name} = {value!r}; it must be a whole number of at most {LARGEST_COUNT:,}")
     return int(value)
+
+
+def check_room(what: str, numbers: float, smaller: str) -> None:
+    """Refuse arrays of so many numbers where they do not fit into the free memory."""
+    needed, there = 8 * numbers / 2**30, memory.free() / 2**30
+    if needed > there:
+        raise InputError(
+            f"{what} would take {needed:,.1f} GiB, and {there:,.1f} GiB are free; give a smaller {smaller}"
+        )

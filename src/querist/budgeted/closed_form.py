@@ -80,7 +80,12 @@ def solve(
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """A fitted closed form: `z` for the points it was fitted on, `scores` and `predict` for others."""
+    """A fitted closed form: `z` for the points it was fitted on, `scores` and `predict` for others.
+
+    >>> found = fit(np.array([[0.0], [0.2], [3.0]]), np.array([0, -1, 1]))
+    >>> found.predict(np.array([[0.1], [2.9]]))
+    array([0, 1])
+    """
 
     X: Any
     solution: ClosedFormSolution
@@ -140,6 +145,10 @@ def transduce(
     """(n,) a class for every point of a kernel matrix: by BLS (eq. 6), LP, or RLP with its ridge.
 
     LP and RLP take the kernel values for weights. -1 where all scores are 0.
+
+    >>> K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    >>> transduce(K, np.array([0, -1, 1]), method="lp")
+    array([0, 0, 1])
     """
     labelled = codes >= 0
     Y = targets(codes, n_classes)

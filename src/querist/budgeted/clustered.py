@@ -65,6 +65,11 @@ class SPASC:
     clusters : clusters of a classifier
     pool : most classifiers kept
     restart : share of the uniform distribution mixed into the weights (bayesian)
+
+    >>> import numpy as np
+    >>> X = np.tile([[0.0, 1.0], [5.0, 0.0]], (30, 1))
+    >>> SPASC(2, chunk=20, clusters=2).run(X, np.tile([0, 1], 30)).predicted[-4:]
+    array([0, 1, 0, 1])
     """
 
     def __init__(
@@ -86,7 +91,7 @@ class SPASC:
         if weights not in ("heuristic", "bayesian"):
             raise InputError(f"weights = {weights!r}; it must be heuristic or bayesian")
         self.bayesian = weights == "bayesian"
-        self.rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(checks.checked_count("seed", seed, 0))
         self.weights = np.empty(0)
         k = min(self.clusters, self.chunk)
         self.centres = np.empty((0, k, 0))

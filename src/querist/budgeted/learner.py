@@ -37,6 +37,11 @@ class Stream:
 
     predicted : (n,) class codes before learning; -1 where all scores were 0
     actions : (n,) 0 nothing, 1 added, 2 replaced another, 3 projected
+
+    >>> import numpy as np
+    >>> stream = Stream(predicted=np.array([-1, 0, 1]), actions=np.array([1, 0, 1]))
+    >>> round(stream.accuracy(np.array([0, 0, 1])), 3), stream.updates
+    (0.667, 2)
     """
 
     predicted: Codes
@@ -341,7 +346,11 @@ class StreamLearner:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StreamParameters:
-    """The parameters of `StreamLearner` as fields, for estimators that keep theirs so."""
+    """The parameters of `StreamLearner` as fields, for estimators that keep theirs so.
+
+    >>> StreamParameters(budget_labelled=20).lambda1
+    1.0
+    """
 
     strategy: StrategyName = "remove"
     condition: ConditionName | None = None

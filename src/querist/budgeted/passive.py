@@ -108,7 +108,13 @@ def run(
 
 
 class PassiveAggressive:
-    """PA, PA-I or PA-II: `variant` is "pa", "pa1" or "pa2"; C > 0 matters to the last two."""
+    """PA, PA-I or PA-II: `variant` is "pa", "pa1" or "pa2"; C > 0 matters to the last two.
+
+    >>> import numpy as np
+    >>> stream = PassiveAggressive(2).run(np.array([[1.0], [-1.0], [2.0]]), np.array([0, 1, 0]))
+    >>> stream.predicted
+    array([-1,  1,  0])
+    """
 
     def __init__(self, n_classes: int, variant: str = "pa", C: float = 1.0) -> None:
         self.n_classes = checks.checked_count("n_classes", n_classes, 2)

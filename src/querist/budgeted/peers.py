@@ -10,6 +10,7 @@ import numpy as np
 
 from querist.budgeted import checks
 from querist.budgeted.learner import Stream
+from querist.errors import InputError
 from querist.types import Bools, Codes
 
 
@@ -33,7 +34,14 @@ class ScikitStream:
             if self.fitted:
                 done.predicted[t] = self.model.predict(row)[0]
             if codes[t] >= 0:
-                self.model.partial_fit(row, codes[t : t + 1], classes=classes)
+                try:
+                    self.model.partial_fit(row, codes[t : t + 1], classes=classes)
+                except (
+                    ValueError,
+                    OverflowError,
+                ) as problem:  # settings or numbers that the estimator refuses
+                    name = type(self.model).__name__
+                    raise InputError(f"{name} of scikit-learn cannot learn row {t}: {problem}") from problem
                 self.fitted, done.actions[t] = True, 1
         return done
 

@@ -214,6 +214,11 @@ class ReSSL:
     most : micro-clusters kept
     neighbours : how many vote
     fading : >= 0; how fast weights are forgotten
+
+    >>> import numpy as np
+    >>> X = np.repeat([[0.0, 1.0], [5.0, 0.0]], 30, axis=0)
+    >>> ReSSL(2, first=40, clusters=2).run(X, np.repeat([0, 1], 30)).predicted[-3:]
+    array([1, 1, 1])
     """
 
     def __init__(
@@ -257,6 +262,8 @@ class ReSSL:
 
     def _empty(self, d: int) -> MicroClusters:
         room, classes, near = self.most, self.n_classes, self.neighbours
+        numbers = room * (d + classes * (d + 1.0) + 5) + 2 * near
+        checks.check_room(f"{room:,} micro-clusters and {near:,} neighbours", numbers, "most or neighbours")
         return MicroClusters(
             centres=np.zeros((room, d)),
             sizes=np.zeros(room),

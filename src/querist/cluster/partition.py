@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from querist.cluster.shard import Shard, ShardOperator, renumber
+from querist.cluster.operator import ShardOperator
+from querist.cluster.shard import Shard, renumber
 from querist.cluster.transport import Group
 from querist.compiled import compiled
 from querist.operator.eigen.compact import COLUMNS, CUT, DEGREE
@@ -90,19 +91,19 @@ def rank_bounds(segments: Codes, size: int, work: Any = None) -> Codes:
     return np.asarray(segments)[picks]
 
 
-def partitioned(group: Group, rows: Rows, keep: Any = None, seed: int = 0) -> tuple[Rows, Codes]:
+def partitioned(shard: Shard, names: Any, keep: Any = None, seed: int = 0) -> tuple[Rows, Codes]:
     """The same rows in an order that keeps neighbours together, given to the ranks anew.
 
     Also (own,) the new number of every row that was here, -1 where it is dropped: `keep` (own,) says which
-    stay, all components of the rest whole. What was given is overwritten.
+    stay, whole components. `names` (own,) go with the rows. The shard's columns are overwritten.
     """
-    shard = rows.shard(group)
+    group = shard.group
     kept = np.ones(shard.own, dtype=bool) if keep is None else np.asarray(keep, dtype=bool)
     part, count = parts(shard, seed)
     fresh, segments, work = numbered(shard, part, count, kept)
     bounds = rank_bounds(segments, group.size, work)
     renumber(shard.indices, shard.with_halo(fresh.astype(shard.indices.dtype)))
-    return _moved(group, bounds, segments, fresh, shard, rows.names), fresh
+    return _moved(group, bounds, segments, fresh, shard, names), fresh
 
 
 def parts(shard: Shard, seed: int) -> tuple[Codes, int]:
@@ -124,7 +125,7 @@ def neighbourhoods(shard: Shard, seed: int) -> Codes:
     degrees = np.asarray(np.diff(shard.indptr), dtype=np.float64)
     M = ShardOperator.laplacian(shard, shard.degrees(), dtype=np.float32)
     random = np.random.default_rng(seed)
-    X = filtered(M, M.random(random, COLUMNS), DEGREE, CUT, 2.0)
+    X = filtered(M, M.space.random(random, COLUMNS), DEGREE, CUT, 2.0)
     # The null vector, left in, would make all nodes alike; a node's share of it is known.
     X = X - np.sqrt(degrees)[:, None].astype(np.float32) * _along_null(shard, X, degrees)
     chosen = np.sort(random.choice(shard.n, min(PIVOTS, shard.n), replace=False))
@@ -164,7 +165,7 @@ def _in_line(shard: Shard, groups: Codes, count: int) -> Codes:
 
 def _summed(shard: Shard, counts: Any) -> Any:
     """The sum over ranks of whole numbers."""
-    return sum(shard.group.everyone(counts))
+    return np.sum(shard.group.everyone(counts), axis=0)
 
 
 @compiled
@@ -342,5 +343,5 @@ def cut_share(group: Group, rows: Rows) -> float:
     """The share of entries whose column belongs to another rank."""
     first, last = int(rows.bounds[group.rank]), int(rows.bounds[group.rank + 1])
     away = int(((rows.columns < first) | (rows.columns >= last)).sum())
-    found = sum(group.everyone(np.array([away, rows.columns.size])))
+    found = np.sum(group.everyone(np.array([away, rows.columns.size])), axis=0)
     return float(found[0] / max(1, found[1]))

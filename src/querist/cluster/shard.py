@@ -15,17 +15,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from querist.cluster.transport import Group
 from querist.compiled import compiled
 from querist.errors import InputError
-from querist.operator import empty_block
-from querist.operator.kernels import combine_rows, degree_rows, scale_entries
-from querist.operator.lanes import LINE
+from querist.operator.kernels import degree_rows
 from querist.operator.threads import available, cuts, over_rows
 from querist.types import Codes, Floats
 
@@ -141,6 +138,18 @@ class Shard:
         found = np.concatenate(self.group.everyone(np.concatenate(sums)))
         return sum(found, nothing)
 
+    def in_turn(self, values: Sequence[Any], nothing: Any) -> Any:
+        """The sum over segments, in their order, of values of own segments: for those that are large.
+
+        A rank adds its own to what those before it have; so no more than one sum is ever sent.
+        """
+        found = np.asarray(nothing)
+        for rank in range(self.group.size):
+            if rank == self.group.rank:
+                found = sum(values, found)
+            found = self.group.everyone(found if rank == self.group.rank else np.zeros(0))[rank]
+        return found
+
     def fill(self, whole: Block, buffers: dict[Any, Block] | None = None) -> int:
         """Bring the halo of an (own + halo, ...) block up to date; the bytes that were sent.
 
@@ -193,98 +202,3 @@ def renumber(columns: Any, place: Any) -> None:
     """`columns_p <- place[columns_p]`."""
     for p in range(columns.size):
         columns[p] = place[columns[p]]
-
-
-class ShardOperator:
-    """`M = diag(centre) + sign V` over the rows of all ranks, with the methods of `Operator` for solvers.
-
-    Every rank calls the same methods in the same order. `sent` counts bytes, `products` the products
-    with one vector.
-    """
-
-    def __init__(self, shard: Shard, values: Block, centre: Block, sign: int = -1) -> None:
-        self.shard, self.values, self.centre, self.sign = shard, values, centre, sign
-        self.sent = self.products = 0
-        self._buffers: dict[Any, Block] = {}
-        # Raw memory of blocks by the address of their first row, as long as they live.
-        self._blocks: WeakValueDictionary[int, Any] = WeakValueDictionary()
-
-    @classmethod
-    def laplacian(cls, shard: Shard, degrees: Floats, *, dtype: DTypeLike = np.float64) -> "ShardOperator":
-        """The normalised Laplacian; `degrees` (own,)."""
-        kind = np.dtype(dtype)
-        r = shard.with_halo(1 / np.sqrt(np.where(degrees > 0, degrees, np.inf)))
-        values = np.empty(shard.nnz, dtype=kind)
-        arrays = shard.indptr, shard.indices, shard.weights, r, values
-        over_rows(scale_entries, arrays, shard.cuts, shard.nnz)
-        return cls(shard, values, (degrees > 0).astype(kind))
-
-    @property
-    def n(self) -> int:
-        """Rows of all ranks."""
-        return self.shard.n
-
-    @property
-    def rows(self) -> int:
-        """Rows of this rank."""
-        return self.shard.own
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        return np.dtype(self.values.dtype)
-
-    def empty(self, k: int) -> Block:
-        """An uninitialised (rows, k) block with room for the halo behind it: a product reads it as it is."""
-        whole = empty_block((self.rows + self.shard.halo.size, k), self.dtype)
-        block = whole[: self.rows]
-        self._blocks[block.ctypes.data] = whole.base
-        return block
-
-    def random(self, random: np.random.Generator, k: int) -> Block:
-        """A block of normal numbers that does not depend on the ranks: a stream for every segment."""
-        seed, block = int(random.integers(1 << 62)), self.empty(k)
-        for number, rows in self.shard.own_segments:
-            stream = np.random.default_rng([seed, number])
-            stream.standard_normal(out=block[rows], dtype=self.dtype.type)
-        return block
-
-    def matmat(self, X: Block, out: Block | None = None) -> Block:
-        """`M X` for a (rows, k) block, in the operator's dtype."""
-        out = self.empty(X.shape[1]) if out is None else out
-        if self.dtype == np.float32 or X.shape[1] <= SLICE:
-            return self.combine(X, out)
-        for k in range(0, X.shape[1], SLICE):
-            width = min(SLICE, X.shape[1] - k)
-            part = empty_block((self.rows, width), self.dtype)
-            out[:, k : k + width] = self.combine(X[:, k : k + width], part)
-        return out
-
-    def combine(
-        self, X: Block, out: Block, *, scale: float = 1.0, shift: float = 0.0, previous: float = 0.0
-    ) -> Block:
-        """`out <- scale M X + shift X + previous out` in one pass, after the halo of X has come."""
-        if X.ndim != 2 or X.shape[0] != self.rows:
-            raise InputError(f"a block of shape {X.shape}; this rank needs ({self.rows}, k)")
-        whole, number = self._whole(X), self.dtype.type
-        self.sent += self.shard.fill(whole, self._buffers)
-        self.products += X.shape[1]
-        factors = number(scale), number(self.sign), number(shift), number(previous)
-        arrays = self.shard.indptr, self.shard.indices, self.values, self.centre, whole, out, out
-        work = (self.shard.nnz + self.rows) * X.shape[1]
-        over_rows(combine_rows, (*arrays, *factors), self.shard.cuts, work)
-        return out
-
-    def _whole(self, X: Block) -> Block:
-        """X with its halo behind it: the same memory where `empty` made it, else a copy."""
-        shape = self.rows + self.shard.halo.size, X.shape[1]
-        raw = self._blocks.get(X.ctypes.data)
-        size = int(np.prod(shape)) * self.dtype.itemsize
-        fits = raw is not None and raw.nbytes == size + LINE and X.dtype == self.dtype
-        if raw is not None and fits and X.flags.c_contiguous:
-            first = X.ctypes.data - raw.ctypes.data
-            own: Block = raw[first : first + size].view(self.dtype).reshape(shape)
-            return own
-        whole = empty_block(shape, self.dtype)
-        whole[: self.rows] = X
-        return whole

@@ -23,8 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from querist.errors import QueristError
+from querist.lazy import Library
 
 T = TypeVar("T")
+
+dask, comm, protocol = Library("distributed"), Library("distributed.comm"), Library("distributed.protocol")
 
 WAIT_SECONDS = 60.0
 """For the other ranks to be there, when a group is joined."""
@@ -142,21 +145,19 @@ class _Meeting:
         self.news = asyncio.Event()
         self.done = asyncio.Event()
 
-    async def handle(self, comm: Any) -> None:
+    async def handle(self, link: Any) -> None:
         """A peer of a higher rank has connected; the connection is open as long as this runs."""
-        self.arrived[int(await comm.read())] = comm
+        self.arrived[int(await link.read())] = link
         self.news.set()
         await self.done.wait()
 
 
 async def announce(name: str, dask_worker: Any) -> str:
     """In a worker's event loop, before `joined`: begin to listen for the run `name`; the address to give."""
-    from distributed.comm import get_address_host, listen
-
     meeting = _Meeting()
-    protocol, _, rest = dask_worker.address.partition("://")
-    meeting.listener = await listen(
-        f"{protocol}://{get_address_host(dask_worker.address)}" if rest else dask_worker.address,
+    scheme, _, rest = dask_worker.address.partition("://")
+    meeting.listener = await comm.listen(
+        f"{scheme}://{comm.get_address_host(dask_worker.address)}" if rest else dask_worker.address,
         meeting.handle,
         **dask_worker.security.get_listen_args("worker"),
     )
@@ -180,11 +181,9 @@ class DaskRank:
 
     async def _connect(self, addresses: Sequence[str]) -> None:
         """To lower ranks we connect, higher ones connect to us."""
-        from distributed.comm import connect
-
         wanted = self._worker.security.get_connection_args("worker")
         for p in range(self.rank):
-            link = await connect(addresses[p], timeout=WAIT_SECONDS, **wanted)
+            link = await comm.connect(addresses[p], timeout=WAIT_SECONDS, **wanted)
             self._links[p] = link
             await link.write(self.rank)
         while len(self._meeting.arrived) < self.size - 1 - self.rank:
@@ -196,14 +195,13 @@ class DaskRank:
 
     def exchange(self, parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         """To every peer at once, and from every peer at once."""
-        return self._run(self._exchanged(parts))
+        found: list[NDArray[Any]] = self._run(self._exchanged(parts))
+        return found
 
     async def _exchanged(self, parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-        from distributed.protocol import to_serialize
-
-        sent = {p: np.ascontiguousarray(parts[p]) for p in self._links}
+        sent = {p: np.asarray(parts[p], order="C") for p in self._links}
         for p, link in self._links.items():  # a write returns at once, and Dask sends behind our back
-            await link.write(to_serialize(sent[p].copy() if sent[p].nbytes <= COPIED else sent[p]))
+            await link.write(protocol.to_serialize(sent[p].copy() if sent[p].nbytes <= COPIED else sent[p]))
         found = dict(zip(self._links, await self._read(self._links), strict=True))
         for p, link in self._links.items():
             if found[p].nbytes > COPIED:
@@ -220,11 +218,9 @@ class DaskRank:
         return self.exchange([array] * self.size)
 
     def _run(self, work: Any) -> Any:
-        from distributed.comm import CommClosedError
-
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-        except (TimeoutError, OSError, CommClosedError) as problem:
+        except (TimeoutError, OSError, comm.CommClosedError) as problem:
             raise PeerLostError(f"rank {self.rank} of {self.size} has lost another: {problem}") from problem
 
     def close(self) -> None:
@@ -241,6 +237,4 @@ class DaskRank:
 
 def joined(rank: int, addresses: Sequence[str], name: str) -> DaskRank:
     """In a task of a worker that was announced: this rank, connected to those at the other addresses."""
-    from distributed import get_worker
-
-    return DaskRank(rank, addresses, name, get_worker())
+    return DaskRank(rank, addresses, name, dask.get_worker())

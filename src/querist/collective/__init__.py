@@ -1,4 +1,11 @@
-"""THE WHOLE graph at once, from few labels."""
+"""THE WHOLE graph at once, from few labels.
+
+>>> import querist
+>>> club = querist.load_graph("karate")
+>>> model = querist.collective.Harmonic().fit(club, {0: "Mr. Hi", 33: "Officer"})
+>>> round(model.score(club, club.labels), 2)
+0.97
+"""
 
 from typing import TYPE_CHECKING
 

@@ -31,6 +31,15 @@ CLASSIFIERS: Registry[type[Classifier]] = Registry(
         "consistency": Consistency,
     },
 )
+"""Every classifier of a whole graph by name.
+
+>>> sorted(CLASSIFIERS)[:4]
+['consistency', 'diffusion', 'gmnr', 'harmonic']
+"""
 
 NEED_ATTRIBUTES = frozenset({"gmnr", "mrgm", "plsa", "ica", "semiica", "lnp", "icml"})
-"""Methods that read attributes; all can take features="links" instead."""
+"""Methods that read attributes; all can take features="links" instead.
+
+>>> sorted(NEED_ATTRIBUTES)
+['gmnr', 'ica', 'icml', 'lnp', 'mrgm', 'plsa', 'semiica']
+"""

@@ -44,6 +44,12 @@ class History:
     """(iterations,) the objective after each iteration, and the largest change of a probability in it.
 
     A method without an objective of its own reports `-tr P'LP`, the smoothness of the answer.
+
+    >>> from querist.collective import WVRN
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> history = WVRN().fit(path, {"a": "left", "d": "right"}).history_
+    >>> len(history.change) == len(history.objective)
+    True
     """
 
     objective: Floats
@@ -74,6 +80,10 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     reached_ : (n,) False where no label could reach the node; its probabilities are the labels' shares
     history_ : `History`
     classes_ : (K,) what the columns stand for
+
+    >>> from querist.collective import Harmonic
+    >>> isinstance(Harmonic(), Classifier), Harmonic().threshold
+    (True, 'max_drop')
     """
 
     classes: Sequence[Hashable] | None = None

@@ -29,6 +29,7 @@ from querist.collective.problem import Features, Inference, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
+from querist.parameters import checked_count, is_finite
 from querist.progress import count
 from querist.types import Floats
 
@@ -78,7 +79,7 @@ class Generative(Classifier):
 
     def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
-        self._check()
+        self.check()
         counts = problem.counts(self.features)
         smoother = Smoother(
             problem.graph.adjacency,
@@ -118,13 +119,13 @@ class Generative(Classifier):
         details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how}
         return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse parameters that no fit can use."""
         for name in ("lam", "lam_labels", "smooth", "tol"):
             value = getattr(self, name, 0.0)
-            if not (np.isfinite(value) and value >= 0):
+            if not (is_finite(value) and value >= 0):
                 raise InputError(f"{name} = {value!r}; it must be a finite number, 0 or more")
-        if self.max_iter < 1:
-            raise InputError(f"max_iter = {self.max_iter!r}; it must be at least 1")
+        checked_count("max_iter", self.max_iter, 1)
         choices = {
             "features": ("attributes", "links"),
             "clamp": ("reset", "dirichlet", "none"),
@@ -139,7 +140,14 @@ class Generative(Classifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PLSA(Generative):
-    """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network."""
+    """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = PLSA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.97
+    """
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -175,7 +183,7 @@ class GMNR(Generative):
     def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y = Z`."""
         solving = {"solver": self.solver, "tol": self.solver_tol, "sweeps": self.sweeps}
-        return {**super().regularisers(problem), "lam": self.lam, **solving}
+        return {**super().regularisers(problem), "lam": float(self.lam), **solving}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -187,6 +195,11 @@ class MRGM(GMNR):
     lam_labels : weight of the classes' relations; `lam` in the paper, which is far too strong
 
     and those of `GMNR`.
+
+    >>> from querist.datasets import karate
+    >>> known = {0: {"Mr. Hi"}, 33: {"Officer"}, 2: {"Mr. Hi", "Officer"}}
+    >>> [sorted(found) for found in MRGM(features="links", top_k=1).fit(karate(), known).labels_[:2]]
+    [['Mr. Hi'], ['Mr. Hi']]
     """
 
     lam_labels: float = 0.1
@@ -194,7 +207,7 @@ class MRGM(GMNR):
     def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y + lam_labels Y L_F = Z`."""
         F = label_similarity(problem.known.indicator)
-        return {**super().regularisers(problem), "F": F, "lam_labels": self.lam_labels}
+        return {**super().regularisers(problem), "F": F, "lam_labels": float(self.lam_labels)}
 
 
 def label_similarity(indicator: Floats) -> Floats:

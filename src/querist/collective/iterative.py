@@ -21,6 +21,7 @@ from querist.collective.logistic import Logistic, fit_logistic, regularise_label
 from querist.collective.problem import Features, Inference, Problem, smoothness
 from querist.collective.reach import reach
 from querist.errors import InputError
+from querist.parameters import checked_count, is_finite
 from querist.progress import count
 from querist.types import Floats, Sparse
 
@@ -50,8 +51,9 @@ class Iterative(Classifier):
         return False
 
     def _start(self, problem: Problem) -> tuple[Sparse, Sparse]:
-        if self.max_iter < 1 or not self.C > 0:
-            raise InputError(f"max_iter = {self.max_iter!r}, C = {self.C!r}; give at least 1, and above 0")
+        checked_count("max_iter", self.max_iter, 1)
+        if not (is_finite(self.C) and self.C > 0):
+            raise InputError(f"C = {self.C!r}; it must be above 0 and finite")
         return problem.moderate(self.features), problem.graph.adjacency
 
     def _jointly(self, problem: Problem, look: Look, bootstrap: bool, beside: Beside) -> Inference:
@@ -120,6 +122,12 @@ class ICA(Iterative):
         classes, and classify all together; False is binary relevance, where it sees those of its own class
 
     and those of `Iterative`.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = ICA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.68
     """
 
     bootstrap: bool = True
@@ -169,6 +177,12 @@ class SemiICA(Iterative):
     label_weight : of the regulariser, for each labelled node; from 1 to 10, accuracy moves by at most .02
 
     and those of `Iterative`.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = SemiICA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.94
     """
 
     label_weight: float = 10.0
@@ -205,6 +219,12 @@ class ICML(Iterative):
     bootstrap : train on neighbours' predicted labels too
 
     and those of `Iterative`.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> known = {0: {"Mr. Hi"}, 33: {"Officer"}, 2: {"Mr. Hi", "Officer"}}
+    >>> [sorted(found) for found in ICML(features="links", top_k=1).fit(club, known).labels_[:2]]
+    [['Mr. Hi'], ['Mr. Hi']]
     """
 
     bootstrap: bool = False

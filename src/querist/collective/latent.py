@@ -42,6 +42,12 @@ class LNP(Classifier):
     neighbours : links that each node gets to the nodes most like it
 
     After `fit` also: `weights_` (2,) of the network and of the added links.
+
+    >>> from querist.datasets import karate
+    >>> club = karate()
+    >>> model = LNP(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
+    >>> round(model.score(club, club.labels), 2)
+    0.97
     """
 
     features: Features = "attributes"

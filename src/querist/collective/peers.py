@@ -30,7 +30,12 @@ DENSE = 20_000
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LabelPropagation(Classifier):
-    """scikit-learn's `LabelPropagation` on the weights of the graph."""
+    """scikit-learn's `LabelPropagation` on the weights of the graph.
+
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> LabelPropagation().fit(path, {"a": "left", "d": "right"}).labels_
+    array(['left', 'left', 'right', 'right'], dtype='<U5')
+    """
 
     max_iter: int = 1000
     tol: float = 1e-3
@@ -49,6 +54,10 @@ class LabelSpreading(Classifier):
     Parameters
     ----------
     alpha : how much a node follows its neighbours, between 0 and 1
+
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> LabelSpreading().fit(path, {"a": "left", "d": "right"}).labels_
+    array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
     alpha: float = 0.2
@@ -73,6 +82,10 @@ class Diffusion(Classifier):
     ----------
     steps : of the diffusion
     centring : whether temperatures are taken relative to their mean
+
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> Diffusion().fit(path, {"a": "left", "d": "right"}).labels_
+    array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
     steps: int = 10
@@ -92,6 +105,10 @@ class PageRank(Classifier):
     Parameters
     ----------
     damping : the chance to go on walking
+
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> PageRank().fit(path, {"a": "left", "d": "right"}).labels_
+    array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
     damping: float = 0.85
@@ -111,6 +128,10 @@ class Consistency(Classifier):
     ----------
     alpha : how much a node follows its neighbours, between 0 and 1
     max_iter : steps
+
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> Consistency().fit(path, {"a": "left", "d": "right"}).labels_
+    array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
     alpha: float = 0.99

@@ -22,7 +22,12 @@ LARGEST = 1e15
 
 @dataclass(frozen=True)
 class Problem:
-    """A graph, and the classes of a few of its nodes (the seeds)."""
+    """A graph, and the classes of a few of its nodes (the seeds).
+
+    >>> problem = pose([("a", "b"), ("b", "c")], {"a": "left", "c": "right"})
+    >>> problem.n_classes, problem.seeds, problem.prior
+    (2, array([ True, False,  True]), array([0.5, 0.5]))
+    """
 
     graph: Graph
     known: KnownLabels
@@ -101,6 +106,11 @@ class Inference:
 
     `separate` says that the columns are independent yes/no probabilities, not shares of one.
     `details` holds what one method alone has to tell; it becomes attributes with an underscore.
+
+    >>> import numpy as np
+    >>> found = Inference(P=np.array([[1.0, 0.0], [0.5, 0.5]]), reached=np.array([True, False]))
+    >>> found.separate, found.details
+    (False, {})
     """
 
     P: Floats
@@ -122,6 +132,9 @@ def pose(
     """The problem in a graph of any form and labels of any form; without labels, those of the graph.
 
     A text is the name of the column of `nodes`, a table of them, or of the node attribute that has labels.
+
+    >>> pose([("a", "b"), ("b", "c")], {"a": "left", "c": "right"}).known.classes
+    ('left', 'right')
     """
     column = labels if isinstance(labels, str) else None
     if column is not None and isinstance(source, Graph) and nodes is None:

@@ -19,6 +19,7 @@ from querist.collective.problem import Inference, Problem, smoothness
 from querist.compiled import compiled
 from querist.errors import InputError
 from querist.operator.harmonic import harmonic, reached
+from querist.parameters import checked_count
 from querist.progress import count
 
 
@@ -78,8 +79,7 @@ class WVRN(Classifier):
         """Relaxation labelling from the class prior."""
         if not 0 < self.decay <= 1:
             raise InputError(f"decay = {self.decay!r}; it must be above 0 and at most 1")
-        if self.max_iter < 1:
-            raise InputError(f"max_iter = {self.max_iter!r}; it must be at least 1")
+        checked_count("max_iter", self.max_iter, 1)
         S = problem.graph.adjacency
         C, other = problem.rows.copy(), np.empty_like(problem.rows)
         change: list[float] = []
@@ -103,6 +103,13 @@ class Harmonic(Classifier):
     Parameters
     ----------
     ridge : how strongly each node is tied to the labelled class prior
+
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> Harmonic().fit(path, {"a": "left", "d": "right"}).probabilities_.round(3)
+    array([[1.   , 0.   ],
+           [0.667, 0.333],
+           [0.333, 0.667],
+           [0.   , 1.   ]])
     """
 
     ridge: float = 0.0

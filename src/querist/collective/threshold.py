@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from querist.errors import InputError
+from querist.parameters import is_finite
 from querist.types import Bools, Floats
 
 Threshold: TypeAlias = Literal["max_drop"] | float
@@ -22,7 +23,7 @@ def decide(scores: Floats, threshold: Threshold = "max_drop", top_k: int | None 
         return take_top(scores, top_k)
     if threshold == "max_drop":
         return np.asarray(scores >= drop_thresholds(scores)[:, None])
-    if isinstance(threshold, str) or not np.isfinite(threshold):
+    if not is_finite(threshold):
         raise InputError(f"threshold = {threshold!r}; it must be 'max_drop' or a number, as 0.5")
     return np.asarray(scores >= threshold)
 

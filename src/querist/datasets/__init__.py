@@ -3,6 +3,10 @@
 Bundled builders, the directory QUERIST_DATA, the user's cache (QUERIST_CACHE) and
 checksummed downloads, in this order; `catalogue()` says what there is and where it
 would come from.
+
+>>> import querist
+>>> querist.datasets.load("karate").n_nodes
+34
 """
 
 from querist.datasets.bundled import (

@@ -49,6 +49,10 @@ def digits(k: int = 10, heat: bool = True) -> Graph:
 
     Attributes are the 64 pixels (0..16). With `heat=False` every weight is 1; with 50
     random labels the harmonic solution then errs on 8.1 % of the rest, against 7.2 %.
+
+    >>> graph = digits()
+    >>> graph.n_nodes, graph.n_classes
+    (1797, 10)
     """
     from sklearn.datasets import load_digits
 
@@ -93,7 +97,11 @@ def _messages() -> list[dict[str, str]]:
 
 
 def table_of(name: str) -> dict[str, list[Any]] | None:
-    """What people can read of the nodes of a bundled set, by column; None where there is nothing to read."""
+    """What people can read of the nodes of a bundled set, by column; None where there is nothing to read.
+
+    >>> sorted(table_of("messages")), table_of("karate") is None
+    (['node', 'text', 'title'], True)
+    """
     if name == "messages":
         return {column: [row[column] for row in _messages()] for column in ("node", "title", "text")}
     if name == "digits":
@@ -110,6 +118,10 @@ def two_moons(n: int = 400, noise: float = 0.1, k: int = 10, heat: bool = True, 
 
     `noise` is the standard deviation of the Gaussian added to both coordinates; nodes
     come in random order and the coordinates are the attributes.
+
+    >>> graph = two_moons(40)
+    >>> graph.n_nodes, graph.attributes.shape
+    (40, (40, 2))
     """
     if n < 4 or noise < 0:
         raise InputError(f"two_moons(n={n}, noise={noise}): give n >= 4 and noise >= 0")
@@ -159,6 +171,10 @@ def stochastic_block_model(
     """Independent edges: with probability `p_in` inside a block, `p_out` between blocks.
 
     The label is the block. `weighted` draws every weight uniformly from [0.5, 1.5).
+
+    >>> graph = stochastic_block_model((20, 20), p_in=0.5, p_out=0.02)
+    >>> graph.n_nodes, graph.classes
+    (40, (0, 1))
     """
     if len(sizes) == 0 or min(sizes) < 1 or not (0 <= p_in <= 1 and 0 <= p_out <= 1):
         raise InputError(

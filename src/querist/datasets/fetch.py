@@ -30,6 +30,13 @@ def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = s
 
     Sources are tried in turn, each file `1 + retries` times. `progress` is told how much of a file has come;
     0 where the server does not say how large it is.
+
+    >>> from querist.datasets import Entry
+    >>> try:
+    ...     fetch(Entry("nowhere", 1, 0, 1, 0, about="it has no source"), Path("cache"))
+    ... except DownloadError as wrong:
+    ...     print(str(wrong)[:25])
+    could not fetch 'nowhere'
     """
     problems = []
     try:

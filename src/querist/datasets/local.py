@@ -33,6 +33,10 @@ class Vectors:
 
     X : (n, d) array, or CSR where the source is sparse
     y : (n,) labels, -1 and +1 in binary sets; those of a file are objects, None where unlabelled
+
+    >>> flowers = Vectors(np.array([[1.0], [2.0]]), np.array(["rose", "tulip"]))
+    >>> flowers.classes
+    ('rose', 'tulip')
     """
 
     X: Floats | Sparse
@@ -66,7 +70,11 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the catalogue, None where a file does not say; `source` says where it would come from now."""
+    """A line of the catalogue, None where a file does not say; `source` says where it would come from now.
+
+    >>> Row("mine", "graph", nodes=34).edges is None
+    True
+    """
 
     name: str
     kind: str
@@ -80,7 +88,12 @@ class Row:
 
 
 def data_dir() -> Path | None:
-    """The directory that QUERIST_DATA names, or None where it is not set."""
+    """The directory that QUERIST_DATA names, or None where it is not set.
+
+    >>> found = data_dir()
+    >>> found is None or found.is_dir()
+    True
+    """
     given = os.environ.get("QUERIST_DATA")
     if not given:
         return None
@@ -91,7 +104,11 @@ def data_dir() -> Path | None:
 
 
 def cache_dir() -> Path:
-    """Where downloads are kept: QUERIST_CACHE, or the user's cache directory."""
+    """Where downloads are kept: QUERIST_CACHE, or the user's cache directory.
+
+    >>> cache_dir().is_absolute()
+    True
+    """
     import platformdirs
 
     given = os.environ.get("QUERIST_CACHE") or platformdirs.user_cache_dir("querist", appauthor=False)

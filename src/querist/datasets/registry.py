@@ -21,7 +21,11 @@ from querist.errors import InputError
 
 @dataclass(frozen=True)
 class File:
-    """A file to fetch; `sha256` is None where the bytes of the source are not known."""
+    """A file to fetch; `sha256` is None where the bytes of the source are not known.
+
+    >>> File("edges.csv", "https://example.org/edges.csv").sha256 is None
+    True
+    """
 
     name: str
     url: str
@@ -30,7 +34,12 @@ class File:
 
 @dataclass(frozen=True)
 class DownloadSource:
-    """Files, and the function that turns their paths, in this order, into a graph's arrays."""
+    """Files, and the function that turns their paths, in this order, into a graph's arrays.
+
+    >>> edges = File("edges.csv", "https://example.org/edges.csv")
+    >>> DownloadSource((edges,), read=lambda paths: {}).files[0].name
+    'edges.csv'
+    """
 
     files: tuple[File, ...]
     read: Callable[[Sequence[Path]], Arrays]
@@ -38,7 +47,11 @@ class DownloadSource:
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set by name: counts, where to get it, how to know that it is the right one."""
+    """A data set by name: counts, where to get it, how to know that it is the right one.
+
+    >>> Entry("tiny", nodes=3, edges=2, classes=2, attributes=0, about="a path").classes
+    2
+    """
 
     name: str
     nodes: int
@@ -132,9 +145,19 @@ _KNOWN = (
     ),
 )  # fmt: skip
 ENTRIES: dict[str, Entry] = {entry.name: entry for entry in _KNOWN}
+"""The data sets that can be fetched, by name; `register` adds one.
+
+>>> ENTRIES["cora"].nodes
+2708
+"""
 
 
 def register(entry: Entry) -> Entry:
-    """Make a data set known to `load`; an entry of the same name is replaced."""
+    """Make a data set known to `load`; an entry of the same name is replaced.
+
+    >>> entry = register(Entry("tiny", nodes=3, edges=2, classes=2, attributes=0, about="a path"))
+    >>> ENTRIES.pop("tiny") is entry
+    True
+    """
     ENTRIES[entry.name] = entry
     return entry

@@ -60,7 +60,11 @@ def load(name: str | os.PathLike[str], *, progress: Progress = silent) -> Graph 
 
 
 def load_graph(name: str | os.PathLike[str], *, progress: Progress = silent, **options: Any) -> Graph:
-    """`load`, where only a graph will do; `options` of `as_graph` say how to read a file."""
+    """`load`, where only a graph will do; `options` of `as_graph` say how to read a file.
+
+    >>> load_graph("karate").n_edges
+    78
+    """
     if options and not is_path(name):
         given = " and ".join(f"{option}=" for option in options)
         raise InputError(f"{name} is a data set, which needs no {given}: that is for files; leave it out")
@@ -78,6 +82,11 @@ def load_vectors(
     """`load`, where only vectors will do: a data set by its name, or the table in a file by its path.
 
     `label` names the column of a file that holds the labels; None in `y` is unlabelled.
+
+    >>> from pathlib import Path
+    >>> _ = Path("flowers.csv").write_text("length,label\\n1.0,rose\\n2.0,\\n")
+    >>> load_vectors("flowers.csv", label="label").y.tolist()
+    ['rose', None]
     """
     if is_file_name(os.fspath(name), "vectors"):
         table = read_vectors(Path(name).expanduser(), label)
@@ -102,7 +111,11 @@ def labelled_vectors(name: str, label: str | None = None) -> tuple[Any, Codes, t
 
 
 def is_path(name: str | os.PathLike[str]) -> bool:
-    """Whether this is a file ("-" is the standard input) for `load`, and not the name of a data set."""
+    """Whether this is a file ("-" is the standard input) for `load`, and not the name of a data set.
+
+    >>> is_path("edges.csv"), is_path("-"), is_path("cora")
+    (True, True, False)
+    """
     if not isinstance(name, str) or name == STANDARD_INPUT:
         return True
     if "/" in name or os.sep in name or is_file_name(name):
@@ -111,7 +124,11 @@ def is_path(name: str | os.PathLike[str]) -> bool:
 
 
 def catalogue() -> list[Row]:
-    """All sets that `load` knows by name, and where each would come from right now."""
+    """All sets that `load` knows by name, and where each would come from right now.
+
+    >>> [row.source for row in catalogue() if row.name == "karate"]
+    ['bundled']
+    """
     folder, cache = local.data_dir(), local.cache_dir()
     subsets = [name for name in local.SUBSETS if local.subset_home(folder, name) is not None]
     names = {*BUNDLED, *ENTRIES, *local.names_in(folder), *subsets, *local.names_in(cache)}

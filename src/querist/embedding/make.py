@@ -75,7 +75,7 @@ def embed(
     [[0.5, 0.0, 1.0, 0.0], [-0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0], [0.0, -0.5, 0.0, 1.0]]
     """
     graph = as_graph(graph)
-    chosen, seed = kind_of(kind), checked_count("seed", seed, 0)
+    chosen, seed = kind_of(kind), checked_count("seed", seed, 0, most=np.inf)
     notes: tuple[str, ...] = ()
     if rank is None:
         rank = min(RANK, graph.n_nodes)

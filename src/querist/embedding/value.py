@@ -47,6 +47,10 @@ class Embedding:
     nodes : the user's ids of the rows, which learners then take; None where they are the row numbers
     local : (n, n) symmetric and sparse, what `rows @ rows.T` lacks of the kernel that the rows are of; None
         where they are taken for all of it
+
+    >>> rows = Embedding(np.eye(2), components=np.array([0, 0]))
+    >>> rows.n_nodes, rows.n_columns
+    (2, 2)
     """
 
     rows: Floats

@@ -1,4 +1,11 @@
-"""Experiments as data: a specification, its runs, their store, and the tables and figures made of them."""
+"""Experiments as data: a specification, its runs, their store, and the tables and figures made of them.
+
+>>> from querist.experiment import Specification, Store, run
+>>> spec = Specification("collective", "karate", "harmonic", protocol={"labelled": 0.2}, repeats=3)
+>>> [result] = run([spec], Store())
+>>> round(result.mean("accuracy"), 2)
+0.94
+"""
 
 from typing import TYPE_CHECKING
 

@@ -43,7 +43,12 @@ _OWN = ("title", "measures", EXPERIMENT)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Named specifications, and which of their numbers to show (all, where none are named)."""
+    """Named specifications, and which of their numbers to show (all, where none are named).
+
+    >>> spec = Specification("online", "karate", "msg", {"rank": 4}, repeats=2)
+    >>> Comparison("one method", ["msg"], [spec], measures=["error"]).names
+    ['msg']
+    """
 
     title: str
     names: Sequence[str]

@@ -18,7 +18,11 @@ __all__ = ["Cell", "Entry", "Figure", "Item", "Number", "Paper", "Published", "S
 
 @dataclass(frozen=True)
 class Cell:
-    """A number of a table with the deviation of its runs; `strong` makes it stand out."""
+    """A number of a table with the deviation of its runs; `strong` makes it stand out.
+
+    >>> Cell(0.81, std=0.02).digits
+    4
+    """
 
     value: float | None
     std: float | None = None
@@ -39,7 +43,11 @@ Entry: TypeAlias = str | int | float | Cell | None
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts and numbers; plain floats are shown with `digits` decimals, None as nothing."""
+    """Rows of texts and numbers; plain floats are shown with `digits` decimals, None as nothing.
+
+    >>> Table("errors", ["method", "error"], [["msg", Cell(0.2)]]).columns
+    ['method', 'error']
+    """
 
     title: str
     columns: Sequence[str]
@@ -50,7 +58,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Shown:
-    """All that an item shows."""
+    """All that an item shows.
+
+    >>> Shown(remarks=["20 shuffles"]).tables
+    ()
+    """
 
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
@@ -64,6 +76,10 @@ class Item:
 
     plan : from `quick` (fewer repeats, smaller grids) to what must be run
     show : from the results, in the order of the plan, to what is seen
+
+    >>> from querist.papers import item_of
+    >>> item_of("sslgc13", "table2").title
+    'Online learning and selective sampling on four graphs'
     """
 
     paper: Paper

@@ -35,6 +35,9 @@ class Outcome:
     """Of one run: named numbers, named curves, and details: plain values that say how a number came about.
 
     All are the same whenever and wherever the run is made, but for numbers whose name ends in `seconds`.
+
+    >>> Outcome({"error": 0.2}, curves={"error": [0.5, 0.2]}).numbers["error"]
+    0.2
     """
 
     numbers: Mapping[str, float]
@@ -65,7 +68,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class Result:
-    """All outcomes of a specification, in the order of its repeats; `chosen` is what tuning chose."""
+    """All outcomes of a specification, in the order of its repeats; `chosen` is what tuning chose.
+
+    >>> spec = Specification("online", "karate", "msg")
+    >>> found = Result(spec, {}, (Outcome({"error": 0.2}), Outcome({"error": 0.4})))
+    >>> found.values("error"), round(found.mean("error"), 3)
+    (array([0.2, 0.4]), 0.3)
+    """
 
     specification: Specification
     chosen: Mapping[str, Any]

@@ -92,6 +92,12 @@ def run(
     cluster : address of a Dask scheduler, instead
     progress : of the runs to make; those that were finished before are not counted
     checked : `check_all` has seen them
+
+    >>> from querist.experiment import Specification, Store
+    >>> spec = Specification("collective", "karate", "harmonic", protocol={"labelled": 0.2}, repeats=2)
+    >>> [result] = run([spec], Store())
+    >>> len(result.values("accuracy"))
+    2
     """
     if not checked:
         check_all(specifications, store)
@@ -118,6 +124,13 @@ def run_here(
     """One specification on data in memory (see `at_hand`); its result, and what its task prepared.
 
     preparing : the progress of an embedding that is made
+
+    >>> import querist
+    >>> from querist.experiment import Specification
+    >>> spec = Specification("collective", "mine", "harmonic", protocol={"labelled": 0.2}, repeats=2)
+    >>> result, _ = run_here(spec, querist.load_graph("karate"))
+    >>> round(result.mean("labelled"), 2)
+    8.0
     """
     with at_hand({spec.dataset: data}):
         check(spec)

@@ -38,7 +38,11 @@ _TABLES = ("parameters", "grid", "representation", "protocol")
 
 
 class SpecificationError(InputError):
-    """A specification that cannot be run; `where` is the path of keys that is to blame."""
+    """A specification that cannot be run; `where` is the path of keys that is to blame.
+
+    >>> SpecificationError("there is no such method", where=("runs", 0, "method")).where
+    ('runs', 0, 'method')
+    """
 
     def __init__(self, message: str, where: tuple[str | int, ...] = ()) -> None:
         super().__init__(message)

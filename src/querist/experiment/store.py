@@ -72,7 +72,12 @@ def draw_of(stage: str, parameters: Mapping[str, Any], repeat: int) -> Draw:
 
 
 class Store:
-    """The results in a folder, `KEY.jsonl` each; without a folder they are gone with this object."""
+    """The results in a folder, `KEY.jsonl` each; without a folder they are gone with this object.
+
+    >>> store = Store("results")
+    >>> store.path(Specification("online", "karate", "msg")).suffix
+    '.jsonl'
+    """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = None if folder is None else Path(folder)

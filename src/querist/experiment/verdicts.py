@@ -65,6 +65,10 @@ class Paper:
     own : its systems; a method is called by its system's name, then by what sets it apart ("BLS, RBF 20 %")
     one_vs_rest : its error rates are averages over the binary problems
     prose : the template of its part of the report (see `querist.experiment.account`)
+
+    >>> paper = Paper("bls19", own=frozenset({"BLS"}))
+    >>> paper.proposes("BLS, RBF 20 %"), paper.proposes("PA-I")
+    (True, False)
     """
 
     name: str
@@ -83,7 +87,11 @@ class Paper:
 
 
 class Published(NamedTuple):
-    """A printed number, the deviation of the runs behind it where it is printed, and how many they were."""
+    """A printed number, the deviation of the runs behind it where it is printed, and how many they were.
+
+    >>> Published(0.81, std=0.02, n=20).value
+    0.81
+    """
 
     value: float
     std: float | None = None
@@ -101,6 +109,10 @@ class Number:
     n, published_std, published_n : the runs behind ours, and those behind the published one
     specification : what was run
     majority, random : what a predictor would reach that always answers the commonest class; that guesses
+
+    >>> ours = Number(Paper("msg16", own=frozenset({"MSG"})), "table1", "cora", "MSG", "error", 0.2, 0.2)
+    >>> ours.own, ours.verdict
+    (True, 'reached')
     """
 
     paper: Paper

@@ -1,4 +1,9 @@
-"""What a graph is, and every door into it."""
+"""What a graph is, and every door into it.
+
+>>> from querist.graph import as_graph
+>>> as_graph([("ann", "bob"), ("bob", "cy")]).n_edges
+2
+"""
 
 from querist.graph.build import as_graph
 from querist.graph.graph import Graph

@@ -43,6 +43,10 @@ class Graph:
 
     `as_graph` is the lenient door: it symmetrises, drops self-loops and says so.
     This constructor is the strict one.
+
+    >>> path = Graph(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), nodes=("ann", "bob"))
+    >>> path.n_edges, path.row_of["bob"], path.n_components
+    (1, 1, 1)
     """
 
     adjacency: Sparse

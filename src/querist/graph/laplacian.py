@@ -42,7 +42,14 @@ def laplacian(graph: Graph, normalised: bool = False) -> Sparse:
 
 
 def normalised_adjacency(graph: Graph) -> Sparse:
-    """`D^-1/2 S D^-1/2`; an isolated node has an empty row."""
+    """`D^-1/2 S D^-1/2`; an isolated node has an empty row.
+
+    >>> from querist.graph import as_graph
+    >>> normalised_adjacency(as_graph([("a", "b"), ("b", "c")])).toarray().round(3)
+    array([[0.   , 0.707, 0.   ],
+           [0.707, 0.   , 0.707],
+           [0.   , 0.707, 0.   ]])
+    """
     degrees = graph.degrees
     scale = sp.diags_array(np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1)), 0.0))
     return sp.csr_array(scale @ graph.adjacency @ scale)
@@ -53,12 +60,22 @@ def quadratic_form(graph: Graph, values: Floats) -> float:
 
     On labels +-1 of an unsigned graph this is four times the cut
     (sslgc13, Lemma 3, prints two times).
+
+    >>> import numpy as np
+    >>> from querist.graph import as_graph
+    >>> quadratic_form(as_graph([("a", "b"), ("b", "c")]), np.array([1.0, 1.0, -1.0]))
+    4.0
     """
     return float(values @ (laplacian(graph) @ values))
 
 
 def null_signs(graph: Graph) -> Floats:
-    """(n,) the null vector of every component in one: +-1, or 0 where there is none."""
+    """(n,) the null vector of every component in one: +-1, or 0 where there is none.
+
+    >>> from querist.graph import as_graph
+    >>> null_signs(as_graph([("a", "b", -1.0), ("b", "c", 1.0)]))
+    array([ 1., -1., -1.])
+    """
     return resistance.null_signs(graph.adjacency, graph.components)
 
 

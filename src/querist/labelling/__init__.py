@@ -1,4 +1,9 @@
-"""A label for every node from some: representations, members, pooling, calibration, an estimate."""
+"""A label for every node from some: representations, members, pooling, calibration, an estimate.
+
+>>> from querist.labelling import label
+>>> label([("ann", "bob"), ("bob", "cy"), ("cy", "dee")], {"ann": "cat", "dee": "dog"}).labels
+['cat', 'cat', 'dog', 'dog']
+"""
 
 from typing import TYPE_CHECKING
 

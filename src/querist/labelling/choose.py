@@ -62,7 +62,11 @@ ENOUGH_NODES = 1000
 
 @dataclass(frozen=True)
 class Score:
-    """How a member did on held-out labels, and its weight in what was taken."""
+    """How a member did on held-out labels, and its weight in what was taken.
+
+    >>> Score("walks", "random walks", accuracy=0.8, log_loss=0.5, weight=1.0).weight
+    1.0
+    """
 
     name: str
     what: str
@@ -73,7 +77,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was taken and why; `scores` holds every member that was tried, the heaviest first."""
+    """What was taken and why; `scores` holds every member that was tried, the heaviest first.
+
+    >>> import querist
+    >>> result = querist.label(querist.load_graph("karate"), {0: "Mr. Hi", 33: "Officer"}, method="walks")
+    >>> result.choice.method
+    'walks'
+    """
 
     method: str
     representation: str

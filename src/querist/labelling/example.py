@@ -17,7 +17,11 @@ OF_EACH = 5
 
 
 def write_example(folder: str | Path, of_each: int = OF_EACH, seed: int = 0) -> Path:
-    """Write the four files into a folder, which is made; `of_each` labels a class are given away."""
+    """Write the four files into a folder, which is made; `of_each` labels a class are given away.
+
+    >>> sorted(path.name for path in write_example("digits").iterdir())
+    ['edges.csv', 'labels.csv', 'nodes.csv', 'truth.csv']
+    """
     from querist.datasets import load_graph
     from querist.tables.output import save
 

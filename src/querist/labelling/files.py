@@ -60,6 +60,10 @@ class GraphFiles:
         class numbers is a class
     parallel : the weight of an edge that a file gives more than once: "max" (the default), "sum" or "first";
         between files the largest counts, so that a file may be given again
+
+    >>> _ = Path("payments.csv").write_text("payer,payee\\nann,bob\\nbob,cy\\n")
+    >>> GraphFiles("payments.csv", source="payer", target="payee").read().graph.n_nodes
+    3
     """
 
     edges: FileName
@@ -167,6 +171,12 @@ class FilesLabelled:
     """What was read, what came of it, and where it was written; None where nothing was to be.
 
     `first` is the row of the first node that is written, `rank` the class by which rows are ordered.
+
+    >>> _ = Path("edges.csv").write_text("source,target\\na,b\\nb,c\\nc,d\\n")
+    >>> _ = Path("labels.csv").write_text("node,label\\na,cat\\nd,dog\\n")
+    >>> done = from_files("edges.csv", "labels.csv", method="harmonic", out="found.csv")
+    >>> done.labelling.labels, done.out.name
+    (['cat', 'cat', 'dog', 'dog'], 'found.csv')
     """
 
     source: Source

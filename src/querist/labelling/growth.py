@@ -213,6 +213,12 @@ def keep_up(embedding: Embedding, graph: Graph, *, limit: float = LIMIT, **optio
     """Rows for a graph whose first nodes are those of the embedding: extended, or refreshed beyond the limit.
 
     `options` go to `embed` where the rows must be made anew.
+
+    >>> import querist
+    >>> club = querist.load_graph("karate")
+    >>> rows = querist.embed(club, 4, cache=False)
+    >>> keep_up(rows, club).n_nodes
+    34
     """
     grown = embedding.extend(edges_of(graph, embedding.n_nodes))
     turned = drift(grown, graph)

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from querist.compiled import compiled
+from querist.operator import empty_block
 from querist.operator.threads import available, cuts
-from querist.operator.value import empty_block
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -55,7 +55,14 @@ class Influences:
 
 
 def influences(labelling: Any, progress: Progress = silent) -> Influences:
-    """The three labelled nodes that weighed most, for every node of a `Labelling`."""
+    """The three labelled nodes that weighed most, for every node of a `Labelling`.
+
+    >>> import querist
+    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> found = influences(querist.label(path, {"a": "cat", "d": "dog"}, method="harmonic"))
+    >>> type(found).__name__
+    'Influences'
+    """
     graph, labelled = labelling.graph, np.flatnonzero(labelling.is_labelled)
     weights_of = getattr(labelling.model, "weights", None)
     first = None if weights_of is None else weights_of(np.zeros(1, dtype=np.int64))

@@ -47,7 +47,13 @@ ROWS_SHOWN = 10
 
 @dataclass(frozen=True)
 class NodeLabel:
-    """What was found of one node; `given` says that its label was known, `probabilities` are by class."""
+    """What was found of one node; `given` says that its label was known, `probabilities` are by class.
+
+    >>> import querist
+    >>> result = querist.label(querist.load_graph("karate"), {0: "Mr. Hi", 33: "Officer"}, method="walks")
+    >>> result[1].label, result[1].given, result[0].given
+    ('Mr. Hi', False, True)
+    """
 
     node: Hashable
     label: Label
@@ -82,6 +88,11 @@ class Labelling:
     options : the method, goal, seed and so on that `label` was called with
     new_nodes : labels the nodes that come later
     n_old : how many nodes there were before the last `label_new`; all of them after `label`
+
+    >>> import querist
+    >>> result = querist.label(querist.load_graph("karate"), {0: "Mr. Hi", 33: "Officer"}, method="walks")
+    >>> result.labels[:3], int(result.is_labelled.sum()), result.probabilities.shape
+    (['Mr. Hi', 'Mr. Hi', 'Mr. Hi'], 2, (34, 2))
     """
 
     graph: Graph

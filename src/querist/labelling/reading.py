@@ -64,6 +64,10 @@ def read_source(
     a row has no attributes, one without an edge hears nothing from others. `id` and `label` name columns of
     the table of nodes, which may lack the labels where they are read from `elsewhere`; `options` go to
     `as_graph`.
+
+    >>> _ = Path("edges.csv").write_text("source,target\\na,b\\nb,c\\n")
+    >>> read_source("edges.csv").graph.n_edges
+    2
     """
     if nodes is None and is_file_name(str(edges), "nodes"):
         nodes = edges

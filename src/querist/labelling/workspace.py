@@ -153,6 +153,10 @@ class Member:
     `prior_weight` is what it counts before any label is held out; where the attributes are measurements it is
     `on_measurements` times that. One that is `instead_of` another is tried only where that one takes too
     long.
+
+    >>> from querist.labelling import MEMBERS
+    >>> isinstance(MEMBERS["walks"], Member), MEMBERS["walks"].prior_weight
+    (True, 1.0)
     """
 
     method: LabellingMethod

@@ -1,4 +1,11 @@
-"""One node at a time: predict, maybe ask, maybe learn."""
+"""One node at a time: predict, maybe ask, maybe learn.
+
+>>> import querist
+>>> club = querist.load_graph("karate")
+>>> learner = querist.online.ALGORITHMS["msg"](querist.embed(club, 4, cache=False), 2, budget=5)
+>>> learner.run(range(34), club.codes).questions
+5
+"""
 
 from typing import TYPE_CHECKING
 

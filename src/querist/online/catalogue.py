@@ -48,11 +48,23 @@ UpdateName: TypeAlias = Literal["mistake", "always", "certain"]
 TargetName: TypeAlias = Literal["rival", "one-hot"]
 SchemeName: TypeAlias = Literal["multiclass", "one-vs-rest"]
 Factory: TypeAlias = Callable[..., Learner]
+"""What makes a learner: an embedding or a graph, the number of classes, and parameters by name.
+
+>>> factory: Factory = ALGORITHMS["msg"]
+>>> factory([[1.0, 0.0], [0.0, 1.0]], 2, budget=1).budget
+1
+"""
 
 
 @dataclass(frozen=True)
 class Composition:
-    """What an algorithm is made of."""
+    """What an algorithm is made of.
+
+    >>> import numpy as np
+    >>> made = Composition(Variance(kappa=0.4), "mistake")
+    >>> made.learner(np.eye(3), 2).questions
+    0
+    """
 
     query: QueryRule
     update: UpdateName
@@ -108,6 +120,9 @@ def gpa(*, update: UpdateName = "mistake", scheme: SchemeName = "multiclass") ->
 
     The multi-class form also takes it from the predicted class; the binary one
     is `w += y m`.
+
+    >>> gpa().second_order
+    False
     """
     return Composition(Always(), update, scheme, second_order=False)
 
@@ -118,6 +133,9 @@ def ollgc(
     """Online learning with local and global consistency (sslgc13, Alg. 1).
 
     Ask always, learn on mistakes, `A_0 = mu I`. Its multi-class form is CMOG.
+
+    >>> ollgc().scheme, ollgc(mu=2.0).gamma
+    ('one-vs-rest', 2.0)
     """
     return Composition(Always(), update, scheme, gamma=mu)
 
@@ -132,6 +150,9 @@ def sslgc(
     """Selective sampling with local and global consistency (sslgc13, Alg. 2).
 
     Ask iff `r/(1+r) > t^-kappa`, learn if asked and wrong.
+
+    >>> sslgc(kappa=0.5).query
+    Variance(kappa=0.5)
     """
     return Composition(Variance(kappa), update, scheme, gamma=mu)
 
@@ -143,6 +164,9 @@ def cmog(*, gamma: float = 1.0, update: UpdateName = "mistake", target: TargetNa
     """Conservative multi-class online learning (msg16, Alg. 1): ask always, learn on mistakes.
 
     The paper's Table I is reached with `update="always"` instead.
+
+    >>> cmog().query, cmog().update
+    (Always(), 'mistake')
     """
     return Composition(Always(), update, target=target, gamma=gamma)
 
@@ -150,7 +174,11 @@ def cmog(*, gamma: float = 1.0, update: UpdateName = "mistake", target: TargetNa
 def cmog_selected(
     *, gamma: float = 1.0, h: float = 0.01, update: UpdateName = "mistake", target: TargetName = "rival"
 ) -> Composition:
-    """CMOG on selected labels (msg16, Theorem 3): ask as MSG does, learn on mistakes."""
+    """CMOG on selected labels (msg16, Theorem 3): ask as MSG does, learn on mistakes.
+
+    >>> cmog_selected(h=0.1).query
+    MarginUncertainty(h=0.1)
+    """
     return Composition(MarginUncertainty(h), update, target=target, gamma=gamma)
 
 
@@ -161,6 +189,11 @@ def msg(
 
     Learn every certain question, and mistakes among the drawn ones. The paper's
     "argmin" in III.A is argmax.
+
+    >>> msg().query, msg().update
+    (MarginUncertainty(h=0.01), 'certain')
+    >>> ALGORITHMS["msg"]([[1.0, 0.0], [0.0, 1.0]], 2, h=0.1).decide(0).ask
+    True
     """
     return Composition(MarginUncertainty(h), update, target=target, gamma=gamma)
 
@@ -176,7 +209,11 @@ def bbq(
     target: TargetName = "rival",
     scheme: SchemeName = "multiclass",
 ) -> Composition:
-    """Bound on bias query: ask iff `r/(1+r) > t^-kappa`, learn every answer."""
+    """Bound on bias query: ask iff `r/(1+r) > t^-kappa`, learn every answer.
+
+    >>> bbq(kappa=0.3).query
+    Variance(kappa=0.3)
+    """
     return Composition(Variance(kappa), update, scheme, target, gamma)
 
 
@@ -188,7 +225,11 @@ def bbq_eps(
     target: TargetName = "rival",
     scheme: SchemeName = "multiclass",
 ) -> Composition:
-    """BBQ with a fixed threshold: ask iff `r/(1+r) >= eps`, learn every answer."""
+    """BBQ with a fixed threshold: ask iff `r/(1+r) >= eps`, learn every answer.
+
+    >>> bbq_eps(eps=0.01).query
+    Epsilon(eps=0.01)
+    """
     return Composition(Epsilon(eps), update, scheme, target, gamma)
 
 
@@ -208,6 +249,9 @@ def dgs(
 
     With the published constants it asks about everything. `alpha` replaces the
     bracket of the rule by `alpha ln(t+1)`: one constant, and questions are saved.
+
+    >>> dgs(alpha=0.5).query
+    LogConfidence(alpha=0.5)
     """
     query: QueryRule = Confidence(delta, base, history, log) if alpha is None else LogConfidence(alpha)
     return Composition(query, update, scheme, target, gamma, shrink=False)
@@ -226,6 +270,9 @@ def random_sampling(
 
     `second_order=False, update="mistake"` is the random + GPA of sslgc13; the
     fair control is random + OLLGC, `update="mistake"` one-vs-rest.
+
+    >>> random_sampling(p=0.1).query
+    Random(p=0.1)
     """
     return Composition(Random(p), update, scheme, target, gamma, second_order)
 
@@ -239,7 +286,11 @@ def margin_threshold(
     target: TargetName = "rival",
     scheme: SchemeName = "multiclass",
 ) -> Composition:
-    """Ask iff the margin is at most tau: the control that is hard to beat; learn every answer."""
+    """Ask iff the margin is at most tau: the control that is hard to beat; learn every answer.
+
+    >>> margin_threshold(tau=0.2).query
+    MarginThreshold(tau=0.2)
+    """
     return Composition(MarginThreshold(tau), update, scheme, target, gamma, second_order)
 
 
@@ -285,4 +336,8 @@ ALGORITHMS: Registry[Factory] = Registry(
     }
     | {"pounce": pounce, "nearest": nearest, "paced": paced, "fastonl": fastonl},
 )
-"""Factory of every algorithm by name."""
+"""Factory of every algorithm by name.
+
+>>> sorted(ALGORITHMS)[:3]
+['bbq', 'bbq_eps', 'cmog']
+"""

@@ -12,18 +12,28 @@ import numpy as np
 from querist.errors import InputError
 from querist.labels import UNLABELLED, plain
 from querist.matrices import as_floats
+from querist.parameters import is_finite
 from querist.types import Bools, Codes, Floats
 
 
 class Answer(Enum):
-    """Answers that are not a class."""
+    """Answers that are not a class.
+
+    >>> [answer.name for answer in Answer]
+    ['UNSURE', 'NONE']
+    """
 
     UNSURE = "unsure"
     NONE = "none of these"
 
 
 Reply: TypeAlias = int | Set[int] | Answer
-"""A class code, a set of codes ("one of these"), or an `Answer`."""
+"""A class code, a set of codes ("one of these"), or an `Answer`.
+
+>>> replies: list[Reply] = [1, {0, 2}, Answer.UNSURE]
+>>> len(replies)
+3
+"""
 
 LONGEST = 1e12
 """Largest |m|^2/gamma: beyond it rank-one updates have no digits left."""
@@ -131,7 +141,7 @@ def ids_of(given: Any) -> Ids | None:
 
 def prior_variances(rows: Floats, gamma: float) -> Floats:
     """(n,) `|m|^2/gamma`, refused where no digits would be left."""
-    if not (isinstance(gamma, int | float | np.number) and gamma > 0 and np.isfinite(gamma)):
+    if not (isinstance(gamma, int | float | np.number) and gamma > 0 and is_finite(gamma)):
         raise InputError(f"gamma = {gamma!r}; it must be above 0 and finite")
     prior = np.einsum("ij,ij->i", rows, rows) / gamma
     if not (prior <= LONGEST).all():

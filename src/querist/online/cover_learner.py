@@ -51,6 +51,11 @@ class CoverLearner(Learner):
 
     It has the protocol of every `Learner`. The variance of a decision is the squared distance to the nearest
     remembered node. `notes` say where the distances come from.
+
+    >>> from querist.datasets import karate
+    >>> learner = pounce(karate(), 2)
+    >>> type(learner).__name__, len(learner.remembered())
+    ('CoverLearner', 0)
     """
 
     _maths: ClassVar[Any] = cover

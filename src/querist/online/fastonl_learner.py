@@ -27,7 +27,12 @@ TIE = 1e-12
 
 
 class FastonlLearner(Learner):
-    """FastONL in the protocol of every `Learner`; `fastonl` makes one. It knows no variance and says 1."""
+    """FastONL in the protocol of every `Learner`; `fastonl` makes one. It knows no variance and says 1.
+
+    >>> from querist.datasets import karate
+    >>> isinstance(fastonl(karate(), 2), FastonlLearner)
+    True
+    """
 
     _maths: ClassVar[Any] = maths
     _parts: ClassVar[Any] = (maths.FastonlRules, maths.FastonlNodes, maths.FastonlState)

@@ -32,6 +32,10 @@ class PacedLearner(Learner):
 
     It has the protocol of every `Learner`. The variance of a decision is that of the node's score before the
     round, `value` what asking is worth.
+
+    >>> from querist.datasets import karate
+    >>> isinstance(paced(karate(), 2, budget=8), PacedLearner)
+    True
     """
 
     _maths: ClassVar[Any] = maths

@@ -10,23 +10,32 @@ Letters: `t` the round (from 1), `r` the variance of a node before the round,
 `K` the number of classes, `u` a uniform draw.
 """
 
-import math
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Protocol
 
 from querist.errors import InputError
+from querist.parameters import is_finite
 
 
 class QueryRule(Protocol):
-    """A dataclass of numbers, and the code under which the kernels know its maths."""
+    """A dataclass of numbers, and the code under which the kernels know its maths.
+
+    >>> rule: QueryRule = Variance(kappa=0.4)
+    >>> rule.code
+    2
+    """
 
     code: ClassVar[int]
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 class Update(IntEnum):
-    """Which answers are learned."""
+    """Which answers are learned.
+
+    >>> [update.name for update in Update]
+    ['MISTAKE', 'ALWAYS', 'CERTAIN']
+    """
 
     MISTAKE = 0
     """Only where the prediction was wrong: conservative (GPA, OLLGC, SSLGC, CMOG)."""
@@ -37,7 +46,11 @@ class Update(IntEnum):
 
 
 class Target(IntEnum):
-    """The vector a learned answer pulls the scores towards."""
+    """The vector a learned answer pulls the scores towards.
+
+    >>> [target.name for target in Target]
+    ['RIVAL', 'ONE_HOT']
+    """
 
     RIVAL = 0
     """+1 for the true class, -1 for the best other one (msg16, Definition 1)."""
@@ -46,27 +59,39 @@ class Target(IntEnum):
 
 
 class Scheme(IntEnum):
-    """One problem over all classes, or one binary problem a class."""
+    """One problem over all classes, or one binary problem a class.
+
+    >>> [scheme.name for scheme in Scheme]
+    ['MULTICLASS', 'ONE_VS_REST']
+    """
 
     MULTICLASS = 0
     ONE_VS_REST = 1
 
 
 def _require(good: bool, name: str, value: float, need: str) -> None:
-    if not (good and math.isfinite(value)):
+    if not (good and is_finite(value)):
         raise InputError(f"{name} = {value!r}; it must be {need}")
 
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """Ask about every node."""
+    """Ask about every node.
+
+    >>> Always() == Always()
+    True
+    """
 
     code: ClassVar[int] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Ask with probability p: the control that every clever rule must beat."""
+    """Ask with probability p: the control that every clever rule must beat.
+
+    >>> Random(p=0.1).p
+    0.1
+    """
 
     p: float = 0.5
     code: ClassVar[int] = 1
@@ -77,7 +102,11 @@ class Random:
 
 @dataclass(frozen=True, slots=True)
 class Variance:
-    """Ask iff `r/(1+r) > t^-kappa` (sslgc13, Alg. 2; BBQ)."""
+    """Ask iff `r/(1+r) > t^-kappa` (sslgc13, Alg. 2; BBQ).
+
+    >>> Variance().kappa
+    0.4
+    """
 
     kappa: float = 0.4
     code: ClassVar[int] = 2
@@ -88,7 +117,11 @@ class Variance:
 
 @dataclass(frozen=True, slots=True)
 class Epsilon:
-    """Ask iff `r/(1+r) >= eps` (BBQ-eps)."""
+    """Ask iff `r/(1+r) >= eps` (BBQ-eps).
+
+    >>> Epsilon(eps=0.01).eps
+    0.01
+    """
 
     eps: float = 1e-3
     code: ClassVar[int] = 3
@@ -104,6 +137,9 @@ class Confidence:
     The published constants are 1, 4 and 36. They are so large that every node of
     a real graph is asked about, as the table of msg16 shows; lower them to save
     questions.
+
+    >>> Confidence(log=1.0).history
+    4.0
     """
 
     delta: float = 0.1
@@ -120,7 +156,11 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class LogConfidence:
-    """DGS with one constant: ask iff `Delta^2 <= alpha r ln(t+1)`."""
+    """DGS with one constant: ask iff `Delta^2 <= alpha r ln(t+1)`.
+
+    >>> LogConfidence(alpha=0.5).alpha
+    0.5
+    """
 
     alpha: float = 1.0
     code: ClassVar[int] = 5
@@ -131,7 +171,11 @@ class LogConfidence:
 
 @dataclass(frozen=True, slots=True)
 class MarginThreshold:
-    """Ask iff `Delta <= tau`: the other control. It needs no variance and no draw."""
+    """Ask iff `Delta <= tau`: the other control. It needs no variance and no draw.
+
+    >>> MarginThreshold(tau=0.2).tau
+    0.2
+    """
 
     tau: float = 0.1
     code: ClassVar[int] = 7
@@ -146,6 +190,9 @@ class MarginUncertainty:
     `Theta < 0`, otherwise iff `u < 2h/(2h + Theta)` (msg16, Definition 2).
 
     The text after Definition 2 prints h for 2h; the definition holds.
+
+    >>> MarginUncertainty().h
+    0.01
     """
 
     h: float = 0.01

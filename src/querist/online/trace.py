@@ -15,6 +15,12 @@ class Decision:
 
     `probability` is the chance with which the rule asks here; `certain` means
     that it asks without a draw. `asks` and `variances` have one entry a problem.
+
+    >>> from querist.online import msg
+    >>> learner = msg().learner(np.eye(3), 2)
+    >>> decision = learner.decide(0)
+    >>> decision.ask, decision.certain, decision.margin
+    (True, True, 0.0)
     """
 
     node: Any
@@ -50,7 +56,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problems:
-    """The one-vs-rest problems of a run, side by side: arrays (rounds, problems)."""
+    """The one-vs-rest problems of a run, side by side: arrays (rounds, problems).
+
+    >>> from querist.datasets import karate
+    >>> from querist.embedding import embed
+    >>> from querist.online import ALGORITHMS
+    >>> club = karate()
+    >>> learner = ALGORITHMS["ollgc"](embed(club, 4, cache=False), 2)
+    >>> learner.run(range(34), club.codes).problems.asked.shape
+    (34, 1)
+    """
 
     asked: Bools
     mistaken: Bools
@@ -68,6 +83,14 @@ class Trace:
 
     In the one-vs-rest scheme `problems` holds the binary problems, and
     `error_rate`, `queries` and `updates` are averages over them (sslgc13).
+
+    >>> from querist.datasets import karate
+    >>> from querist.embedding import embed
+    >>> from querist.online import ALGORITHMS
+    >>> club = karate()
+    >>> trace = ALGORITHMS["cmog"](embed(club, 4, cache=False), 2).run(range(34), club.codes)
+    >>> trace.questions, round(trace.error_rate, 2)
+    (34, 0.12)
     """
 
     row: Codes

@@ -9,7 +9,7 @@ An operator is `M = C + sign V`: a diagonal C and a symmetric sparse V.
 
 `D = diag(sum_j |S_ij|)`, so signed weights need nothing special (graph/laplacian.py). The operator knows
 arrays only and trusts them to be symmetric; `Graph` has checked. Another machine can stand behind the same
-three methods.
+methods: what algorithms ask of an operator and of its blocks is in space.py.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from querist.errors import InputError
 from querist.operator.kernels import combine_rows, degree_rows, scale_entries
-from querist.operator.lanes import LINE
+from querist.operator.local import LocalSpace, empty_block
 from querist.operator.solve import Solution, Solver
 from querist.operator.threads import available, cuts, over_rows
 from querist.types import Sparse
@@ -38,18 +38,6 @@ class Compressed(Protocol):
     data: Any
 
 
-def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
-    """An uninitialised (n, k) block that starts on a cache line.
-
-    With a k that fills whole lines, no row shares one with another: a random row then costs its own lines
-    and no more.
-    """
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.empty(size + LINE, dtype=np.uint8)
-    first = -raw.ctypes.data % LINE
-    return raw[first : first + size].view(dtype).reshape(shape)
-
-
 @dataclass(frozen=True, eq=False)
 class Operator:
     """`M = diag(centre) + sign V` over float32 or float64; `Operator.laplacian(...)` makes one.
@@ -60,6 +48,11 @@ class Operator:
     centre : (n,) the diagonal C
     sign : +1 or -1
     threads : rows are shared among so many
+
+    >>> import scipy.sparse as sp
+    >>> path = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> Operator.laplacian(path).matmat(np.array([[1.0], [-1.0]])).ravel()
+    array([ 2., -2.])
     """
 
     indptr: NDArray[np.int64]
@@ -141,6 +134,11 @@ class Operator:
     @cached_property
     def _bounds(self) -> list[int]:
         return cuts(self.indptr, min(self.threads or available(), max(1, self.n)))
+
+    @cached_property
+    def space(self) -> LocalSpace:
+        """Where its blocks live: in this process."""
+        return LocalSpace(self.n, self.dtype)
 
     def diagonal(self) -> Block:
         """(n,) the diagonal of M."""

@@ -2,6 +2,10 @@
 
 A module `querist.papers.NAME` has `ITEMS`, a tuple of `Item`, and registers tasks of its own as
 `NAME.something`. It is loaded when its paper is first asked for.
+
+>>> from querist.papers import items_of
+>>> len(items_of("sslgc13"))
+7
 """
 
 import importlib
@@ -10,10 +14,19 @@ from querist.errors import UnknownNameError
 from querist.experiment.item import Item
 
 PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
+"""The five papers, by their short names.
+
+>>> len(PAPERS)
+5
+"""
 
 
 def items_of(paper: str) -> tuple[Item, ...]:
-    """The items of a paper, in its order."""
+    """The items of a paper, in its order.
+
+    >>> [item.name for item in items_of("sslgc13")][:2]
+    ['table1', 'table2']
+    """
     if paper not in PAPERS:
         raise UnknownNameError.of("paper", paper, PAPERS)
     found: tuple[Item, ...] = importlib.import_module(f"querist.papers.{paper}").ITEMS
@@ -21,12 +34,20 @@ def items_of(paper: str) -> tuple[Item, ...]:
 
 
 def all_items() -> list[Item]:
-    """Those of every paper."""
+    """Those of every paper.
+
+    >>> {item.paper.name for item in all_items()} == set(PAPERS)
+    True
+    """
     return [item for paper in PAPERS for item in items_of(paper)]
 
 
 def item_of(paper: str, name: str) -> Item:
-    """One of them."""
+    """One of them.
+
+    >>> item_of("msg16", "table1").paper.name
+    'msg16'
+    """
     known = {item.name: item for item in items_of(paper)}
     if name not in known:
         raise UnknownNameError.of(f"item of {paper}", name, known)

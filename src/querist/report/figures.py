@@ -66,12 +66,21 @@ STYLE: dict[Any, Any] = {
 }
 
 PAGE_SIZE = (4.4, 3.0)
-"""Inches of a figure that shares a row of a page: small, so that it can be read on a telephone."""
+"""Inches of a figure that shares a row of a page: small, so that it can be read on a telephone.
+
+>>> PAGE_SIZE
+(4.4, 3.0)
+"""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing: `draw` gets an empty matplotlib Figure of this size, in the house style."""
+    """A drawing: `draw` gets an empty matplotlib Figure of this size, in the house style.
+
+    >>> line = Figure("line", lambda figure: figure.subplots().plot([1, 2]), caption="it grows")
+    >>> line.svg[:5], line.caption
+    (b'<?xml', 'it grows')
+    """
 
     name: str
     """A word of its own among the figures of a page or of an item."""
@@ -123,7 +132,11 @@ def entitle(artist: Any, text: str) -> None:
 
 
 def on_page(figure: Figure, prefix: str = "") -> Markup:
-    """A figure as a part of a page: no addresses, the page's colours and letters, ids after `prefix`."""
+    """A figure as a part of a page: no addresses, the page's colours and letters, ids after `prefix`.
+
+    >>> "<svg" in on_page(Figure("line", lambda figure: figure.subplots().plot([1, 2])))
+    True
+    """
     svg, name = figure.svg.decode(), f"{prefix}{figure.name}"
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     # matplotlib escapes text and attributes: what stands between < and > is a tag and never a name.
@@ -137,7 +150,11 @@ def on_page(figure: Figure, prefix: str = "") -> Markup:
 
 
 def standalone(figure: Figure) -> str:
-    """A figure as a file with the page's colours, light and dark."""
+    """A figure as a file with the page's colours, light and dark.
+
+    >>> "<svg" in standalone(Figure("line", lambda figure: figure.subplots().plot([1, 2])))
+    True
+    """
     light, dark = (
         "".join(f"--{name}: {colour}; " for name, colour in each.items()) for each in (LIGHT, DARK)
     )
@@ -149,7 +166,12 @@ def standalone(figure: Figure) -> str:
 
 
 def thumbnail(pixels: Floats, top: float) -> str:
-    """A small grey picture, 0 white and `top` black, as a data URI."""
+    """A small grey picture, 0 white and `top` black, as a data URI.
+
+    >>> import numpy as np
+    >>> thumbnail(np.zeros((2, 2)), top=1.0)[:22]
+    'data:image/png;base64,'
+    """
     with needing("report", "a picture"):
         from matplotlib.image import imsave
 

@@ -41,7 +41,15 @@ def engine(package: str) -> Environment:
 
 
 def page(template: str, **values: Any) -> str:
-    """The whole file, from the template `template`.html."""
+    """The whole file, from the template `template`.html.
+
+    >>> from jinja2 import UndefinedError
+    >>> try:
+    ...     page("demo", title="Digits")
+    ... except UndefinedError:
+    ...     print("a value that the template names was not given")
+    a value that the template names was not given
+    """
     return environment().get_template(f"{template}.html").render(**values)
 
 
@@ -55,7 +63,11 @@ def part(name: str, *values: Any, **named: Any) -> Markup:
 
 
 def write(path: Path, text: str) -> Path:
-    """Write a page or a figure, all or nothing; returns the path."""
+    """Write a page or a figure, all or nothing; returns the path.
+
+    >>> write(Path("page.html"), "<p>Nothing yet.</p>").name
+    'page.html'
+    """
     with replacing(path) as file:
         file.write(text.encode())
     return path

@@ -1,4 +1,10 @@
-"""Campaigns of several people: over HTTP, in the browser, on a store that several servers share."""
+"""Campaigns of several people: over HTTP, in the browser, on a store that several servers share.
+
+>>> from querist.serve import open_store
+>>> with open_store(None) as store:
+...     store.campaigns()
+[]
+"""
 
 from typing import TYPE_CHECKING
 

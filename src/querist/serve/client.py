@@ -46,6 +46,11 @@ def connect(
     token : where the address is given without one
     campaign : its id or name; the only one that you may see by default
     timeout : seconds to wait for an answer of the server
+
+    >>> connect("http://127.0.0.1:8000/")
+    Traceback (most recent call last):
+    ...
+    querist.errors.InputError: there is no token; give the link that you were given, or token=
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -102,7 +107,16 @@ class Remote:
 
 
 class RemoteAsking:
-    """A campaign on a server, for one of its people."""
+    """A campaign on a server, for one of its people.
+
+    It has the calls of `Asking`:
+
+    >>> from querist.asking import Asking
+    >>> [call for call in ("question", "answer", "skip", "unsure", "undo", "write") if hasattr(Asking, call)]
+    ['question', 'answer', 'skip', 'unsure', 'undo', 'write']
+    >>> all(hasattr(RemoteAsking, call) for call in ("question", "answer", "skip", "unsure", "undo", "write"))
+    True
+    """
 
     def __init__(self, remote: Remote, campaign: str) -> None:
         self._remote, self._path = remote, f"/campaigns/{campaign}"

@@ -14,6 +14,10 @@ def open_store(
     """The store at a path or at "postgresql://..."; None keeps it in memory.
 
     `alone` holds a file, so that no other process uses it; a database is always shared.
+
+    >>> with open_store(None) as store:
+    ...     store.campaigns()
+    []
     """
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
         from querist.serve.postgres import PostgresStore

@@ -1,4 +1,9 @@
-"""Every file, one door: text, parquet, npz, GraphML and svmlight become columns; rows go out again."""
+"""Every file, one door: text, parquet, npz, GraphML and svmlight become columns; rows go out again.
+
+>>> from querist.tables import is_file_name
+>>> is_file_name("edges.csv", "table"), is_file_name("cora", "table")
+(True, False)
+"""
 
 from querist.tables.files import STANDARD_INPUT, is_file_name, node_file, read_table, read_vectors
 from querist.tables.formats import Columns, Format, VectorTable

@@ -28,6 +28,11 @@ from querist.tables.names import ENDS, edge_columns, label_column, node_column
 from querist.tables.readers import formats
 
 STANDARD_INPUT = "-"
+"""The name that stands for what comes in through a pipe.
+
+>>> STANDARD_INPUT
+'-'
+"""
 Role = Literal["table", "nodes", "elements", "vectors"]
 
 
@@ -39,7 +44,11 @@ def endings(*roles: Role) -> tuple[str, ...]:
 
 
 def is_file_name(name: str, *roles: Role) -> bool:
-    """Whether a name ends as the name of such a file does."""
+    """Whether a name ends as the name of such a file does.
+
+    >>> is_file_name("edges.csv", "table"), is_file_name("cora", "table")
+    (True, False)
+    """
     return name.lower().endswith(endings(*roles))
 
 
@@ -57,7 +66,13 @@ def format_of(path: Path, *roles: Role) -> Format:
 
 
 def read_table(path: Path, wanted: Wanted) -> Columns:
-    """A table of any format."""
+    """A table of any format.
+
+    >>> from querist.tables.formats import Wanted
+    >>> _ = Path("edges.csv").write_text("source,target\\nann,bob\\n")
+    >>> read_table(Path("edges.csv"), Wanted(ids=lambda columns: columns)).table.num_rows
+    1
+    """
     read = cast(ReadTable, format_of(path, "table").table)
     with _in_words(path):
         return read(path, wanted)
@@ -83,7 +98,12 @@ def read_edges(
 
 
 def node_file(path: Path, id: str | None = None, label: str | None = None) -> Columns:
-    """A table with ids in `node` | `id` | the first column; the nodes of a whole graph also are one."""
+    """A table with ids in `node` | `id` | the first column; the nodes of a whole graph also are one.
+
+    >>> _ = Path("nodes.csv").write_text("node,age\\nann,30\\n")
+    >>> node_file(Path("nodes.csv")).table.num_rows
+    1
+    """
     format = format_of(path, "table", "nodes")
     if format.nodes is not None:
         with _in_words(path):
@@ -97,7 +117,12 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
 
 
 def read_vectors(path: Path, label: str | None = None) -> VectorTable:
-    """Rows of numbers with a label each. `label` names the column of the labels."""
+    """Rows of numbers with a label each. `label` names the column of the labels.
+
+    >>> _ = Path("flowers.csv").write_text("length,label\\n1.0,rose\\n2.0,\\n")
+    >>> read_vectors(Path("flowers.csv"), label="label").labels
+    ['rose', None]
+    """
     read = cast(ReadVectors, format_of(path, "vectors").vectors)
     with _in_words(path):
         return read(path, label)

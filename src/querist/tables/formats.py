@@ -59,7 +59,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class Columns:
-    """An Arrow table and where it came from; `text` says whether its ids were read from text."""
+    """An Arrow table and where it came from; `text` says whether its ids were read from text.
+
+    >>> from querist.tables import node_file
+    >>> _ = Path("nodes.csv").write_text("node,age\\nann,30\\n")
+    >>> node_file(Path("nodes.csv")).table.column_names
+    ['node', 'age']
+    """
 
     table: Any
     origin: Origin
@@ -103,7 +109,11 @@ class Elements:
 
 @dataclass(frozen=True)
 class VectorTable:
-    """X : (n, d) dense or CSR; labels : n values, None where unlabelled."""
+    """X : (n, d) dense or CSR; labels : n values, None where unlabelled.
+
+    >>> VectorTable([[1.0]], ["rose"], "flowers").labels
+    ['rose']
+    """
 
     X: Any
     labels: list[Any]
@@ -126,6 +136,9 @@ class Format:
     nodes : the table of the nodes of a whole graph
     elements : a whole graph; weights and labels by the names that the user gives
     vectors : a row of numbers and a label each
+
+    >>> Format(endings=(".csv",)).vectors is None
+    True
     """
 
     endings: tuple[str, ...]

@@ -87,7 +87,11 @@ def plain_integers(table: Any, names: Sequence[str]) -> Any:
 
 @dataclass(frozen=True)
 class Seeds:
-    """Labels by node id, each a value or, with several labels a node, a set; and what was found, in words."""
+    """Labels by node id, each a value or, with several labels a node, a set; and what was found, in words.
+
+    >>> Seeds({"ann": "cat"}, ("cat", "dog"), ()).labels["ann"]
+    'cat'
+    """
 
     labels: Mapping[Hashable, Any]
     classes: tuple[Hashable, ...]
@@ -115,6 +119,10 @@ def read_seeds(
     missing : the label that means "unlabelled"; where it is not given, -1 may (`implied_missing`)
     least : classes that there must be
     strangers : whether labels of other nodes are left out; otherwise they are refused
+
+    >>> _ = Path("labels.csv").write_text("node,label\\nann,cat\\nbob,dog\\n")
+    >>> read_seeds("labels.csv", ["ann", "bob", "cy"]).labels
+    {'ann': 'cat', 'bob': 'dog'}
     """
     from querist.tables.files import read_table
 

@@ -33,6 +33,11 @@ class NodeTable:
     text : whether ids were read from text, where 7 and "7" look alike
     table : the Arrow table
     recipes : how the columns became attributes; none where they were asked for as they are
+
+    >>> from querist.tables import read_nodes
+    >>> _ = Path("nodes.csv").write_text("node,age\\nann,30\\nbob,40\\n")
+    >>> read_nodes(Path("nodes.csv")).ids
+    ('ann', 'bob')
     """
 
     ids: tuple[Hashable, ...]

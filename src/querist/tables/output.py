@@ -26,6 +26,9 @@ def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Pat
     """The path of an output file, refused before the work if nothing could be written there.
 
     `inputs` are files that are read, or None: a result must not take the place of one.
+
+    >>> check_place("found.csv").name
+    'found.csv'
     """
     place = Path(path).expanduser()
     if not place.name.lower().endswith(ENDINGS):
@@ -85,7 +88,13 @@ def neutralised(table: Any) -> Any:
 
 
 def save(table: Any, place: Path, *, safe: bool = False) -> None:
-    """Write a table in the format that the path names; `safe` neutralises what is no parquet."""
+    """Write a table in the format that the path names; `safe` neutralises what is no parquet.
+
+    >>> from querist.tables.arrow import pa
+    >>> save(pa.table({"node": ["ann"], "label": ["cat"]}), Path("found.csv"))
+    >>> Path("found.csv").read_text()
+    'node,label\\nann,cat\\n'
+    """
     name = place.name.lower()
     if safe and not name.endswith(".parquet"):
         table = neutralised(table)

@@ -1,4 +1,10 @@
-"""Theory as numbers: resistances, covers and bounds that a user can print beside a run."""
+"""Theory as numbers: resistances, covers and bounds that a user can print beside a run.
+
+>>> import querist
+>>> from querist.theory import resistance_diameter
+>>> round(resistance_diameter(querist.as_graph([("a", "b"), ("b", "c")])), 3)
+2.0
+"""
 
 from querist.theory.bounds import Bound
 from querist.theory.covers import (

@@ -25,6 +25,10 @@ class Bound:
         one in expectation, None where one run proves nothing
     note : what a reader should know
     problem : the positive class of a binary problem, None where there is one problem only
+
+    >>> bound = Bound("pounce08, Theorem 2", "mistakes", value=8.0, observed=3)
+    >>> bound.respected
+    True
     """
 
     source: str

@@ -32,7 +32,11 @@ STEPS = 20_000
 
 
 class Cover(NamedTuple):
-    """A number of sets, the diameter they may have, and whether fewer are known not to do."""
+    """A number of sets, the diameter they may have, and whether fewer are known not to do.
+
+    >>> cover_number(np.array([[0.0, 1.0], [1.0, 0.0]]), rho=0.5)
+    Cover(number=2, rho=0.5, exact=True)
+    """
 
     number: int
     rho: float
@@ -54,7 +58,11 @@ def cover_number(distance: Floats, rho: float, exact: bool | None = None) -> Cov
 
 
 def cover_profile(distance: Floats, exact: bool | None = None) -> list[Cover]:
-    """Every cover number there is, each at the smallest rho that has it; from n points at rho = 0 to one."""
+    """Every cover number there is, each at the smallest rho that has it; from n points at rho = 0 to one.
+
+    >>> [cover.number for cover in cover_profile(np.array([[0.0, 1.0], [1.0, 0.0]]))]
+    [2, 1]
+    """
     d = checked_discrepancies(distance)
     n = len(d)
     heights = _merge_heights(d)
@@ -70,14 +78,22 @@ def cover_profile(distance: Floats, exact: bool | None = None) -> list[Cover]:
 
 
 def component_cover_number(distance: Floats, rho: float) -> int:
-    """`C(X, rho)`: components of the pairs within rho. Exact at any size."""
+    """`C(X, rho)`: components of the pairs within rho. Exact at any size.
+
+    >>> component_cover_number(np.array([[0.0, 1.0], [1.0, 0.0]]), rho=1.0)
+    1
+    """
     d = checked_discrepancies(distance)
     count, _ = csgraph.connected_components(d <= rho, directed=False)
     return int(count)
 
 
 def separation(distance: Floats, codes: Codes) -> tuple[float, float]:
-    """delta, the smallest discrepancy between different labels; and the largest one below it."""
+    """delta, the smallest discrepancy between different labels; and the largest one below it.
+
+    >>> separation(np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 3.0], [3.0, 3.0, 0.0]]), np.array([0, 0, 1]))
+    (3.0, 1.0)
+    """
     d = checked_discrepancies(distance)
     labels = np.asarray(codes)
     if labels.shape != (len(d),):
@@ -94,6 +110,9 @@ def separating_cover_numbers(
     """The separating-cover number N° and the component separating-cover number C° (pounce08, Definition 7).
 
     None stands for infinity: two points coincide and have different labels.
+
+    >>> separating_cover_numbers(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]))
+    (Cover(number=2, rho=0.0, exact=True), 2)
     """
     delta, rho = separation(distance, codes)
     if delta == 0:

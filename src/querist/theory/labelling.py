@@ -36,13 +36,23 @@ def energy(graph: Graph, u: Floats) -> float:
     """`u'Mu = sum over edges of |S_ij| (u_i - sign(S_ij) u_j)^2`, summed edge by edge.
 
     Every term is positive, so that large and tiny weights can stand together.
+
+    >>> from querist.graph import as_graph
+    >>> energy(as_graph([("a", "b"), ("b", "c")]), np.array([1.0, 1.0, -1.0]))
+    4.0
     """
     S = graph.adjacency.tocoo()
     return float((np.abs(S.data) * (u[S.row] - np.sign(S.data) * u[S.col]) ** 2).sum() / 2)
 
 
 def minimiser(graph: Graph, nodes: Codes, values: Floats) -> tuple[Floats, float]:
-    """u* (n,) with the given values at the given nodes and the least energy, and that energy."""
+    """u* (n,) with the given values at the given nodes and the least energy, and that energy.
+
+    >>> from querist.graph import as_graph
+    >>> u, least = minimiser(as_graph([("a", "b"), ("b", "c")]), np.array([0, 2]), np.array([1.0, -1.0]))
+    >>> u.round(3) + 0.0, round(least, 3)
+    (array([ 1.,  0., -1.]), 2.0)
+    """
     u = harmonic(graph.adjacency, np.asarray(nodes), np.asarray(values, dtype=np.float64))
     return u, energy(graph, u)
 
@@ -51,6 +61,10 @@ def relaxed_energy(graph: Graph, nodes: Codes, signs: Codes) -> float:
     """The least energy with `u_i y_i >= 1` at the given nodes, by bounded least squares on a root of M.
 
     Theorem 5 of pounce08 says that it is the one of `u_i = y_i`. For small graphs: M is made dense.
+
+    >>> from querist.graph import as_graph
+    >>> round(relaxed_energy(as_graph([("a", "b"), ("b", "c")]), np.array([0, 2]), np.array([1, -1])), 3)
+    2.0
     """
     values, vectors = np.linalg.eigh(laplacian(graph).toarray())
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T

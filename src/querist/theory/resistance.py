@@ -36,5 +36,10 @@ def effective_resistance(graph: Graph, pairs: Iterable[tuple[int, int]] | None =
 
 
 def resistance_diameter(graph: Graph) -> float:
-    """The largest effective resistance between two nodes (R_G in pounce08)."""
+    """The largest effective resistance between two nodes (R_G in pounce08).
+
+    >>> from querist.graph import as_graph
+    >>> round(resistance_diameter(as_graph([("a", "b"), ("b", "c")])), 3)
+    2.0
+    """
     return float(effective_resistance(graph).max())

@@ -29,7 +29,7 @@ def random_network(n=300, words=50, seed=0):
         ({"lam": float("nan")}, "lam"),
         ({"smooth": -1.0}, "smooth"),
         ({"tol": -1.0}, "tol"),
-        ({"max_iter": 0}, "max_iter = 0; it must be at least 1"),
+        ({"max_iter": 0}, "max_iter = 0; it must be a whole number, 1 or more"),
         ({"clamp": "hard"}, "clamp = 'hard'; it must be one of reset, dirichlet, none"),
         ({"zero": "drop"}, "zero"),
         ({"dtype": "float16"}, "dtype"),

@@ -31,6 +31,7 @@ from querist.graph.scaling import scaled
 from querist.operator import Operator
 from querist.operator.eigen.ritz import thin_qr
 from querist.operator.threads import one_blas_thread
+from querist.parameters import checked_count
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -224,15 +225,11 @@ def settled(
     seed: int = 0,
 ) -> Settings:
     """The settings of a diffused embedding, checked and complete."""
-    refuse(
-        {
-            f"steps {steps} must be 0 or more": steps < 0,
-            f"damping {damping} must lie in 0..1": not 0 <= damping <= 1,
-        }
-    )
+    steps = checked_count("steps", steps, 0)
+    refuse({f"damping {damping} must lie in 0..1": not 0 <= damping <= 1})
     return {
         "weighting": weighting,
-        "steps": int(steps),
+        "steps": steps,
         "damping": float(damping),
         "tol": float(TOL if tol is None else tol),
         "seed": int(seed),

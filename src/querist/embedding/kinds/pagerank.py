@@ -40,6 +40,7 @@ from querist.graph.scaling import scaled
 from querist.operator import Operator
 from querist.operator.eigen.pool import pooled_pairs
 from querist.operator.push import PushRoom, Walkable, clear, push, push_room, walkable
+from querist.parameters import checked_count
 from querist.progress import Progress, part, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -212,15 +213,11 @@ def settled(
     seed: int = 0,
 ) -> Settings:
     """The settings of a PageRank embedding, checked and complete."""
-    refuse(
-        {
-            f"walk {walk} must lie strictly between 0 and 1": not 0 < walk < 1,
-            f"neighbours {neighbours} must be 1 or more": neighbours < 1,
-        }
-    )
+    refuse({f"walk {walk} must lie strictly between 0 and 1": not 0 < walk < 1})
+    neighbours = checked_count("neighbours", neighbours, 1)
     return {
         "walk": float(walk),
-        "neighbours": int(neighbours),
+        "neighbours": neighbours,
         "tol": float(TOL if tol is None else tol),
         "seed": int(seed),
     }

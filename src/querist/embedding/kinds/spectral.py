@@ -32,8 +32,8 @@ from querist.operator import Operator
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
 from querist.operator.eigen.pool import Pool, pooled_pairs
-from querist.operator.eigen.ritz import residual_norms
 from querist.operator.threads import over_parts
+from querist.parameters import checked_count, is_finite
 from querist.progress import Progress, silent
 from querist.types import Bools, Codes, Floats
 
@@ -42,6 +42,9 @@ TOL = 2e-3
 
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Eigenvalues up to this multiple of a component's largest degree cannot be told from 0."""
+
+LARGEST_CONSTANT = 1e150
+"""Its square, which is in the length of every row, is finite."""
 
 CHUNK = 4096
 """Rows worked on at a time."""
@@ -180,7 +183,7 @@ def residuals(L: Operator, components: Codes, values: Floats, vectors: Floats, o
     Y = L.matmat(vectors)
     if (mean != 1).any():  # before they are squared: weights may be as large or small as a float can be
         Y /= mean
-    return residual_norms(Y, vectors, values / mean)
+    return L.space.residuals(Y, vectors, values / mean)
 
 
 def constant_columns(components: Codes, signs: Floats, constant: float, most: int) -> tuple[Floats, int]:
@@ -235,17 +238,20 @@ def settled(
     seed: int = 0,
 ) -> Settings:
     """The settings of a spectral embedding, checked and complete."""
-    most = rank if max_constants is None else max_constants
+    most = rank if max_constants is None else checked_count("max_constants", max_constants, 1)
     refuse(
         {
-            f"constant {constant} must be a finite number": not np.isfinite(constant),
-            f"max_constants {max_constants} must be 1 or more": most < 1,
+            f"constant {constant} must be a finite number": not is_finite(constant),
+            f"constant {constant} is too large: its square must be finite; give one from "
+            f"-{LARGEST_CONSTANT:g} to {LARGEST_CONSTANT:g} (1 by default, 3 in the papers)": (
+                is_finite(constant) and abs(constant) > LARGEST_CONSTANT
+            ),
         }
     )
     return {
         "normalised": bool(normalised),
         "constant": float(constant),
-        "max_constants": int(most),
+        "max_constants": most,
         "tol": float(TOL if tol is None else tol),
         "seed": int(seed),
     }

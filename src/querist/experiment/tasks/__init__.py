@@ -38,6 +38,9 @@ class Task(Protocol):
     `measures_of(spec)`: the measures that fit this specification's data; `shown`: those that a table has
     where nobody names others; and `in_tuning`: protocol settings that hold while a grid is tuned, where less
     will do.
+
+    >>> task_of("online").tuned_by
+    'error_rate'
     """
 
     @property
@@ -63,7 +66,11 @@ class Task(Protocol):
 
 
 def register(task: Task) -> Task:
-    """Make a task known by its name."""
+    """Make a task known by its name.
+
+    >>> register(task_of("online")).name
+    'online'
+    """
     TASKS[task.name] = task
     return task
 

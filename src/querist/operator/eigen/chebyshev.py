@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from querist.operator import Operator
+from querist.operator import BlockOperator
 from querist.operator.eigen import krylov
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.filter import filtered, growth
@@ -56,10 +56,13 @@ Block = Any
 
 
 class FilteredPairs(NamedTuple):
-    """Pairs (growing), residuals, products with one vector, and whether all arrived."""
+    """Pairs (growing), residuals, products with one vector, and whether all arrived.
+
+    The vectors are a float64 block of the operator's space.
+    """
 
     values: Floats
-    vectors: Floats
+    vectors: Block
     residuals: Floats
     products: int
     arrived: bool
@@ -74,36 +77,39 @@ def width_of(count: int, size: int) -> int:
 
 
 def filtered_pairs(
-    make: Callable[[Any], Operator],
-    u: Floats | None,
+    make: Callable[[Any], BlockOperator],
+    u: Block | None,
     count: int,
     *,
     ceiling: float,
     tol: float,
     seed: int,
     progress: Progress,
-    start: Floats | None = None,
+    start: Block | None = None,
     known: Density | None = None,
     spare: int = 0,
+    keep: Callable[[Block], None] | None = None,
 ) -> FilteredPairs:
     """The `count` lowest pairs of a symmetric operator whose null vector is the unit vector `u`, or nothing.
 
     `make(dtype)` gives the operator in a precision, made once; no eigenvalue exceeds `ceiling`; `start` is
     (n, k), a guess of the lowest vectors; `known` the density, when it is known already; the last `spare`
-    pairs are given as they are and need not arrive.
+    pairs are given as they are and need not arrive. `keep` is called with the block after every Rayleigh-Ritz
+    step, for a later `start`; a Lanczos space would be too much to keep, so that there is none.
     """
     random = np.random.default_rng(seed)
     M = make(precision(tol, ceiling))
-    v = None if u is None else u.astype(M.dtype)
+    v = None if u is None else M.space.given(u)
     seen = density(M, v, random) if known is None else known
     # The estimate could lie a little low; the ceiling cannot, and is as good where it is near.
     top = ceiling if ceiling <= 1.5 * seen.top else 1.05 * seen.top
-    block = _Sweeps(M, v, top, width_of(count, M.n - (u is not None)), count - spare, tol, progress)
+    width = width_of(count, M.n - (u is not None))
+    block = _Sweeps(M, v, top, width, count - spare, tol, progress, keep)
     numbers = float(block.width), krylov.beyond(count), float(np.sqrt(block.width * M.n))
     low, high, first = (min(seen.quantile(number), 0.9 * top) for number in numbers)
     if start is not None:
         block.begin(random, start, low)
-    if krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
+    if keep is None and krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
         early = lanczos_pairs(
             make, M, u, count, cut=high, top=top, tol=tol, random=random, progress=progress, spare=spare
         )
@@ -118,27 +124,24 @@ def filtered_pairs(
         if number or block.late.any():
             block.sweep()
         if block.late.any():
-            if block.stalls > PATIENCE and M.dtype == np.float32:
+            if block.stalls > PATIENCE and block.M.dtype == np.float32:
                 # An eigenvalue so small that float32 cannot tell it from 0.
-                M = make(np.float64)
-                block.promote(M, u)
+                block.promote(make(np.float64), u)
             continue
-        found = ritz(make(np.float64), block.X[:, :count].astype(np.float64), u)
+        found = block.exact(make(np.float64), u, count)
         if found.values.size < count:
             continue
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if not late.any():
             return FilteredPairs(*found, block.products, True)
         block.goal_factor /= 2
-    return FilteredPairs(
-        *ritz(make(np.float64), block.X[:, :count].astype(np.float64), u), block.products, False
-    )
+    return FilteredPairs(*block.exact(make(np.float64), u, count), block.products, False)
 
 
 def lanczos_pairs(
-    make: Callable[[Any], Operator],
-    M: Operator,
-    u: Floats | None,
+    make: Callable[[Any], BlockOperator],
+    M: BlockOperator,
+    u: Block | None,
     count: int,
     *,
     cut: float,
@@ -149,18 +152,19 @@ def lanczos_pairs(
     spare: int,
 ) -> FilteredPairs:
     """The pairs by filtered block Lanczos (krylov.py), checked in float64, as far as it comes."""
-    v = None if u is None else u.astype(M.dtype)
+    v = None if u is None else M.space.given(u)
     reach = krylov.reach_of(tol, M.dtype)
-    space = krylov.Space(M, v, count, cut=cut, top=top, reach=reach, random=random, progress=progress)
+    space = krylov.KrylovSpace(M, v, count, cut=cut, top=top, reach=reach, random=random, progress=progress)
     exact, strict = make(np.float64), 1.0
+    null = None if u is None else exact.space.given(u)
     while True:
         S = space.advance(partial(goals, tol=strict * tol), count - spare)
         if space.m - space.null < count:
             # Few different eigenvalues: the block ran into all that it holds of them before it had enough.
             nothing = np.empty(0)
-            return FilteredPairs(nothing, np.empty((M.n, 0)), nothing, space.products, False)
+            return FilteredPairs(nothing, exact.space.empty(0), nothing, space.products, False)
         turn = space.largest(count)[1] if S is None else S
-        found = ritz(exact, space.vectors(turn, np.float64), u)
+        found = ritz(exact, space.vectors(turn, exact.space), null)
         whole = found.values.size == count and found.values[-1 - spare] < cut
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if S is None or not whole or not late.any() or strict < 0.1:
@@ -183,14 +187,16 @@ class _Sweeps:
 
     def __init__(
         self,
-        M: Operator,
+        M: BlockOperator,
         v: Block,
         top: float,
         width: int,
         count: int,
         tol: float,
         progress: Progress,
+        keep: Callable[[Block], None] | None = None,
     ) -> None:
+        self.keep = keep
         self.M, self.v, self.top, self.width, self.count, self.tol = M, v, top, width, count, tol
         self.ready, self.products, self.expected, self.stalls, self.lowest = 0, 0, 0, 0, 0.0
         self.progress = progress
@@ -198,23 +204,31 @@ class _Sweeps:
         self.late: Any = np.ones(count, dtype=bool)
         self.X: Block = None
 
-    def begin(self, random: np.random.Generator, start: Floats | None, cut: float) -> None:
+    def begin(self, random: np.random.Generator, start: Block | None, cut: float) -> None:
         """A block in general position, filtered once unless there is a guess to start from, and judged."""
         self.random = random
         self.cut, self.degree = cut, most_degree(0.0, cut, self.top, self.M.dtype)
-        X = random.standard_normal((self.M.n, self.width), dtype=self.M.dtype.type)
+        space = self.M.space
+        X = space.random(random, self.width)
         if start is not None:
-            X[:, : start.shape[1]] = start[:, : self.width]
+            X[:, : start.shape[1]] = space.given(start[:, : self.width])
         # Most graphs take about three sweeps like the first.
         self.expected = 3 * self.degree * self.width
-        X = orthonormal(X, self.v)
+        X = orthonormal(space, X, self.v)
         if start is None:
             X = self._filtered(X, self.degree)
         self.judge(ritz(self.M, X, self.v))
 
-    def promote(self, M: Operator, v: Block) -> None:
+    def promote(self, M: BlockOperator, u: Block | None) -> None:
         """Go on in float64."""
-        self.M, self.v, self.X, self.stalls, self.worst = M, v, self.X.astype(np.float64), 0, np.inf
+        self.M, self.v = M, None if u is None else M.space.given(u)
+        self.X, self.stalls, self.worst = M.space.given(self.X), 0, np.inf
+
+    def exact(self, M: BlockOperator, u: Block | None, count: int) -> Ritz:
+        """The pairs in float64, by its operator M; the block stays as it is."""
+        X = M.space.empty(count)
+        X[:] = self.X[:, :count]
+        return ritz(M, X, None if u is None else M.space.given(u))
 
     def _filtered(self, X: Block, degree: int) -> Block:
         def each() -> None:
@@ -233,6 +247,8 @@ class _Sweeps:
     def judge(self, found: Ritz) -> None:
         """Who is late, and from that the cut and degree of the next sweep."""
         values, self.X, errors = self._whole(found)
+        if self.keep is not None:
+            self.keep(self.X)
         excess = (errors / goals(values, self.tol))[: self.count]
         self.late = excess > self.goal_factor
         if not self.late.any():
@@ -252,12 +268,13 @@ class _Sweeps:
         lost = self.width - found.values.size
         if not lost:
             return found
-        fresh = self.random.standard_normal((self.M.n, lost), dtype=self.M.dtype.type)
-        fresh /= np.linalg.norm(fresh, axis=0)
+        space = self.M.space
+        fresh = space.random(self.random, lost)
+        space.normalise(fresh)
         last = found.values[-1] if found.values.size else self.top
         return Ritz(
             np.append(found.values, np.full(lost, last)),
-            np.hstack([found.vectors, fresh]),
+            space.beside(found.vectors, fresh),
             np.append(found.residuals, np.full(lost, self.top)),
         )
 
@@ -292,6 +309,7 @@ def next_cut(values: Floats, count: int, cut: float, top: float, stalls: int) ->
     last, wanted = float(values[-1]), float(values[min(count, values.size) - 1])
     if last < cut or wanted > cut or stalls:
         # Ritz values lie above their eigenvalues, so the last one is a safe cut; a cut inside a multiple
-        # eigenvalue separates nothing, so one that stalls moves on.
-        cut = last + 0.2 * stalls * max(last - float(values[0]), 0.05 * top)
+        # eigenvalue separates nothing, so one that stalls twice moves on. Not at once: above what the block
+        # can hold, a filter lets others through and gains less.
+        cut = last + 0.2 * max(0, stalls - 1) * max(last - float(values[0]), 0.05 * top)
     return float(min(max(cut, 1e-6 * top), 0.9 * top))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from querist.operator import Operator
+from querist.operator import BlockOperator
 from querist.types import Floats
 
 STEPS = 32
@@ -35,10 +35,10 @@ class Density(NamedTuple):
         return float(np.interp(np.log(count), place, self.nodes))
 
 
-def density(M: Operator, u: Any, random: np.random.Generator) -> Density:
+def density(M: BlockOperator, u: Any, random: np.random.Generator) -> Density:
     """The spectral density of M in the complement of the unit vector `u` (or of nothing)."""
     alpha, beta = lanczos_run(M, u, random)
-    theta, turn = sla.eigh_tridiagonal(alpha, beta[:-1])
+    theta, turn = map(M.space.agreed, sla.eigh_tridiagonal(alpha, beta[:-1]))
     weights = turn[0] ** 2 * (M.n - (u is not None))
     # Half of a node's own weight lies below it. The last residual bounds how far the largest Ritz value
     # may be from an eigenvalue.
@@ -46,27 +46,24 @@ def density(M: Operator, u: Any, random: np.random.Generator) -> Density:
     return Density(theta.astype(np.float64), np.cumsum(weights) - weights / 2, top)
 
 
-def lanczos_run(M: Operator, u: Any, random: np.random.Generator) -> tuple[Floats, Floats]:
+def lanczos_run(M: BlockOperator, u: Any, random: np.random.Generator) -> tuple[Floats, Floats]:
     """Diagonal (steps,) and off-diagonal (steps,) of the tridiagonal matrix of one run."""
-    columns = int(np.clip(LENGTH // M.n, 1, 8))
-    V = random.standard_normal((M.n, columns), dtype=M.dtype.type)
-    _deflate(V, u)
-    V /= np.linalg.norm(V)
-    W, alpha, beta, size = np.zeros_like(V), list[float](), list[float](), 0.0
+    space, columns = M.space, int(np.clip(LENGTH // M.n, 1, 8))
+    V = space.random(random, columns)
+    if u is not None:
+        space.remove(V, u)
+    V /= space.norm(V)
+    W, alpha, beta, size = space.empty(columns), list[float](), list[float](), 0.0
     for _ in range(min(STEPS, M.n)):
         M.combine(V, W, previous=-size)
-        alpha.append(float(np.vdot(V, W)))
-        W -= M.dtype.type(alpha[-1]) * V
-        _deflate(W, u)
-        size = float(np.linalg.norm(W))
+        alpha.append(space.dot(V, W))
+        W -= alpha[-1] * V
+        if u is not None:
+            space.remove(W, u)
+        size = space.norm(W)
         beta.append(size)
         if size < 1e-4 * max(alpha):  # an exhausted Krylov space: all of the spectrum is known
             break
-        W *= M.dtype.type(1 / size)
+        W *= 1 / size
         V, W = W, V
     return np.array(alpha), np.array(beta)
-
-
-def _deflate(V: Any, u: Any) -> None:
-    if u is not None:
-        V -= u[:, None] * (u @ V)

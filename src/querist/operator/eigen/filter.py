@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from querist.operator import Operator, empty_block
+from querist.operator import BlockOperator
 from querist.types import Floats
 
 Block = Any
 
 
 def filtered(
-    M: Operator, X: Block, degree: int, cut: float, top: float, each: Callable[[], None] = lambda: None
+    M: BlockOperator, X: Block, degree: int, cut: float, top: float, each: Callable[[], None] = lambda: None
 ) -> Block:
     """`p(M) X`, p the Chebyshev polynomial of [cut, top] of this degree, scaled to p(0) = 1.
 
@@ -25,9 +25,9 @@ def filtered(
     """
     centre, half = (top + cut) / 2, (top - cut) / 2
     first = sigma = -half / centre
-    given, X = X, empty_block(X.shape, X.dtype)
-    np.copyto(X, given)  # overwritten below
-    Y = M.combine(X, empty_block(X.shape, X.dtype), scale=sigma / half, shift=-centre * sigma / half)
+    given, X = X, M.space.empty(X.shape[1])
+    X[:] = given  # overwritten below
+    Y = M.combine(X, M.space.empty(X.shape[1]), scale=sigma / half, shift=-centre * sigma / half)
     for _ in range(degree - 1):
         following = 1 / (2 / first - sigma)
         scale = 2 * following / half

@@ -23,10 +23,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from querist.operator import Operator
+from querist.operator import BlockOperator, Space
 from querist.operator.eigen.filter import filtered, growth, origins
-from querist.operator.eigen.ritz import gram
-from querist.operator.threads import over_parts
 from querist.progress import Progress
 from querist.types import Floats
 
@@ -54,9 +52,6 @@ PROBES = 3
 
 ROUNDING = 10
 """Directions that are smaller than this times the rounding are nothing but that."""
-
-CHUNK = 4096
-"""Entries of every vector that are worked on at a time."""
 
 Block = Any
 
@@ -90,8 +85,8 @@ def worth(count: int, n: int) -> bool:
     return count >= LEAST and 4 * room_of(count) <= n
 
 
-class Space:
-    """Orthonormal rows `V` (m, n), `T = V p(M) V'` and the next block; `advance` makes it grow.
+class KrylovSpace:
+    """Orthonormal vectors `V` (n, m), `T = V'p(M)V` and the next block; `advance` makes it grow.
 
     `count` pairs of M are wanted, whose null vector is the unit vector `v`, or nothing. The filter is small
     on [cut, top], which holds all others. `progress` is told the share of the work done.
@@ -99,7 +94,7 @@ class Space:
 
     def __init__(
         self,
-        M: Operator,
+        M: BlockOperator,
         v: Block | None,
         count: int,
         *,
@@ -115,11 +110,11 @@ class Space:
         # The most that the filter makes of anything above the cut.
         self.least = 1 / float(np.cosh(self.degree * growth(0.0, cut, top)))
         most = room_of(count)
-        self.V = np.empty((most, M.n), dtype=M.dtype)
+        self.V = M.space.basis(most)
         self.T = np.zeros((most, most))
         self.null = int(v is not None)
         if v is not None:
-            self.V[0] = v
+            self.V.put(0, v)
         self.m, self.products, self.restarts, self.probes, self.loose = self.null, 0, 0, 0, 0
         self.before = np.full(count, np.inf)
         self.Q = self._fresh()
@@ -158,24 +153,18 @@ class Space:
                 return S
         return None
 
-    def vectors(self, S: Floats, dtype: Any) -> Block:
-        """(n, k) the columns `V'S`."""
-        out, turn = np.empty((self.M.n, S.shape[1]), dtype=dtype), S.astype(self.M.dtype)
-
-        def fill(part: slice) -> None:
-            out[part] = self.V[: self.m, part].T @ turn
-
-        over_parts(fill, self.M.n, CHUNK)
-        return out
+    def vectors(self, S: Floats, to: Space) -> Block:
+        """(n, k) the columns `V S`, as a block of another precision."""
+        return self.V.combined(self.m, S, to)
 
     def _grow(self) -> None:
         """Take the next block in, and from its product make the one after."""
         Q, first = self.Q, self.m
         self.m += Q.shape[1]
         self.last = slice(first, self.m)
-        self.V[self.last] = Q.T
+        self.V.put(first, Q)
         W = filtered(self.M, Q, self.degree, self.cut, self.top, self._multiplied)
-        size = float(np.linalg.norm(W)) / np.sqrt(Q.shape[1])
+        size = self.M.space.norm(W) / np.sqrt(Q.shape[1])
         H = self._remove(W)
         self.T[: self.m, self.last] = H
         self.T[self.last, : self.m] = H.T
@@ -193,15 +182,8 @@ class Space:
 
     def _remove(self, W: Block) -> Floats:
         """(m, b) the part of W within the space, which is taken out of W."""
-        V = self.V[: self.m]
-        along = over_parts(lambda part: V[:, part] @ W[part], self.M.n, CHUNK)
-        H = np.asarray(sum(along, np.zeros((self.m, W.shape[1]))))
-        turn = H.astype(W.dtype)
-
-        def subtract(part: slice) -> None:
-            W[part] -= V[:, part].T @ turn
-
-        over_parts(subtract, self.M.n, CHUNK)
+        H = self.V.inner(self.m, W)
+        self.V.subtract(self.m, W, H)
         return H
 
     def _orthonormal(self, W: Block, size: float) -> tuple[Block, Floats]:
@@ -211,32 +193,29 @@ class Space:
         two blocks that are cleaned twice start it from rounding again, since T is banded but for rounding
         (periodic reorthogonalisation: Grcar 1981).
         """
-        rounding = float(np.finfo(W.dtype).eps)
-        spread, turn = np.linalg.eigh(gram(W, W))
+        space, rounding = self.M.space, float(np.finfo(self.M.dtype).eps)
+        spread, turn = np.linalg.eigh(space.gram(W, W))
         keep = spread > (ROUNDING * rounding * size) ** 2
         length = np.sqrt(spread[keep])
-        Q = W @ (turn[:, keep] / length).astype(W.dtype)
-        any_of_them = Q.sum(axis=1, dtype=W.dtype)
-        V = self.V[: self.m]
-        along = over_parts(lambda part: V[:, part] @ any_of_them[part], self.M.n, CHUNK)
-        left = float(np.abs(sum(along, np.zeros(self.m))).max(initial=0.0))
+        Q = space.times(W, turn[:, keep] / length)
+        left = float(np.abs(self.V.inner(self.m, space.row_sums(Q))).max(initial=0.0))
         self.loose = 2 if left > np.sqrt(rounding) / 8 else self.loose - 1
         if self.loose > 0:
             self._remove(Q)
-            rest, again = np.linalg.eigh(gram(Q, Q))
+            rest, again = np.linalg.eigh(space.gram(Q, Q))
             own = rest > 0.5  # the others were rounding
-            Q = Q @ (again[:, own] / np.sqrt(rest[own])).astype(W.dtype)
+            Q = space.times(Q, again[:, own] / np.sqrt(rest[own]))
         return Q, (turn[:, keep] * length).T
 
     def _fresh(self, Q: Block | None = None) -> Block:
         """A random block, orthonormal to the space and to Q."""
         width = width_of(self.count)
-        W = self.random.standard_normal((self.M.n, width), dtype=self.M.dtype.type)
-        size = float(np.linalg.norm(W)) / np.sqrt(width)
+        W = self.M.space.random(self.random, width)
+        size = self.M.space.norm(W) / np.sqrt(width)
         for _ in "ab":
             self._remove(W)
             if Q is not None:
-                W -= Q @ (Q.T @ W)
+                self.M.space.remove(W, Q)
         return self._orthonormal(W, size)[0]
 
     def largest(self, count: int) -> tuple[Floats, Floats]:
@@ -251,13 +230,8 @@ class Space:
     def _restart(self, keep: int) -> None:
         """Keep the best vectors of the space only."""
         theta, S = self.largest(keep)
-        turn, m = S.T.astype(self.M.dtype), self.m
+        self.V.turn(self.null, self.m, S)
         self.m = self.null + keep
-
-        def turned(part: slice) -> None:
-            self.V[self.null : self.m, part] = turn @ self.V[:m, part]
-
-        over_parts(turned, self.M.n, CHUNK)
         self.T[:] = 0.0
         np.fill_diagonal(self.T[self.null : self.m, self.null : self.m], theta)
 
@@ -280,7 +254,7 @@ class Space:
         self.before[: values.size], self.probes = values, PROBES
         self.restarts += 1
         self._restart(min(self.count, self.m - self.null))
-        self.Q = np.hstack([self.Q, self._fresh(self.Q)])
+        self.Q = self.M.space.beside(self.Q, self._fresh(self.Q))
         return False
 
 

@@ -64,6 +64,7 @@ def pooled_pairs(
     progress: Progress,
     start: Floats | None = None,
     spare: int = 0,
+    device: str | None = None,
 ) -> Pool:
     """The `count` smallest non-null pairs over all components; ties go to the lower component number.
 
@@ -93,6 +94,7 @@ def pooled_pairs(
             progress=own,
             start=None if start is None else start[order[rows]],
             spare=spare,
+            device=device,
         )
         missing += min(count, size - (u is not None)) - pairs.values.size
         if sizes.size == 1:  # nothing to be merged with

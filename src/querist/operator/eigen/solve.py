@@ -71,7 +71,10 @@ class EigenPairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EigenProblem:
-    """One component: adjacency over its mean degree, unit null vector or None, and what is wanted of it."""
+    """One component: adjacency over its mean degree, unit null vector or None, and what is wanted of it.
+
+    Iterations run on the `device`, or in this process; factors are made in this process.
+    """
 
     S: Sparse
     u: Floats | None
@@ -82,7 +85,8 @@ class EigenProblem:
     progress: Progress
     start: Floats | None = None
     spare: int = 0
-    _made: dict[Any, Operator] = field(default_factory=dict, repr=False)
+    device: str | None = None
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def n(self) -> int:
@@ -91,20 +95,47 @@ class EigenProblem:
 
     def laplacian(self) -> Sparse:
         """As a matrix."""
-        return self.operator(np.float64).matrix()
+        return self.here.matrix()
 
-    def operator(self, dtype: Any) -> Operator:
-        """As an operator, made once a precision."""
+    @cached_property
+    def here(self) -> Operator:
+        """As an operator of this process, in float64."""
+        made: Operator = (
+            self.operator(np.float64)
+            if self.device is None
+            else Operator.laplacian(self.S, normalised=self.normalised)
+        )
+        return made
+
+    def operator(self, dtype: Any) -> Any:
+        """As an operator where the iterations run, made once a precision."""
         kind = np.dtype(dtype)
         if kind not in self._made:
-            self._made[kind] = Operator.laplacian(self.S, normalised=self.normalised, dtype=kind)
+            self._made[kind] = (
+                Operator.laplacian(self.S, normalised=self.normalised, dtype=kind)
+                if self.device is None
+                else self._on_device(kind)
+            )
         return self._made[kind]
+
+    def _on_device(self, kind: Any) -> Any:
+        """The entries are there once, in the precision of the filter."""
+        from querist.operator.device import DeviceOperator
+
+        assert self.device is not None
+        if not self._made:
+            filter_kind = np.dtype(precision(self.tol, self.ceiling))
+            self._made[filter_kind] = DeviceOperator.brought(
+                self.S, self.device, normalised=self.normalised, dtype=filter_kind
+            )
+        return next(iter(self._made.values())).to(kind)
 
     @cached_property
     def density(self) -> Density:
         """How its spectrum is spread, in the complement of the null vector."""
-        v = None if self.u is None else self.u.astype(np.float32)
-        return density(self.operator(np.float32), v, np.random.default_rng(self.seed))
+        M = self.operator(np.float32)
+        v = None if self.u is None else M.space.given(self.u)
+        return density(M, v, np.random.default_rng(self.seed))
 
     @cached_property
     def ceiling(self) -> float:
@@ -127,13 +158,14 @@ def smallest_pairs(
     progress: Progress,
     start: Floats | None = None,
     spare: int = 0,
+    device: str | None = None,
 ) -> EigenPairs:
     """Up to `count` smallest non-null pairs of the Laplacian of a connected component with adjacency S.
 
     `null` is its null vector of any length, or None where it has none (an unbalanced signed component).
     Fewer pairs come back when the component has fewer, or (said by the caller) when they did not converge.
     `start` (n, k) is a guess, used where it helps. The last `spare` pairs need not be exact: they are there
-    to be compared with.
+    to be compared with. `device` is where iterations run (`querist.operator.device`), or this process.
 
     >>> from querist.progress import silent
     >>> path = sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -149,7 +181,8 @@ def smallest_pairs(
     scale = 1.0 if normalised else float(abs(S).sum() / n)
     unit = None if null is None else null / np.linalg.norm(null)
     scaled = S if normalised else sp.csr_array(S / scale)
-    problem = EigenProblem(scaled, unit, count, normalised, tol, seed, progress, start, min(spare, count - 1))
+    spare = min(spare, count - 1)
+    problem = EigenProblem(scaled, unit, count, normalised, tol, seed, progress, start, spare, device)
     values, vectors, solver = _on_fewer_nodes(problem) or _first_that_works(problem)
     if (np.diff(values) < 0).any():
         order = np.argsort(values, kind="stable")
@@ -158,8 +191,11 @@ def smallest_pairs(
 
 
 def _on_fewer_nodes(problem: EigenProblem) -> EigenPairs | None:
-    """The pairs by way of a smaller graph (compact.py); None where it lacks some, or is no gain."""
-    if not problem.normalised or _small(problem.n, problem.count):
+    """The pairs by way of a smaller graph (compact.py); None where it lacks some, or is no gain.
+
+    On a device the product is quick, and making the smaller graph would take longer than the rest.
+    """
+    if not problem.normalised or problem.device is not None or _small(problem.n, problem.count):
         return None
     smaller = compacted(problem.S, problem.seed)
     n = smaller.S.shape[0]
@@ -258,16 +294,17 @@ def chebyshev_pairs(problem: EigenProblem) -> EigenPairs:
         )
     single = precision(problem.tol, problem.ceiling) == np.float32
     name = f"chebyshev, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
+    vectors = problem.operator(np.float64).space.array(found.vectors)
     if found.arrived:
-        return EigenPairs(found.values, found.vectors, name)
+        return EigenPairs(found.values, vectors, name)
     # One pair short is what makes the next solver try; what it cannot better is taken and doubted.
     short = max(1, problem.count - 1)
-    return EigenPairs(found.values[:short], found.vectors[:, :short], name)
+    return EigenPairs(found.values[:short], vectors[:, :short], name)
 
 
 def shift_invert_pairs(problem: EigenProblem) -> EigenPairs:
     """Lanczos on `(L + s I)^-1`: `lambda = 1/theta - s`."""
-    L, n = problem.operator(np.float64), problem.n
+    L, n = problem.here, problem.n
     factor = factorise(L, np.full(n, SHIFT), 1.0)
     # A residual rho of the inverse is one of up to |L| rho of L: be as much stricter.
     strict = min(problem.tol, EXACT) / (2 * float(L.diagonal().max()))

@@ -109,7 +109,7 @@ def test_single_nodes_can_be_joined():
     [
         ({"walk": 1.0}, "walk 1.0 must lie strictly between 0 and 1"),
         ({"walk": 0.0}, "walk 0.0 must lie strictly"),
-        ({"neighbours": 0}, "neighbours 0 must be 1 or more"),
+        ({"neighbours": 0}, "neighbours = 0; it must be a whole number, 1 or more"),
     ],
 )
 def test_bad_options_are_refused(options, message):

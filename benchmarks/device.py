@@ -1,0 +1,353 @@
+"""How fast is a device? Products, embeddings and GMNR on tensors of a GPU; on the CPU with tiny sizes.
+
+    python benchmarks/device.py [--only product embedding ...] [--device cuda] [--tiny] [--sweep] [--json]
+
+- product: gathered bytes a second of `out <- scale M X + shift X + previous out`, 48 columns: for every entry
+  the row of the block that it brings in, its index and its value, and three blocks. With torch's own product.
+- embedding: the generated graph of benchmarks/embedding.py, from arrays on the device (degrees and scaling
+  included) to rows on the device, residual measured in float64; cupyx's eigsh where CuPy is there.
+- billion: 10^9 edges in 32 planted blocks, made on the device; rank 32.
+- gmnr: expectation-maximisation over counts on the device, 10 iterations.
+- label: PubMed, against the threads of this machine.
+
+Stages go to the other stream, results to standard output.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from querist.operator.device import DeviceOperator, chosen_device, kernel
+from querist.operator.device.tensors import embed_tensors
+
+COLUMNS = 48
+PARTS = ("product", "embedding", "billion", "gmnr", "label")
+
+Found = dict[str, Any]
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Clock:
+    """Seconds with the device's work done."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    def now(self) -> float:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return time.perf_counter()
+
+    def median(self, work: Callable[[], Any], repeats: int) -> float:
+        work()
+        times = []
+        for _ in range(repeats):
+            start = self.now()
+            work()
+            times.append(self.now() - start)
+        return float(np.median(times))
+
+    def best(self, work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+        """The least time, and what came out last; the first call compiles and is not timed."""
+        found = work()
+        times = []
+        for _ in range(repeats):
+            start = self.now()
+            found = work()
+            times.append(self.now() - start)
+        return min(times), found
+
+
+def peak(device: Any) -> float | None:
+    """Gigabytes that tensors took at most, and start counting anew."""
+    if device.type != "cuda":
+        return None
+    most = torch.cuda.max_memory_allocated(device) / 1e9
+    torch.cuda.reset_peak_memory_stats(device)
+    return most
+
+
+# -- graphs made on the device ---------------------------------------------------------------------------
+
+
+def csr(n: int, i: Any, j: Any) -> tuple[Any, Any]:
+    """Row pointers and indices of the pairs both ways, each once."""
+    key = torch.unique(torch.minimum(i, j) * n + torch.maximum(i, j))
+    i, j = key // n, key % n
+    both = torch.cat([i * n + j, j * n + i]).sort().values
+    indptr = torch.searchsorted(both, torch.arange(n + 1, device=i.device) * n)
+    return indptr, (both % n).to(torch.int32)
+
+
+def generated(n: int, edges: int, device: Any, seed: int = 0, communities: int = 200) -> tuple[Any, Any]:
+    """The graph of benchmarks/embedding.py (communities and degrees of unequal size), drawn on the device;
+    its largest component."""
+    from querist.operator.device.matrix import components_of
+
+    source = torch.Generator(device=device).manual_seed(seed)
+
+    def uniform(k: int) -> Any:
+        return torch.rand(k, device=device, dtype=torch.float64, generator=source)
+
+    share = torch.arange(1, communities + 1, device=device, dtype=torch.float64) ** -0.5
+    home = torch.searchsorted(torch.cumsum(share / share.sum(), 0), uniform(n)).clamp_(max=communities - 1)
+    home = home.sort().values
+    starts = torch.searchsorted(home, torch.arange(communities + 1, device=device))
+    m = int(1.05 * edges)
+    i = (n * uniform(m)).long()
+    first, last = starts[home[i]], starts[home[i] + 1]
+    pull = uniform(m) ** 1.5
+    near = first + ((last - first) * pull).long()
+    j = torch.where(uniform(m) < 0.7, near, (n * pull).long())
+    mix = torch.randperm(n, device=device, generator=source)
+    i, j = mix[i[i != j]], mix[j[i != j]]
+    key = torch.unique(torch.minimum(i, j) * n + torch.maximum(i, j))
+    key = key[torch.randperm(len(key), device=device, generator=source)[: min(edges, len(key))]]
+    indptr, indices = csr(n, key // n, key % n)
+    name = components_of(indptr, indices)
+    largest = torch.mode(name).values
+    kept = name == largest
+    place = torch.cumsum(kept, 0) - 1
+    row = torch.repeat_interleave(torch.arange(n, device=device), indptr[1:] - indptr[:-1])
+    inside = kept[row]
+    size = int(kept.sum())
+    return csr(size, place[row[inside]], place[indices[inside].long()])
+
+
+def planted(n: int, degree: int, blocks: int, inside: float, device: Any, seed: int = 0) -> tuple[Any, Any]:
+    """A planted partition in CSR: every node draws `degree / 2` others, a share `inside` of them from its own
+    block (nodes n/blocks * b on), and is drawn as often on average. Edges both ways, in random order of rows.
+
+    Draws are a function of their number, so that rows are made a range at a time: nothing larger than the
+    result is held. An edge that is drawn twice counts twice.
+    """
+    half = degree // 2
+    size = n // blocks
+
+    def mixed(x: Any) -> Any:
+        # splitmix64 on int64, which wraps around as uint64 does
+        x = x * -7046029254386353131 + seed
+        x = (x ^ ((x >> 30) & ((1 << 34) - 1))) * -4658895280553007687
+        x = (x ^ ((x >> 27) & ((1 << 37) - 1))) * -7723592293110705685
+        return (x ^ ((x >> 31) & ((1 << 33) - 1))) & ((1 << 62) - 1)
+
+    def drawn(first: int, last: int) -> tuple[Any, Any]:
+        e = torch.arange(first * half, last * half, device=device)
+        i = e // half
+        a, b = mixed(2 * e), mixed(2 * e + 1)
+        near = (b & 0xFFFFFF) < int(inside * 0x1000000)
+        own = torch.div(i, size, rounding_mode="floor").clamp_(max=blocks - 1) * size
+        return i, torch.where(near, own + a % size, a % n)
+
+    step = max(1, (1 << 26) // half)
+    ranges = [(first, min(n, first + step)) for first in range(0, n, step)]
+    counts = torch.full((n,), half, dtype=torch.int64, device=device)
+    for first, last in ranges:
+        counts += torch.bincount(drawn(first, last)[1], minlength=n)
+    indptr = torch.zeros(n + 1, dtype=torch.int64, device=device)
+    indptr[1:] = torch.cumsum(counts, 0)
+    indices = torch.empty(int(indptr[-1]), dtype=torch.int32, device=device)
+    filled = indptr[:-1].clone()
+    for first, last in ranges:
+        i, j = drawn(first, last)
+        places = (filled[first:last, None] + torch.arange(half, device=device)).ravel()
+        indices[places] = j.to(torch.int32)
+        filled[first:last] += half
+    for first, last in ranges:
+        i, j = drawn(first, last)
+        j, order = j.sort(stable=True)
+        starts = torch.searchsorted(j, j)
+        indices[filled[j] + torch.arange(len(j), device=device) - starts] = i[order].to(torch.int32)
+        filled += torch.bincount(j, minlength=n)
+    return indptr, indices
+
+
+# -- parts ---------------------------------------------------------------------------------------------------
+
+
+def product(device: Any, sizes: list[int], clock: Clock, sweep: bool) -> list[Found]:
+    """Gathered bytes a second of one step of a filter."""
+    return [one_product(device, edges, inside, clock, sweep) for edges in sizes for inside in (0.0, 0.7)]
+
+
+def one_product(device: Any, edges: int, inside: float, clock: Clock, sweep: bool) -> Found:
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    n = edges // 10
+    indptr, indices = planted(n, 20, 32, inside, device)
+    values = torch.full((len(indices),), 0.05, dtype=torch.float32, device=device)
+    centre = torch.ones(n, dtype=torch.float32, device=device)
+    M = DeviceOperator(indptr, indices, values, centre, -1, np.dtype(np.float32))
+    X = torch.randn((n, COLUMNS), device=device)
+    out = torch.zeros_like(X)
+    gathered = len(indices) * (4 * COLUMNS + 8) + 3 * n * 4 * COLUMNS
+    seconds = clock.median(lambda: M.combine(X, out, scale=0.5, shift=0.1, previous=0.2), 7)
+    row: Found = {"edges": edges, "inside": inside, "ms": 1e3 * seconds, "TB/s": gathered / seconds / 1e12}
+    if sweep and edges <= 100_000_000 and kernel.usable(device):
+        row["sizes"] = launches(M, X, out, gathered, clock)
+    if edges <= 100_000_000:
+        row["torch ms"] = 1e3 * clock.median(lambda: torch.addmm(out, M._sparse, X, beta=0.2), 3)
+    say(f"product {row}")
+    return row
+
+
+def launches(M: DeviceOperator, X: Any, out: Any, gathered: int, clock: Clock) -> dict[str, float]:
+    """TB/s by the sizes of a program."""
+    long, found = kernel.LongRows(M.indptr), {}
+    for rows, warps in ((2, 1), (4, 1), (4, 2), (8, 2), (8, 4), (16, 4), (16, 8), (1, 1)):
+        for ahead in (1, 2, 4, 8):
+            for columns in (16, 64):
+                launch = {"rows": rows, "warps": warps, "ahead": ahead, "columns": columns}
+                seconds = clock.median(
+                    lambda: kernel.combine(
+                        M.indptr, M.indices, M.values, M.centre, X, out, long,
+                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, launch=launch,  # noqa: B023
+                    ),
+                    3,
+                )  # fmt: skip
+                found[f"{rows} rows, {warps} warps, {ahead} ahead, {columns} columns"] = (
+                    gathered / seconds / 1e12
+                )
+    best = sorted(found.items(), key=lambda item: -item[1])
+    for name, speed in [*best[:6], *best[-2:]]:
+        say(f"  {speed:.2f} TB/s: {name}")
+    return dict(best)
+
+
+def embedding(
+    device: Any, n: int, edges: int, ranks: list[int], clock: Clock, repeats: int = 3
+) -> list[Found]:
+    """Seconds from arrays on the device to rows on the device."""
+    start = clock.now()
+    indptr, indices = generated(n, edges, device)
+    say(f"generated {len(indptr) - 1:,} nodes, {len(indices) // 2:,} edges in {clock.now() - start:.2f} s")
+    found: list[Found] = []
+    for rank in ranks:
+        seconds, made = clock.best(lambda: embed_tensors(indptr, indices, rank=rank), repeats)  # noqa: B023
+        stages: dict[str, float] = {}
+        embed_tensors(indptr, indices, rank=rank, stages=stages)
+        row = {
+            "nodes": len(indptr) - 1,
+            "edges": len(indices) // 2,
+            "rank": rank,
+            "seconds": seconds,
+            "residual": float(made.residuals.max()),
+            "solver": made.solver,
+            "stages": stages,
+            "GB": peak(device),
+        }
+        found.append(row)
+        say(f"embedding {row}")
+    found += eigsh(indptr, indices, ranks, device, clock)
+    return found
+
+
+def eigsh(indptr: Any, indices: Any, ranks: list[int], device: Any, clock: Clock) -> list[Found]:
+    """cupyx's Lanczos on the normalised adjacency, to the same residual, where CuPy is there."""
+    if device.type != "cuda":
+        return []
+    try:
+        import cupy
+        import cupyx.scipy.sparse as cs
+        from cupyx.scipy.sparse.linalg import eigsh as lanczos
+    except ImportError:
+        return []
+    degrees = (indptr[1:] - indptr[:-1]).double()
+    r = degrees.rsqrt().float()
+    values = r[indices.long()] * torch.repeat_interleave(r, indptr[1:] - indptr[:-1])
+    arrays = (cupy.from_dlpack(a) for a in (values, indices, indptr.to(torch.int32)))
+    A = cs.csr_matrix(tuple(arrays), shape=(len(degrees), len(degrees)))
+    found: list[Found] = []
+    for rank in ranks:
+        best: Found | None = None
+        for tol in (1e-1, 3e-2, 1e-2, 1e-3):
+            start = clock.now()
+            theta, V = lanczos(A, k=rank, which="LA", tol=tol)
+            cupy.cuda.Device().synchronize()
+            seconds = time.perf_counter() - start
+            residual = float(cupy.linalg.norm(A @ V - V * theta, axis=0).max())
+            say(f"  cupyx eigsh rank {rank} tol {tol}: {seconds:.2f} s, residual {residual:.1e}")
+            if residual <= 2e-3 and (best is None or seconds < best["seconds"]):
+                best = {"peer": "cupyx eigsh", "rank": rank, "seconds": seconds, "residual": residual}
+            if residual <= 2e-3:
+                break
+        found += [best] if best else []
+    return found
+
+
+def billion(device: Any, n: int, clock: Clock) -> list[Found]:
+    """Twenty entries a node, 32 blocks, rank 32."""
+    start = clock.now()
+    indptr, indices = planted(n, 20, 32, 0.7, device)
+    made_in, making = clock.now() - start, peak(device)
+    say(f"planted {n:,} nodes, {len(indices):,} entries in {made_in:.1f} s, {making} GB")
+    stages: dict[str, float] = {}
+    start = clock.now()
+    made = embed_tensors(indptr, indices, rank=32, stages=stages)
+    seconds = clock.now() - start
+    row = {
+        "nodes": n,
+        "edges": len(indices) // 2,
+        "rank": 32,
+        "seconds": seconds,
+        "seconds to generate": made_in,
+        "residual": float(made.residuals.max()),
+        "solver": made.solver,
+        "stages": stages,
+        "GB": peak(device),
+    }
+    say(f"billion {row}")
+    return [row]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--tiny", action="store_true", help="sizes for a CPU")
+    parser.add_argument("--sweep", action="store_true", help="products with other sizes of a program, too")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    device = chosen_device(options.device)
+    clock = Clock(device)
+    tiny = options.tiny
+    work: dict[str, Callable[[], list[Found]]] = {
+        "product": lambda: product(
+            device, [20_000] if tiny else [10_000_000, 100_000_000, 1_000_000_000], clock, options.sweep
+        ),
+        "embedding": lambda: embedding(
+            device, *((3000, 30_000, [8, 60]) if tiny else (1_000_000, 10_000_000, [32, 100])), clock
+        ),
+        "billion": lambda: billion(device, 6400 if tiny else 100_000_000, clock),
+    }
+    found = {}
+    for part in options.only:
+        if part in work:
+            say(f"-- {part}")
+            found[part] = work[part]()
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return
+    for part, rows in found.items():
+        print(f"## {part}\n")
+        for row in rows:
+            print(
+                "- "
+                + ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
+            )
+        print()
+
+
+if __name__ == "__main__":
+    main()

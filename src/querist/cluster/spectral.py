@@ -1,0 +1,219 @@
+"""The spectral embedding of a graph on a cluster: read, partitioned, solved and written by its workers.
+
+Every rank runs the project's own solver (operator/eigen/chebyshev.py) on its rows; it differs from one
+process in what a block is (space.py) and in the order of the nodes. The largest component is embedded, and
+how many nodes lie elsewhere is said. Rows are those of `querist.embed`: `v / sqrt(lambda)` and a constant.
+"""
+
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from querist.cluster.operator import ShardOperator
+from querist.cluster.run import connected, on_workers
+from querist.cluster.shard import Shard
+from querist.cluster.space import ShardSpace
+from querist.cluster.store import Checkpoints, load_rows, names_of, read_about, write_table
+from querist.cluster.tables import graph_tables, prepare
+from querist.cluster.transport import Group
+from querist.embedding.kinds.spectral import ROUNDING, TOL, column_scales, doubts_about, relative_gap
+from querist.embedding.make import RANK
+from querist.errors import InputError
+from querist.operator.eigen.chebyshev import filtered_pairs, width_of
+from querist.operator.threads import one_blas_thread
+from querist.parameters import checked_count
+from querist.progress import silent
+from querist.types import Floats
+
+WORK = "_work"
+"""Where in the folder of the results the graph and the checkpoints lie until they are no longer needed."""
+
+
+@dataclass(frozen=True)
+class EmbeddedParts:
+    """What became of an embedding on a cluster.
+
+    Parameters
+    ----------
+    out : folder of parquet files: node, x1, x2, ..., in single precision; the last column is the constant
+    workers : how many worked; cut : share of the entries between them; sent : bytes sent in products
+    nodes, edges : of the largest component; components : of the graph; left_out : nodes elsewhere
+    eigenvalues, residuals, eigengap, solver, doubts : as of `querist.embed`
+    seconds : reading and placing; solving
+    """
+
+    out: str
+    workers: int
+    cut: float
+    sent: int
+    nodes: int
+    edges: int
+    components: int
+    left_out: int
+    rank: int
+    eigenvalues: tuple[float, ...]
+    residuals: tuple[float, ...]
+    eigengap: float
+    solver: str
+    doubts: tuple[str, ...]
+    bytes: int
+    seconds: Mapping[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def report(self) -> str:
+        """A few lines."""
+        left = f", {self.left_out:,} nodes outside of it left out" if self.left_out else ""
+        return (
+            f"{self.nodes:,} nodes and {self.edges:,} edges in the largest of {self.components:,} components"
+            f"{left}; {self.workers} workers, {100 * self.cut:.0f} % of the entries between them\n"
+            f"{self.solver}, residual {max(self.residuals, default=0.0):.1e}, eigengap {self.eigengap:.1e}; "
+            f"read and placed in {self.seconds['reading']:.1f} s, solved in {self.seconds['solving']:.1f} s, "
+            f"{self.sent / 1e9:.2f} GB sent"
+        )
+
+
+def embed(
+    edges: str | Path,
+    out: str | Path,
+    rank: int | None = None,
+    *,
+    cluster: str,
+    tol: float | None = None,
+    constant: float = 1.0,
+    seed: int = 0,
+    source: str | None = None,
+    target: str | None = None,
+    weights: str | None = None,
+    workers: int | None = None,
+) -> EmbeddedParts:
+    """Embed the graph in a folder of edges on a Dask cluster; the rows go to the folder `out`.
+
+    Parameters
+    ----------
+    edges : folder of parquet or CSV files, or one; both folders are seen by all workers under these names
+    out : folder of the results, new or empty, or one that a stopped run left: it is gone on with
+    rank : columns, 100 by default
+    cluster : address of the Dask scheduler
+    tol, constant, seed : as of `querist.embed`
+    source, target, weights : columns of the edges, where their names do not say it
+    workers : how many to use; all by default. The rows do not depend on it, to the last bit
+    """
+    rank = checked_count("rank", RANK if rank is None else rank, 2)
+    tol = TOL if tol is None else float(tol)
+    tables = graph_tables(edges, source=source, target=target, weights=weights, connect=True)
+    place = result_folder(out)
+    with connected(cluster) as client:
+        began = time.perf_counter()
+        on_workers(client, prepare, place / WORK, tables, workers=workers)
+        read = time.perf_counter()
+        found = on_workers(client, solve, place, rank, tol, constant, seed, workers=workers)
+        seconds = {"reading": read - began, "solving": time.perf_counter() - read}
+    about = read_about(place / WORK)
+    shutil.rmtree(place / WORK)
+    first = found[0]
+    return EmbeddedParts(
+        out=str(place),
+        workers=len(found),
+        cut=float(about["cut"]),
+        sent=sum(part["sent"] for part in found),
+        nodes=int(about["segments"][-1]),
+        edges=int(about["entries"]) // 2,
+        components=int(about["components"]),
+        left_out=int(about["left_out"]),
+        rank=rank,
+        eigenvalues=tuple(first["values"].tolist()),
+        residuals=tuple(first["residuals"].tolist()),
+        eigengap=first["eigengap"],
+        solver=first["solver"],
+        doubts=first["doubts"],
+        bytes=sum(part["bytes"] for part in found),
+        seconds=seconds,
+    )
+
+
+def result_folder(out: str | Path) -> Path:
+    """The folder of results, made; refused where something else is in it."""
+    place = Path(out).expanduser().resolve()
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{out} is a file; name a folder, which will hold a parquet file for each part")
+    place.mkdir(parents=True, exist_ok=True)
+    strange = [
+        path.name for path in place.iterdir() if path.name != WORK and not path.name.startswith("part-")
+    ]
+    if strange:
+        raise InputError(f"{out} holds {min(strange)}; name a new folder, or an empty one")
+    return place
+
+
+def solve(group: Group, place: Path, rank: int, tol: float, constant: float, seed: int) -> dict[str, Any]:
+    """Own rows of the embedding, written; what is known of all of it."""
+    rows, _ = load_rows(group, place / WORK)
+    shard = rows.shard(group)
+    degrees = shard.degrees()
+    made: dict[Any, ShardOperator] = {}
+
+    def make(dtype: Any) -> ShardOperator:
+        if np.dtype(dtype) not in made:
+            made[np.dtype(dtype)] = ShardOperator.laplacian(shard, degrees, dtype=dtype)
+        return made[np.dtype(dtype)]
+
+    # One pair more than wanted measures the gap at the cut.
+    wanted = rank - int(constant != 0)
+    if 3 * width_of(wanted + 1, shard.n) > shard.n:
+        raise InputError(
+            f"rank {rank} for a component of {shard.n:,} nodes; such a graph is embedded without a cluster"
+        )
+    null = np.sqrt(degrees)
+    null /= ShardSpace.of(shard, np.float64).norm(null[:, None])
+    checkpoints = Checkpoints(shard, place / WORK / "checkpoints")
+    with one_blas_thread():
+        found = filtered_pairs(
+            make, null, wanted + 1, ceiling=2.0, tol=tol, seed=seed, progress=silent,
+            start=checkpoints.newest(), spare=1, keep=checkpoints.save,
+        )  # fmt: skip
+    values, vectors = found.values[:wanted], found.vectors[:, :wanted]
+    tiny = values <= ROUNDING
+    scales = column_scales(values, tiny, constant, np.full(values.size, shard.n)) * orientation(
+        shard, vectors
+    )
+    table = {
+        name: (vectors[:, k] * scales[k] + 0.0).astype(np.float32)
+        for k, name in enumerate(names_of("x", values.size))
+    }
+    if constant:
+        table[f"x{rank}"] = np.full(shard.own, constant, dtype=np.float32)
+    size = write_table(shard, place / WORK, place, table)
+    errors = found.residuals[:wanted]
+    missing = 0 if found.arrived else 1
+    return {
+        "sent": sum(M.sent for M in made.values()),
+        "bytes": size,
+        "values": np.maximum(values, 0.0),
+        "residuals": errors,
+        "eigengap": relative_gap(found.values, wanted),
+        "solver": f"chebyshev, {found.products / (wanted + 1):.0f} products",
+        "doubts": tuple(text for text, _ in doubts_about(errors, tol, int(tiny.sum()), missing)),
+    }
+
+
+def orientation(shard: Shard, vectors: Floats) -> Floats:
+    """(k,) +-1, which makes the largest entry of every column (the first of nearly equal ones) positive."""
+    k = vectors.shape[1]
+    ends = [vectors.max(axis=0, initial=0.0), -vectors.min(axis=0, initial=0.0)] if k else [np.zeros(0)] * 2
+    high, low = np.max(shard.group.everyone(np.stack(ends)), axis=0)
+    near = (1 - 1e-6) * np.maximum(high, low)
+    first = np.full((2, k), shard.n, dtype=np.float64)
+    for column in range(k):
+        found = np.flatnonzero(np.abs(vectors[:, column]) >= near[column])
+        if found.size:
+            first[:, column] = shard.first + found[0], np.sign(vectors[found[0], column])
+    every = np.array(shard.group.everyone(first))
+    return np.asarray(every[every[:, 0].argmin(axis=0), 1, np.arange(k)])

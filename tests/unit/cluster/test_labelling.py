@@ -1,0 +1,116 @@
+"""Labels on shards: GMNR and smoothed rows as in one process, and the same on any number of ranks."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from querist import cluster as on_cluster
+from querist.cluster.generative import GenerativeShard, inferred
+from querist.cluster.labelling import label_rows
+from querist.cluster.rows import smoothed_triples, word_features, word_weights
+from querist.cluster.spectral import WORK
+from querist.cluster.tables import graph_tables, prepare
+from querist.cluster.transport import in_threads
+from querist.collective import GMNR
+from querist.embedding.kinds.diffusion import singular_triples, smoothed_products, smoothing, weighted
+from querist.errors import InputError
+from querist.graph import Graph
+from querist.labelling.rows import RowSettings
+from querist.progress import silent
+
+CLASSES = 3
+
+
+def test_gmnr_is_that_of_one_process(graph, problem, rows_of):
+    truth, counts, seeds = problem
+    model = GMNR(solver="jacobi", sweeps=10, max_iter=4, objective=False)
+    alone = model.fit(Graph(graph, attributes=counts), {int(k): int(truth[k]) for k in seeds})
+    codes = np.full(graph.shape[0], -1)
+    codes[seeds] = truth[seeds]
+
+    def work(group):
+        rows = rows_of(graph, group)
+        own = rows.names
+        shard = rows.shard(group)
+        return inferred(GenerativeShard(shard, counts[own], codes[own], CLASSES), model)
+
+    expected = None
+    for size in (1, 2, 3):
+        parts = in_threads(size, work)
+        Y, reached = (np.concatenate([part[k] for part in parts]) for k in (0, 2))
+        expected = Y if expected is None else expected
+        np.testing.assert_array_equal(Y, expected)
+        np.testing.assert_allclose(Y, alone.distribution_, atol=1e-12)
+        np.testing.assert_allclose(parts[0][1], alone.words_, atol=1e-12)
+        np.testing.assert_array_equal(reached, alone.reached_)
+
+
+def test_smoothed_rows_are_those_of_one_process(graph, problem, rows_of):
+    counts = problem[1]
+    settings, rank, sweeps = RowSettings("attributes", 10, 0.9), 5, 14
+    X = weighted(counts, "unit")
+    alone = singular_triples(
+        *smoothed_products(smoothing(Graph(graph)), X, 10, 0.9), X.shape, rank,
+        tol=0.0, sweeps=sweeps, seed=0, progress=silent,
+    )  # fmt: skip
+
+    def work(group):
+        rows = rows_of(graph, group)
+        own = rows.names
+        shard = rows.shard(group)
+        features = word_features(shard, word_weights(shard, counts[own], "unit"), np.float64)
+        return smoothed_triples(shard, features, settings, rank, sweeps=sweeps, dtype=np.float64)
+
+    expected = None
+    for size in (1, 2, 3):
+        parts = in_threads(size, work)
+        left = np.concatenate([part.left for part in parts])
+        expected = left if expected is None else expected
+        np.testing.assert_array_equal(left, expected)
+        np.testing.assert_allclose(parts[0].values, alone.values[:rank], rtol=1e-12)
+        signs = np.sign((left * alone.left[:, :rank]).sum(axis=0))
+        np.testing.assert_allclose(left * signs, alone.left[:, :rank], atol=1e-12)
+
+
+def answers(folder):
+    table = pq.read_table(folder).sort_by("node")
+    order = np.argsort([int(name[1:]) for name in table["node"].to_pylist()])
+    return np.array(table["label"].to_pylist())[order], np.asarray(table["probability"])[order]
+
+
+def test_labels_of_folders_of_tables(graph, problem, folders, cluster, tmp_path):
+    truth, _, seeds = problem
+    others = np.setdiff1d(np.arange(graph.shape[0]), seeds)
+    right = np.array([f"c{k}" for k in truth])
+    places, known = (folders / "edges", folders / "labels"), {"cluster": cluster.scheduler_address}
+    plain = on_cluster.label(*places, tmp_path / "plain", **known)
+    model = on_cluster.classify(*places, folders / "attributes", tmp_path / "gmnr", **known)
+    for place, done in (("plain", plain), ("gmnr", model)):
+        found, sure = answers(tmp_path / place)
+        assert (found == right)[seeds].all() and (sure[seeds] == 1).all()
+        assert (done.nodes, done.labels, done.lost, done.reached) == (graph.shape[0], 150, 1, graph.shape[0])
+        assert (found == right)[others].mean() > 0.5
+    low, high = plain.interval
+    assert low - 0.05 < (answers(tmp_path / "plain")[0] == right)[others].mean() < high + 0.05
+    assert f"{plain.accuracy:.3f}" in plain.report()
+
+
+def test_labels_have_the_same_bits_on_any_number_of_ranks(folders, tmp_path):
+    tables = graph_tables(folders / "edges", folders / "labels", folders / "attributes")
+    found = []
+    for size in (1, 3):
+        place = tmp_path / str(size)
+        place.mkdir()
+        in_threads(size, lambda group, place=place: prepare(group, place / WORK, tables))
+        in_threads(size, lambda group, place=place: label_rows(group, place, 0))
+        found.append(answers(place))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_settings_that_need_one_machine_are_refused(folders, tmp_path):
+    places = [folders / table for table in ("edges", "labels", "attributes")]
+    with pytest.raises(InputError, match="leave the others to one machine"):
+        on_cluster.classify(*places, tmp_path / "out", cluster="tcp://127.0.0.1:9", solver="factor")
+    with pytest.raises(InputError, match="node, attribute, count"):
+        on_cluster.classify(*places[:2], places[0], tmp_path / "out", cluster="tcp://127.0.0.1:9")

@@ -1,0 +1,205 @@
+"""The site as `make site` builds it: without a warning, a broken link or a request to elsewhere.
+
+It is built once for this file, and looked at in Chromium as wide as a telephone and as a desk.
+"""
+
+import functools
+import os
+import re
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CHROMIUM = Path("/usr/bin/chromium")
+PHONE, DESKTOP = {"width": 390, "height": 780}, {"width": 1280, "height": 800}
+LOOKED_AT = [
+    "index.html",
+    "start.html",
+    "tutorials/label_csv.html",
+    "methods/msg.html",
+    "reference/online.html",
+    "results/index.html",
+    "assist.html",
+]
+WITHIN_TWO_CLICKS = [
+    "tutorials/label_csv.html",
+    "howto/accuracy.html",
+    "howto/cite.html",
+    "howto/add_a_rule.html",
+]
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("mkdocs")
+
+
+class Links(HTMLParser):
+    """What a page links to or shows, and the places in it that can be linked to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.loads, self.places = [], [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        own = dict(attrs)
+        self.places |= {own[key] for key in ("id", "name") if own.get(key)}
+        if tag == "a" and own.get("href"):
+            self.links.append(own["href"])
+        if tag in ("img", "script", "iframe", "source") and own.get("src"):
+            self.loads.append(own["src"])
+        if tag == "link" and own.get("href") and own.get("rel") != "canonical":
+            self.loads.append(own["href"])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the site, and what its build said."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {
+        **os.environ,
+        "NO_MKDOCS_2_WARNING": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return folder, done
+
+
+@pytest.fixture(scope="module")
+def pages(built):
+    """Every page by its path in the site."""
+    folder, _ = built
+    return {
+        str(path.relative_to(folder)): Links(path.read_text(encoding="utf-8"))
+        for path in folder.rglob("*.html")
+    }
+
+
+@pytest.fixture(scope="module")
+def served(built):
+    """The address of the site on this machine."""
+    folder, _ = built
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}, in which the site is looked at")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def test_it_is_built_without_a_warning(built):
+    folder, done = built
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    assert (folder / "index.html").exists()
+
+
+def test_no_link_is_broken(built, pages):
+    folder, _ = built
+    broken = []
+    for name, page in pages.items():
+        for target in [*page.links, *page.loads]:
+            if urlsplit(target).scheme or name == "404.html":
+                continue
+            path, place = urldefrag(urljoin(name, target))
+            path = unquote(path) or name
+            places = pages[path].places if path in pages else {place}
+            if not (folder / path).is_file() or (place and unquote(place) not in places):
+                broken.append((name, target))
+    assert broken == []
+
+
+def test_no_page_loads_anything_from_elsewhere(pages):
+    assert {load for page in pages.values() for load in page.loads if urlsplit(load).netloc} == set()
+
+
+def test_what_a_newcomer_looks_for_is_two_clicks_away(pages):
+    first = pages["index.html"].links
+    nearby = {"index.html", *(urldefrag(link).url for link in first)} & set(pages)
+    reached = set(nearby)
+    for name in nearby:
+        reached |= {urljoin(name, urldefrag(link).url) for link in pages[name].links}
+    assert set(WITHIN_TWO_CLICKS) <= reached
+
+
+def test_every_page_of_the_docs_is_on_the_site(pages):
+    for path in (ROOT / "docs").rglob("*.md"):
+        name = str(path.relative_to(ROOT / "docs").with_suffix(".html")).replace("README", "index")
+        assert name in pages or path.name == "NOTES.md", name
+
+
+def test_formulas_are_drawn_without_a_script(built):
+    folder, _ = built
+    for path in (folder / "methods").glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert "arithmatex" not in text, path.name
+        assert not re.search(r"\$\$|\\frac|\\sum", text), path.name
+    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in (
+        folder / "methods" / "msg.html"
+    ).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_pages_fit_the_screen_and_ask_nobody(browser, served, size, scheme, tmp_path):
+    context = browser.new_context(viewport=size, color_scheme=scheme)
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    for name in LOOKED_AT:
+        page.goto(served + name, wait_until="networkidle")
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= size["width"], f"{name} is {width} pixels wide"
+        assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)"), name
+        page.screenshot(path=tmp_path / f"{name.replace('/', '_')}.png")
+    assert (
+        page.evaluate("document.body.dataset.mdColorScheme") == {"light": "default", "dark": "slate"}[scheme]
+    )
+    context.close()
+    assert [url for url in asked if not url.startswith((served, "data:", "blob:"))] == []
+    assert said == []
+
+
+def test_the_search_finds_a_method(browser, served):
+    page = browser.new_page(viewport=DESKTOP)
+    page.goto(served)
+    page.locator("input[name=query]").fill("POUNCE")
+    page.locator(".md-search-result__link", has_text="POUNCE").first.wait_for()
+    page.close()
+
+
+def test_the_reader_can_switch_to_dark(browser, served):
+    page = browser.new_page(viewport=DESKTOP, color_scheme="light")
+    page.goto(served)
+    page.locator("label[title=Dark]").click()
+    page.wait_for_function("document.body.dataset.mdColorScheme === 'slate'")
+    page.close()

@@ -1,0 +1,206 @@
+"""The four pictures of the first page: `make pictures` draws them into docs/images.
+
+Each is a run of the method on a bundled set: nothing in them is drawn by hand.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection
+
+import querist
+from querist.datasets import digits, karate, messages, two_moons
+from querist.demo.play import GAMMA, RANK, H
+from querist.report import Figure, standalone, write
+from querist.report.charts import class_colour, curves
+from querist.report.drawing import backbone, layout
+from querist.report.figures import INK, MUTED, PAPER
+from querist.theory import effective_resistance
+
+DOCS = Path(__file__).parents[1] / "docs"
+IMAGES, FIRST_PAGE = DOCS / "images", DOCS / "index.md"
+QUESTIONS = 12
+ITERATIONS = (1, 3, 10)
+
+
+def bare(axes: Any, title: str = "") -> None:
+    """A map has no scales."""
+    axes.set(aspect="equal", xticks=[], yticks=[], title=title)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+
+
+def lines(axes: Any, starts: Any, ends: Any, **look: Any) -> None:
+    """Straight lines between places."""
+    axes.add_collection(LineCollection(list(np.stack([starts, ends], axis=1)), zorder=1, **look))
+
+
+def pounce_moons() -> Figure:
+    """The nodes that POUNCE remembers, and which of them each node is nearest to by resistance."""
+    graph = two_moons(300, seed=1)
+    assert graph.codes is not None
+    assert graph.attributes is not None
+    learner = querist.ALGORITHMS["pounce"](graph, 2)
+    trace = learner.run(np.arange(graph.n_nodes), graph.codes)
+    places = graph.attributes.toarray()
+    kept = np.asarray(learner.remembered(), dtype=np.int64)
+    nearest = kept[effective_resistance(graph)[:, kept].argmin(axis=1)]
+    wrong = int(trace.mistaken.sum())
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        colours = [class_colour(int(graph.codes[near])) for near in nearest]
+        lines(axes, places, places[nearest], colors=colours, linewidths=0.6, alpha=0.5)
+        axes.scatter(*places.T, s=9, c=colours, linewidths=0, zorder=2)
+        own = [class_colour(int(code)) for code in graph.codes[kept]]
+        axes.scatter(*places[kept].T, s=110, c=own, edgecolors=INK, linewidths=1.2, zorder=3)
+        for number, place in enumerate(places[kept], start=1):
+            axes.text(*place, str(number), ha="center", va="center", color=PAPER, fontsize=7, zorder=4)
+        bare(axes)
+
+    return Figure(
+        "pounce_moons",
+        draw,
+        f"POUNCE on two moons: {graph.n_nodes} points came one by one, {wrong} were guessed wrong. It "
+        f"remembers {kept.size} nodes (numbered as they came); every point is joined to the one that is "
+        "nearest by effective resistance, and says its class.",
+        size=(5.2, 3.6),
+        heading="How POUNCE covers two moons",
+    )
+
+
+def msg_digits() -> Figure:
+    """When MSG asks on the digits, and about which."""
+    graph = digits()
+    assert graph.codes is not None
+    assert graph.attributes is not None
+    rows = querist.embed(graph.without_labels(), RANK, normalised=False, cache=False)
+    learner = querist.ALGORITHMS["msg"](rows, graph.n_classes, gamma=GAMMA, h=H)
+    order = np.random.default_rng(0).permutation(graph.n_nodes)
+    trace = learner.run(order, graph.codes)
+    asked = np.flatnonzero(trace.asked)
+    late = asked[asked > graph.n_nodes // 2][:24]
+    pixels = graph.attributes.toarray().reshape(-1, 8, 8)
+
+    def draw(canvas: Any) -> None:
+        left, right = canvas.subfigures(1, 2, width_ratios=[1, 1.15])
+        axes = left.subplots()
+        seen = np.arange(1, graph.n_nodes + 1)
+        both = {"questions": (seen, trace.asked.cumsum()), "wrong guesses": (seen, trace.mistaken.cumsum())}
+        curves(axes, both, x_label="digits seen", y_label="so far")
+        for place, t in zip(right.subplots(4, 6).ravel(), late, strict=True):
+            place.imshow(pixels[trace.row[t]], cmap="gray_r")
+            guess, true = int(trace.predicted[t]), int(graph.codes[trace.row[t]])
+            bare(place)
+            place.set_title(f"{guess}" if guess == true else f"{guess} → {true}", fontsize=8)
+
+    return Figure(
+        "msg_digits",
+        draw,
+        f"MSG on {graph.n_nodes:,} handwritten digits: {trace.asked.sum()} questions, half of them before "
+        f"digit {int(asked[asked.size // 2]) + 1}. On the right, 24 of those that it asked about in the "
+        "second half, with its guess, and what is true where the guess was wrong.",
+        size=(7.2, 3.4),
+        heading="What MSG asks on digits",
+    )
+
+
+def gmnr_iterations() -> Figure:
+    """What GMNR believes of the karate club after some iterations, from two labels."""
+    club = karate()
+    assert club.labels is not None
+    known = {0: club.labels[0], 33: club.labels[33]}
+    places = layout(club.adjacency)
+    heads, tails = club.adjacency.nonzero()
+    fitted = [
+        querist.CLASSIFIERS["gmnr"](features="links", max_iter=steps).fit(club, known) for steps in ITERATIONS
+    ]
+    right = [round(100 * model.score(club, club.labels)) for model in fitted]
+
+    def draw(canvas: Any) -> None:
+        for axes, steps, model, share in zip(
+            canvas.subplots(1, len(ITERATIONS)), ITERATIONS, fitted, right, strict=True
+        ):
+            lines(axes, places[heads], places[tails], colors=MUTED, linewidths=0.4, alpha=0.3)
+            P = model.probabilities_
+            colours = [class_colour(int(code)) for code in P.argmax(axis=1)]
+            sure = np.clip(2 * P.max(axis=1) - 1, 0.12, 1.0)
+            axes.scatter(*places.T, s=60, c=PAPER, zorder=2)
+            axes.scatter(*places.T, s=60, c=colours, alpha=sure, linewidths=0, zorder=3)
+            given = np.array([0, 33])
+            axes.scatter(*places[given].T, s=80, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=4)
+            bare(axes, f"{steps} iteration{'s' if steps > 1 else ''}: {share} % right")
+
+    return Figure(
+        "gmnr_iterations",
+        draw,
+        "GMNR on the karate club from two labels (ringed): a node takes its colour from the class that it is "
+        "likelier to have, the fainter the less sure. Iterations carry the classes along the edges.",
+        size=(7.2, 2.7),
+        heading="Iterations of GMNR",
+    )
+
+
+def pool_map() -> Figure:
+    """The first questions of the pool on a map of the messages."""
+    graph = messages()
+    assert graph.labels is not None
+    result = querist.ask(graph, graph.labels, budget=QUESTIONS, audit=0)
+    asked = [graph.row_of[node] for node in result.answers]
+    right = np.mean([found == true for found, true in zip(result.labels, graph.labels, strict=True)])
+    bones = backbone(graph.adjacency)
+    places = layout(bones)
+    heads, tails = bones.nonzero()
+    names = sorted(set(graph.labels))
+    codes = [names.index(label) for label in graph.labels]
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        lines(axes, places[heads], places[tails], colors=MUTED, linewidths=0.4, alpha=0.25)
+        for code, name in enumerate(names):
+            own = np.array([k for k, found in enumerate(codes) if found == code])
+            axes.scatter(*places[own].T, s=14, color=class_colour(code), linewidths=0, zorder=2, label=name)
+        axes.scatter(
+            *places[asked].T, s=130, c=[class_colour(codes[row]) for row in asked], edgecolors=INK, zorder=3
+        )
+        for number, place in enumerate(places[asked], start=1):
+            axes.text(*place, str(number), ha="center", va="center", color=PAPER, fontsize=7, zorder=4)
+        bare(axes)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+    return Figure(
+        "pool_map",
+        draw,
+        f"The first {len(asked)} questions that the pool asks about {graph.n_nodes} short messages, "
+        "numbered, on a map of their graph: where an answer tells most of other nodes in doubt. With these "
+        f"answers {100 * right:.0f} % of all messages are labelled right.",
+        size=(6.4, 4.2),
+        heading="The questions of a pool on a map of the graph",
+    )
+
+
+PICTURES = (pounce_moons, msg_digits, gmnr_iterations, pool_map)
+
+
+BETWEEN = re.compile(r"(<!-- pictures -->\n).*?(<!-- end of pictures -->)", re.DOTALL)
+
+
+def on_first_page(page: str, figures: Sequence[Figure]) -> str:
+    """The first page with these figures and what they show in words."""
+    shown = [f"![{figure.heading}](images/{figure.name}.svg)\n\n*{figure.caption}*\n\n" for figure in figures]
+    return BETWEEN.sub(lambda marks: marks[1] + "\n" + "".join(shown) + marks[2], page)
+
+
+def main() -> None:
+    """Draw them all, and say on the first page what they show."""
+    figures = [make() for make in PICTURES]
+    for figure in figures:
+        print(write(IMAGES / f"{figure.name}.svg", standalone(figure)))
+    write(FIRST_PAGE, on_first_page(FIRST_PAGE.read_text(encoding="utf-8"), figures))
+
+
+if __name__ == "__main__":
+    main()
