@@ -143,7 +143,7 @@ def optional_imports():
     """Every import of what the core does not bring: where, what, and the extra that is named around it."""
     core, standard = declared(None), {*sys.stdlib_module_names, "querist"}
     names = packages_distributions()
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted((ROOT / "src" / "querist").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         around, skipped = {}, set()
         for node in ast.walk(tree):
