@@ -33,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _never_fail(stream)
     command = typer.main.get_command(app)
+    return _complete(command) if COMPLETING in os.environ else _run(command, arguments)
+
+
+def _run(command: Any, arguments: Sequence[str] | None) -> int:
     context: Any = None
     with warnings.catch_warnings(), redirect_stdout(_StandardOutput(sys.stdout)), _stopping():
         warnings.showwarning = _warn
@@ -54,6 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 130
         except Exception as problem:
             return _explain(problem, context is not None and bool(context.params.get("traceback")))
+    return 0
+
+
+COMPLETING = "_QUERIST_COMPLETE"
+"""Set by the script that `--install-completion` gives to bash, zsh or fish."""
+
+
+def _complete(command: Any) -> int:
+    """What a shell is to offer, which the variables that it has set say; never a message to the reader."""
+    try:
+        command.main(args=[], prog_name="querist")
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else 1
     return 0
 
 

@@ -153,8 +153,7 @@ def label(
 
 
 def _print(done: "FilesLabelled") -> None:
-    from querist.labelling.decisions.summary import sentences
-    from querist.labelling.page import class_sizes, class_words
+    from querist.labelling.decisions.summary import class_sizes, class_words, sentences
     from querist.tables.formats import some
 
     found = done.labelling
