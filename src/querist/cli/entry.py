@@ -90,6 +90,16 @@ def _stopping() -> Iterator[None]:
             signal.signal(each, lambda number, frame: None)
         raise Stopped(number)
 
+    def once_more(dropped: Any) -> None:
+        """Python drops what is raised while an object is destroyed: the signal comes again, later."""
+        if not isinstance(dropped.exc_value, Stopped):
+            hook(dropped)
+            return
+        for each in before:
+            signal.signal(each, stop)
+        threading.Timer(0.01, os.kill, (os.getpid(), dropped.exc_value.signal)).start()
+
+    hook, sys.unraisablehook = sys.unraisablehook, once_more
     before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
@@ -99,6 +109,7 @@ def _stopping() -> Iterator[None]:
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 
