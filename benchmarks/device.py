@@ -401,7 +401,7 @@ def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, clas
     return [row]
 
 
-def labelled(device: str, name: str, clock: Clock) -> list[Found]:
+def labelled(device: str, name: str, clock: Clock, profile: bool) -> list[Found]:
     """`label` with 20 labels a class, on the device and on the threads of this machine."""
     import querist
     from querist.datasets import load_graph
@@ -423,6 +423,8 @@ def labelled(device: str, name: str, clock: Clock) -> list[Found]:
             "accuracy": float((said == graph.codes).mean()),
         }  # fmt: skip
         say(f"label {row}")
+        if profile and where:
+            profiled(lambda: querist.label(bare, known, device=where), clock.device)  # noqa: B023
         found.append(row)
     return found
 
@@ -453,7 +455,7 @@ def main() -> None:
         ),
         "billion": lambda: billion(device, 6400 if tiny else 100_000_000, clock),
         "gmnr": lambda: gmnr(device, *((500, 8000) if tiny else (1_000_000, 50_000_000)), clock),
-        "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock),
+        "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock, options.profile),
     }
     found = {}
     for part in options.only:
