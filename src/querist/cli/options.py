@@ -25,6 +25,14 @@ Data = Annotated[
         ".graphml, text also as .gz; - is the standard input.",
     ),
 ]
+MaybeData = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="Name of a data set (see querist datasets), or a file of edges: .csv, .tsv, .parquet, .npz or "
+        ".graphml, text also as .gz; - is the standard input. On a cluster a folder of edges.",
+    ),
+]
 Vectors = Annotated[
     str,
     typer.Argument(

@@ -15,6 +15,7 @@ from querist.errors import InputError, ResidualWarning, check_name, refuse
 from querist.graph import Graph, as_graph
 from querist.operator import memory
 from querist.operator.device import choice
+from querist.operator.estimate import machines_for
 from querist.parameters import checked_count
 from querist.progress import Progress, shown, with_time_left
 
@@ -203,6 +204,10 @@ def check_room(
         "tol=2e-3 (a float32 filter) fits": kind.memory(graph, rank, **loosened()) <= room,
         f"rank={smaller} fits": smaller > 0,
     }
+    # A cluster embeds by the normalised Laplacian alone.
+    plain = kind.name == "spectral" and settings.get("normalised", False)
+    machines = machines_for(graph.n_nodes, graph.n_edges, room, rank=rank) if plain else 0
+    advice[f"{machines} machines like this one share it (--cluster, docs/scale.md)"] = machines > 1
     ways = (
         " or ".join(way for way, fits in advice.items() if fits)
         or "no rank fits: embed a part of the graph, or use a larger machine"

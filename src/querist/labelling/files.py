@@ -18,11 +18,10 @@ from querist.errors import InputError, refuse
 from querist.graph import Graph
 from querist.graph.entries import Parallel
 from querist.labelling.decisions.goals import Costs, check_goal
-from querist.labelling.decisions.summary import class_numbers, rank_numbers
+from querist.labelling.decisions.summary import class_numbers, class_sizes, rank_numbers
 from querist.labelling.growth import join, label_joined
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
-from querist.labelling.page import check_report, class_sizes, write_report
 from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
 from querist.labelling.storage import WHAT, Rows, columns_of
 from querist.labels import class_order
@@ -286,7 +285,11 @@ def from_files(
     """
     files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
     place = None if out is None else check_place(out, (*files.paths, labels))
-    page = None if report is None else check_report(Path(report))
+    page = None
+    if report is not None:
+        from querist.labelling.page import check_report, write_report
+
+        page = check_report(Path(report))
     kept = None if save is None else check_writable(Path(save).expanduser())
     if isinstance(costs, str | PathLike):
         costs = read_costs(Path(costs).expanduser())

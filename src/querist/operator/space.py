@@ -24,7 +24,14 @@ Block = Any
 
 
 class OrthonormalBasis(Protocol):
-    """Room for vectors that are orthonormal, the first `m` of which are there; they are kept as they come."""
+    """Room for vectors that are orthonormal, the first `m` of which are there; they are kept as they come.
+
+    >>> from querist.operator import LocalSpace
+    >>> basis: OrthonormalBasis = LocalSpace(3, np.dtype(np.float64)).basis(2)
+    >>> basis.put(0, np.array([1.0, 0.0, 0.0]))
+    >>> basis.inner(1, np.array([2.0, 5.0, 0.0]))
+    array([2.])
+    """
 
     def put(self, first: int, Q: Block) -> None:
         """The columns of Q, or the vector Q, become vectors `first`, `first + 1`, ..."""
@@ -43,7 +50,13 @@ class OrthonormalBasis(Protocol):
 
 
 class Space(Protocol):
-    """Blocks of `n` rows in one precision, of which `rows` are held here."""
+    """Blocks of `n` rows in one precision, of which `rows` are held here.
+
+    >>> from querist.operator import LocalSpace
+    >>> space: Space = LocalSpace(3, np.dtype(np.float64))
+    >>> space.n, space.norm(np.array([[3.0], [4.0], [0.0]]))
+    (3, 5.0)
+    """
 
     @property
     def n(self) -> int:
@@ -144,7 +157,14 @@ class Space(Protocol):
 
 
 class BlockOperator(Protocol):
-    """A symmetric operator on the blocks of its space."""
+    """A symmetric operator on the blocks of its space.
+
+    >>> import scipy.sparse as sp
+    >>> from querist.operator import Operator
+    >>> path: BlockOperator = Operator.laplacian(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> path.n, path.space.n
+    (2, 2)
+    """
 
     @property
     def n(self) -> int:

@@ -26,7 +26,9 @@ def test_a_label_says_where_it_was_made(querist: Callable[..., Any], tmp_path: P
     labels = tmp_path / "labels.csv"
     labels.write_text("node,label\n0,a\n1,a\n32,b\n33,b\n")
     out = tmp_path / "labelled.csv"
-    done = querist("label", "karate", "--labels", str(labels), "--device", "cpu", "--method", "links", "--out", str(out))
+    done = querist(
+        "label", "karate", "--labels", str(labels), "--device", "cpu", "--method", "links", "--out", str(out)
+    )
     assert done.code == 0, done.err
     assert "on cpu" in done.out
 

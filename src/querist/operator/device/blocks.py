@@ -48,6 +48,10 @@ class DeviceSpace:
         """torch's name of the precision."""
         return NUMBERS[self.dtype]
 
+    def agreed(self, array: Any) -> Any:
+        """Itself."""
+        return array
+
     def small(self, matrix: Floats) -> Any:
         """A small matrix on the device, in the blocks' precision."""
         return torch.as_tensor(np.ascontiguousarray(matrix), dtype=self.number, device=self.device)

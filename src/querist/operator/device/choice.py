@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from querist.errors import InputError
+from querist.lazy import needing
 from querist.operator.memory import free
 
 
@@ -27,12 +28,8 @@ def free_on(device: Any) -> float:
 
 def chosen_device(name: str) -> Any:
     """The `torch.device` of a name ("cuda", "cuda:1", "cpu", whatever torch knows), if it can be used."""
-    try:
+    with needing("torch", f"device {name!r}"):
         import torch
-    except ImportError as missing:
-        raise InputError(
-            f"device {name!r} needs torch; install querist[torch], or leave the device out"
-        ) from missing
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
