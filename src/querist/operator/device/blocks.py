@@ -60,10 +60,6 @@ class DeviceSpace:
         """Uninitialised."""
         return torch.empty((self.n, k), dtype=self.number, device=self.device)
 
-    def agreed(self, array: Any) -> Any:
-        """Nobody else holds rows."""
-        return array
-
     def zeros(self, k: int) -> Block:
         """On the device."""
         return torch.zeros((self.n, k), dtype=self.number, device=self.device)
