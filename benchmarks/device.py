@@ -2,6 +2,7 @@
 
     python benchmarks/device.py [--only product embedding ...] [--device cuda] [--tiny] [--sweep] [--json]
 
+- check: the kernel's products against dense ones.
 - product: gathered bytes a second of `out <- scale M X + shift X + previous out`, 48 columns: for every entry
   the row of the block that it brings in, its index and its value, and three blocks. With torch's own product.
 - embedding: the generated graph of benchmarks/embedding.py, from arrays on the device (degrees and scaling
@@ -29,7 +30,7 @@ from querist.operator.device.matrix import DeviceOperator
 from querist.operator.device.tensors import embed_tensors
 
 COLUMNS = 48
-PARTS = ("product", "embedding", "billion", "gmnr", "label")
+PARTS = ("check", "product", "embedding", "billion", "gmnr", "label")
 
 Found = dict[str, Any]
 
@@ -213,26 +214,62 @@ def one_product(
 
 def launches(M: DeviceOperator, X: Any, out: Any, gathered: int, clock: Clock) -> dict[str, float]:
     """TB/s by the sizes of a program."""
-    long, found = kernel.LongRows(M.indptr), {}
-    columns = kernel.columns_of(X.shape[1])
+    long, columns, found = kernel.LongRows(M.indptr), kernel.columns_of(X.shape[1]), dict[str, float]()
     for tile, warps in ((128, 1), (256, 1), (256, 2), (512, 2), (512, 4)):
         for ahead in (2, 4, 8):
-            for rows in (tile // columns,):
-                launch = {"rows": rows, "warps": warps, "ahead": ahead, "columns": columns}
+            sizes = {"rows": tile // columns, "warps": warps, "ahead": ahead, "columns": columns}
+            name = ", ".join(f"{value} {what}" for what, value in sizes.items())
+            try:
                 seconds = clock.median(
                     lambda: kernel.combine(
                         M.indptr, M.indices, M.values, M.centre, X, out, long,
-                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, launch=launch,  # noqa: B023
+                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, launch=sizes,  # noqa: B023
                     ),
                     3,
                 )  # fmt: skip
-                found[f"{rows} rows, {warps} warps, {ahead} ahead, {columns} columns"] = (
-                    gathered / seconds / 1e12
-                )
+            except RuntimeError as problem:
+                say(f"  {name}: {problem}")
+                continue
+            found[name] = gathered / seconds / 1e12
     best = sorted(found.items(), key=lambda item: -item[1])
     for name, speed in [*best[:6], *best[-2:]]:
         say(f"  {speed:.2f} TB/s: {name}")
     return dict(best)
+
+
+def checked(device: Any) -> list[Found]:
+    """The kernel against torch's dense product, in every width and precision that a call can choose."""
+    rng = torch.Generator().manual_seed(0)
+    n, found = 700, list[Found]()
+    dense = (torch.rand((n, n), generator=rng) < 0.02) * torch.randn((n, n), generator=rng)
+    dense[3] = dense[:, 3] = 1.5
+    S = (dense + dense.T).to_sparse_csr()
+    arrays = [part.to(device) for part in (S.crow_indices(), S.col_indices().int(), S.values())]
+    for dtype, number in ((np.float32, torch.float32), (np.float64, torch.float64)):
+        full = S.to_dense().to(device, number)
+        for width in (1, 2, 3, 5, 8, 12, 16, 25, 32, 48, 64, 100):
+            M = DeviceOperator.laplacian(*arrays, dtype=dtype)
+            L = torch.diag(full.abs().sum(dim=1)) - full
+            X, Z = (torch.randn((n, width), generator=rng).to(device, number) for _ in "ab")
+            out = Z.clone()
+            M.combine(X, out, scale=0.7, shift=-0.3, previous=0.5)
+            far = [(out - (0.7 * L @ X - 0.3 * X + 0.5 * Z)).abs().max(), (M.matmat(X) - L @ X).abs().max()]
+            long = kernel.LongRows(M.indptr, 100)
+            if kernel.usable(device):
+                kernel.combine(
+                    M.indptr, M.indices, M.values, M.centre, X, out, long,
+                    scale=1.0, weight=-1.0, shift=0.0, previous=0.0,
+                )  # fmt: skip
+                far.append((out - L @ X).abs().max())
+            row = {
+                "precision": str(number),
+                "columns": width,
+                "largest error": float(max(far) / (L @ X).abs().max()),
+            }
+            assert row["largest error"] < (1e-5 if dtype == np.float32 else 1e-12), row
+            found.append(row)
+    say(f"{len(found)} products agree with dense ones")
+    return found
 
 
 def embedding(
@@ -401,7 +438,7 @@ def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, clas
     return [row]
 
 
-def labelled(device: str, name: str, clock: Clock) -> list[Found]:
+def labelled(device: str, name: str, clock: Clock, profile: bool) -> list[Found]:
     """`label` with 20 labels a class, on the device and on the threads of this machine."""
     import querist
     from querist.datasets import load_graph
@@ -423,6 +460,8 @@ def labelled(device: str, name: str, clock: Clock) -> list[Found]:
             "accuracy": float((said == graph.codes).mean()),
         }  # fmt: skip
         say(f"label {row}")
+        if profile and where:
+            profiled(lambda: querist.label(bare, known, device=where), clock.device)  # noqa: B023
         found.append(row)
     return found
 
@@ -442,6 +481,7 @@ def main() -> None:
     clock = Clock(device)
     tiny = options.tiny
     work: dict[str, Callable[[], list[Found]]] = {
+        "check": lambda: checked(device),
         "product": lambda: product(
             device, [20_000] if tiny else [10_000_000, 100_000_000, 1_000_000_000], clock, options.sweep
         ),
@@ -453,7 +493,7 @@ def main() -> None:
         ),
         "billion": lambda: billion(device, 6400 if tiny else 100_000_000, clock),
         "gmnr": lambda: gmnr(device, *((500, 8000) if tiny else (1_000_000, 50_000_000)), clock),
-        "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock),
+        "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock, options.profile),
     }
     found = {}
     for part in options.only:

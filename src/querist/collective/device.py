@@ -137,7 +137,7 @@ class DeviceSmoother(Smoother):
             )
 
     @property
-    def _method(self) -> str:  # type: ignore[override]
+    def _method(self) -> str:
         return "sweeps" if self.solver == "auto" else self.solver
 
     def _mask(self, rows: Bools) -> Any:
@@ -154,7 +154,7 @@ class DeviceSmoother(Smoother):
         return DeviceSweeper(DeviceOperator(*arrays, nothing, 1, operator.dtype))
 
     @property
-    def _across(self) -> Any:  # type: ignore[override]
+    def _across(self) -> Any:
         return DeviceMatrix.brought(self._crossing.tocsr(), self.device, dtype=self.dtype)
 
     def _divided(self, B: Any, rho: Floats) -> Any:

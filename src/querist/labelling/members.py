@@ -211,7 +211,7 @@ class ClassifierMethod:
         )
         total = np.zeros((graph.n_nodes, Y.shape[1]))
         on_device = workspace.device is not None and hasattr(kind, "device")
-        where = {"device": workspace.device} if on_device else {}
+        where: dict[str, Any] = {"device": workspace.device} if on_device else {}
         for setting in self.settings:
             P = np.full(total.shape, 1e-6)
             P[:, present] = _answers(kind(**setting, **where), graph, known)

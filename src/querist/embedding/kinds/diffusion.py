@@ -152,10 +152,14 @@ def smoothed_products(
     With a scale s (n,) it is `diag(s)^-1 T diag(s)` that smooths.
     """
     m = X.shape[1]
+    operator: Any
+    columns: Any
+    wide: Any
+    tall: Any
     if device is None:
-        operator: Any = Operator.symmetric(T, dtype=dtype)
+        operator = Operator.symmetric(T, dtype=dtype)
         wide, tall = X.astype(dtype, copy=False), sp.csr_array(X.T, dtype=dtype)
-        columns: Any = LocalSpace(m, np.dtype(dtype))
+        columns = LocalSpace(m, np.dtype(dtype))
     else:
         from querist.operator.device.blocks import DeviceSpace
         from querist.operator.device.matrix import DeviceMatrix, DeviceOperator

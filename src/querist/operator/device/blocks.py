@@ -60,10 +60,6 @@ class DeviceSpace:
         """Uninitialised."""
         return torch.empty((self.n, k), dtype=self.number, device=self.device)
 
-    def agreed(self, array: Any) -> Any:
-        """Nobody else holds rows."""
-        return array
-
     def zeros(self, k: int) -> Block:
         """On the device."""
         return torch.zeros((self.n, k), dtype=self.number, device=self.device)
@@ -92,12 +88,16 @@ class DeviceSpace:
 
     def gram(self, X: Block, Y: Block) -> Floats:
         """By parts, a few of which are turned to float64 at a time."""
+        return np.asarray(self._gram(X, Y).cpu().numpy())
+
+    def _gram(self, X: Block, Y: Block) -> Any:
+        """On the device: who needs it there does not wait for it."""
         total = torch.zeros((X.shape[1], Y.shape[1]), dtype=torch.float64, device=self.device)
         for rows in chunks(self.n):
             a = X[rows].double()
             b = a if Y is X else Y[rows].double()
             total += summed(a.T, b)
-        return np.asarray(total.cpu().numpy())
+        return total
 
     def dot(self, X: Block, Y: Block) -> float:
         """Added up in float64."""
@@ -153,7 +153,7 @@ class DeviceSpace:
     def remove(self, W: Block, Q: Block) -> None:
         """Inner products in float64."""
         Q = Q[:, None] if Q.ndim == 1 else Q
-        W.addmm_(Q, self.small(self.gram(Q, W)), alpha=-1)
+        W.addmm_(Q, self._gram(Q, W).to(self.number), alpha=-1)
 
     def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
         """A new block."""

@@ -36,6 +36,9 @@ TILE, WARPS, AHEAD = 256, 2, 4
 """Numbers that a program holds, groups of 32 threads that work at it, entries that are asked for at a time.
 Of those that benchmarks/device.py --sweep tries, these are at or near the best."""
 
+FEW = 4
+"""Rows of a program where Triton cannot compile one with more."""
+
 Block = Any
 
 
@@ -163,27 +166,51 @@ def combine(
     if not n or not K:
         return
     columns = columns_of(K)
-    rows, warps, ahead = TILE // columns, WARPS, AHEAD
+    usual = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
+    arguments = (indptr, indices, values, centre, X, out, long, (scale, weight, shift, previous))
     if launch:
-        rows, warps = launch.get("rows", rows), launch.get("warps", warps)
-        ahead, columns = launch.get("ahead", ahead), launch.get("columns", columns)
+        _launch(*arguments, **usual | launch)
+        return
+    try:
+        _launch(*arguments, **usual)
+    except RuntimeError:  # releases of Triton differ in the sizes that they can compile
+        _launch(*arguments, **usual | {"rows": min(FEW, usual["rows"])})
+
+
+def _launch(
+    indptr: Any,
+    indices: Any,
+    values: Any | None,
+    centre: Any | None,
+    X: Block,
+    out: Block,
+    long: LongRows,
+    factors: tuple[float, ...],
+    *,
+    rows: int,
+    warps: int,
+    ahead: int,
+    columns: int,
+) -> None:
+    """The product with programs of one size: rows, and segments of long ones."""
+    n, K = out.shape
     wide = triton.cdiv(K, columns)
-    factors = [half for factor in (scale, weight, shift, previous) for half in halves(factor)]
+    numbers = [half for factor in factors for half in halves(factor)]
+    one = [half for factor in (0.0, 1.0, 0.0, 0.0) for half in halves(factor)]
     weighted = values is not None
     data, diagonal = (out if given is None else given for given in (values, centre))  # what is not read
     sizes = {"ROWS": rows, "COLUMNS": columns, "AHEAD": ahead, "num_warps": warps, "WEIGHTED": weighted}
     combine_kernel[(triton.cdiv(n, rows), wide)](
-        indptr, indptr[1:], indices, data, diagonal, X, out, n, K, X.stride(0), *factors,
-        LONG=long.longest, OWN=centre is not None, PREVIOUS=previous != 0, **sizes,
+        indptr, indptr[1:], indices, data, diagonal, X, out, n, K, X.stride(0), *numbers,
+        LONG=long.longest, OWN=centre is not None, PREVIOUS=factors[3] != 0, **sizes,
     )  # fmt: skip
     if not len(long.rows):
         return
     parts = torch.empty((len(long.first), K), dtype=out.dtype, device=out.device)
     combine_kernel[(triton.cdiv(len(parts), rows), wide)](
-        long.first, long.last, indices, data, diagonal, X, parts, len(parts), K, X.stride(0),
-        *halves(0.0), *halves(1.0), *halves(0.0), *halves(0.0),
+        long.first, long.last, indices, data, diagonal, X, parts, len(parts), K, X.stride(0), *one,
         LONG=long.longest, OWN=False, PREVIOUS=False, **sizes,
     )  # fmt: skip
     add_kernel[(len(long.rows), wide)](
-        long.rows, long.bounds, parts, out, K, out.stride(0), *halves(weight), COLUMNS=columns
+        long.rows, long.bounds, parts, out, K, out.stride(0), *halves(factors[1]), COLUMNS=columns
     )
