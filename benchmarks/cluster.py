@@ -27,6 +27,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -343,9 +345,17 @@ def measured(options: Any, home: Path) -> dict[str, Any]:
     return found
 
 
-def on_one_size(options: Any, home: Path, edges: int, found: dict[str, Any]) -> None:
+@contextmanager
+def workers(options: Any) -> Iterator[Any]:
+    """Fresh workers of one thread each: what a process held at most is its own affair."""
     from distributed import Client, LocalCluster
 
+    start = {"n_workers": options.workers, "threads_per_worker": 1, "memory_limit": None}
+    with LocalCluster(dashboard_address=None, **start) as cluster, Client(cluster) as client:
+        yield client
+
+
+def on_one_size(options: Any, home: Path, edges: int, found: dict[str, Any]) -> None:
     from querist.cluster.run import on_workers
     from querist.cluster.tables import graph_tables
 
@@ -355,35 +365,36 @@ def on_one_size(options: Any, home: Path, edges: int, found: dict[str, Any]) -> 
     nodes = options.nodes * edges // options.edges
     files = in_a_process(write_graph, home / f"edges-{edges}", nodes, edges)
     tables, work = graph_tables(files, connect=True), home / f"work-{edges}"
-    start = {"n_workers": options.workers, "threads_per_worker": 1, "memory_limit": None}
-    with LocalCluster(dashboard_address=None, **start) as cluster, Client(cluster) as client:
-        if "reading" in only:
+    if "reading" in only:
+        with workers(options) as client:
             wall = time.perf_counter()
             parts = on_workers(client, read_only, tables)
             found["reading"] = summed(parts) | {"seconds": time.perf_counter() - wall}
             say(f"reading: {found['reading']}")
-            client.restart(timeout="20 minutes")
+    with workers(options) as client:
         wall = time.perf_counter()
         place = summed(on_workers(client, placed, work, tables)) | {"seconds": time.perf_counter() - wall}
         found["placing"] = place
         say(f"reading and placing: {place}")
-        client.restart(timeout="20 minutes")
-        if only & {"kernel", "product"}:
+    if only & {"kernel", "product"}:
+        with workers(options) as client:
             ranks = on_workers(client, times, work)
-            found["products"] = products(ranks, in_a_process(alone, work, options.rank, "product"))
-            say(f"products: {found['products']}")
-        if only & {"scale", "embedding"}:
+        found["products"] = products(ranks, in_a_process(alone, work, options.rank, "product"))
+        say(f"products: {found['products']}")
+    if only & {"scale", "embedding"}:
+        with workers(options) as client:
             ranks = on_workers(client, solved, work, options.rank)
-            whole = summed(ranks) | {k: ranks[0][k] for k in ("wall", "products", "residual")}
-            found.setdefault("scale", {})[str(edges)] = whole | {"cpu_in_all": whole["cpu"] + place["cpu"]}
-            say(f"embedding: {whole}")
-        if "embedding" in only:
-            one = in_a_process(alone, work, options.rank, "embedding")
-            found["embedding"] = {"ranks": whole, "one": one, "ratio": whole["cpu"] / one["cpu"]}
-            say(f"in one process: {one}; ratio {found['embedding']['ratio']:.2f}")
-        if "killed" in only:
+        whole = summed(ranks) | {k: ranks[0][k] for k in ("wall", "products", "residual")}
+        found.setdefault("scale", {})[str(edges)] = whole | {"cpu_in_all": whole["cpu"] + place["cpu"]}
+        say(f"embedding: {whole}")
+    if "embedding" in only:
+        one = in_a_process(alone, work, options.rank, "embedding")
+        found["embedding"] = {"ranks": whole, "one": one, "ratio": whole["cpu"] / one["cpu"]}
+        say(f"in one process: {one}; ratio {found['embedding']['ratio']:.2f}")
+    if "killed" in only:
+        with workers(options) as client:
             found["killed"] = killed(client, work, options.rank)
-            say(f"killed: {found['killed']}")
+        say(f"killed: {found['killed']}")
     shutil.rmtree(work)
     shutil.rmtree(files)
 

@@ -43,7 +43,7 @@ __getattr__, __dir__, __all__ = names_of(
         "load_vectors": ".datasets",
         **dict.fromkeys(
             [
-                "adapters", "asking", "budgeted", "collective", "datasets", "embedding", "errors",
+                "adapters", "asking", "budgeted", "cluster", "collective", "datasets", "embedding", "errors",
                 "experiment", "graph", "labelling", "labels", "metrics", "online", "operator", "papers",
                 "report", "serve", "stats", "tables", "theory",
             ],
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         adapters as adapters,
         asking as asking,
         budgeted as budgeted,
+        cluster as cluster,
         collective as collective,
         datasets as datasets,
         embedding as embedding,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.cluster import classify_there, refuse_beside
 from querist.cli.data import measured, read_graph
-from querist.cli.screen import print_found, print_line, print_table
+from querist.cli.screen import print_found, print_line, print_table, progress
 from querist.errors import InputError
 from querist.parameters import effective, read_settings
 
@@ -83,13 +82,13 @@ def classify(
     if cluster is not None:
         strange = {f"--method {method}": method != "gmnr", "--component": component != "all"}
         strange["--device"] = device is not None
-        refuse_beside("--cluster", strange)
+        options.refuse_beside("--cluster", strange)
         classify_there(
             cluster, data, labels, nodes, scratch, columns, as_json,
             labelled=labelled, trials=trials, seed=seed, settings=chosen,
         )  # fmt: skip
         return
-    refuse_beside("no --cluster", {"--labels": labels is not None, "--scratch": scratch is not None})
+    options.refuse_beside("no --cluster", {"--labels": labels is not None, "--scratch": scratch is not None})
     if device is not None:
         if "device" not in signature(factory).parameters:
             raise InputError(f"{method} knows no device; take gmnr, mrgm or plsa, or leave --device out")
@@ -154,3 +153,22 @@ def _print_report(report: dict[str, Any], found: "Result") -> None:
         f"{100 * report['reached']['mean']:.1f} % of the tested nodes reached; "
         f"{report['seconds']['mean']:.2f} s a trial."
     )
+
+
+def classify_there(
+    cluster: str, data: str, labels: str | None, nodes: Path | None, scratch: Path | None,
+    columns: options.Values, as_json: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """`querist classify --method gmnr --cluster`; NODES are attributes."""
+    from querist.cluster import measure
+
+    if labels is None or nodes is None or scratch is None:
+        raise InputError(
+            "--cluster needs --labels (tables of node, label), --nodes (tables of node, attribute, count) "
+            "and --scratch, a folder that all workers see"
+        )
+    named = options.columns_there(columns)
+    with progress() as show:
+        show("classify", 0.0, f"on {cluster}")
+        done = measure(data, labels, nodes, scratch, cluster=cluster, columns=named, **settings)
+    print_found(done.as_dict(), as_json, lambda _: print_line(done.report()))

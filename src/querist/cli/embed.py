@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
-from querist.cli.cluster import embed_there, print_estimate, refuse_beside
 from querist.cli.data import read_graph
-from querist.cli.screen import print_json, print_line, progress
+from querist.cli.screen import print_found, print_json, print_line, print_table, progress
 from querist.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def embed(
     embedded; the rows go to a folder, as parquet with the ids of the nodes.
     """
     if estimate:
-        refuse_beside(
+        options.refuse_beside(
             "--estimate", {"DATA": data is not None, "--out": out is not None, "--cluster": bool(cluster)}
         )
         print_estimate(nodes, edges, machines, rank, as_json)
@@ -86,7 +85,7 @@ def embed(
             "--component": component != "all",
             "--nodes": nodes is not None,
         }
-        refuse_beside("--cluster", strange)
+        options.refuse_beside("--cluster", strange)
         embed_there(cluster, data, out, rank, columns, as_json, tol=tol, constant=constant, seed=seed)
         return
     import numpy as np
@@ -157,3 +156,64 @@ def _peak() -> int:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak if sys.platform == "darwin" else peak * 1024)
+
+
+def embed_there(
+    cluster: str,
+    data: str,
+    out: Path,
+    rank: int | None,
+    columns: options.Values,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """`querist embed --cluster`."""
+    from querist.cluster import embed
+
+    named = options.columns_there(columns)
+    options.refuse_beside("--cluster", {f"--{name}": name in named for name in ("id", "label")})
+    with progress() as show:
+        show("embedding", 0.0, f"on {cluster}")
+        done = embed(data, out, rank, cluster=cluster, **named, **settings)
+    print_found(
+        done.as_dict(),
+        as_json,
+        lambda found: print_line(
+            f"{done.report()}\n{found['out']}: {found['bytes'] / 1e6:.1f} MB of parquet"
+        ),
+    )
+
+
+def print_estimate(
+    nodes: Path | None, edges: float | None, machines: int, rank: int | None, as_json: bool
+) -> None:
+    """`querist embed --estimate`."""
+    from querist.operator.estimate import compared
+
+    try:
+        count = float(str(nodes))
+    except ValueError:
+        count = 0.0
+    if edges is None or count < 1 or edges < 1:
+        raise InputError(
+            "--estimate needs --nodes and --edges, how many of them there are: --nodes 1e8 --edges 1e9"
+        )
+    found = compared(count, edges, machines, rank=32 if rank is None else rank)
+    print_found([each.as_dict() for each in found], as_json, lambda _: _print_estimates(found))
+
+
+def _print_estimates(found: list[Any]) -> None:
+    rows = [
+        (
+            each.name,
+            f"{100 * each.halo:.0f} %",
+            f"{each.product_bytes / 1e9:.1f}",
+            f"{each.product_seconds:.2f}",
+            f"{each.seconds / 60:.1f}",
+            f"{each.memory / 1e9:.0f}",
+        )
+        for each in found
+    ]
+    head = ("where", "rows received", "GB a product", "s a product", "min in all", "GB a machine")
+    print_table(head, rows)
+    print_line("A cluster buys memory, not speed. docs/scale.md says where the numbers come from.")

@@ -4,13 +4,13 @@ import shlex
 import sys
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from querist.cli import options
-from querist.cli.cluster import label_there, refuse_beside
-from querist.cli.screen import print_json, print_line, print_table, progress, visible
+from querist.cli.screen import print_found, print_json, print_line, print_table, progress, visible
+from querist.errors import InputError
 
 if TYPE_CHECKING:
     from querist.labelling.files import FilesLabelled
@@ -115,7 +115,7 @@ def label(
             "--extend": bool(extend),
             "--extend-nodes": bool(extend_nodes),
         }
-        refuse_beside("--cluster", strange)
+        options.refuse_beside("--cluster", strange)
         label_there(cluster, data, labels, nodes, out, columns, as_json, seed=seed)
         return
     with progress() as meter:
@@ -180,3 +180,25 @@ def _print(done: "FilesLabelled") -> None:
     lost = int((~found.reached).sum())
     if lost:
         print_line(f"{some(lost, 'node')} that no label reaches, and so without a label")
+
+
+def label_there(
+    cluster: str, data: str, labels: str | None, nodes: Path | None, out: Path, columns: options.Values,
+    as_json: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """`querist label --cluster`; NODES are attributes."""
+    from querist.cluster import label
+
+    if labels is None:
+        raise InputError("--cluster needs --labels, a folder of tables with the columns node and label")
+    named = options.columns_there(columns)
+    with progress() as show:
+        show("label", 0.0, f"on {cluster}")
+        done = label(data, labels, out, cluster=cluster, attributes=nodes, **named, **settings)
+    print_found(
+        done.as_dict(),
+        as_json,
+        lambda found: print_line(
+            f"{done.report()}\n{found['out']}: {found['bytes'] / 1e6:.1f} MB of parquet"
+        ),
+    )

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from querist.errors import UnknownNameError
+from querist.errors import InputError, UnknownNameError
 
 SchemeName = Literal["multiclass", "one-vs-rest"]
 Parallel = Literal["max", "sum", "first"]
@@ -243,3 +243,20 @@ def with_options(
 
 with_columns = with_options("columns", {name: (kind, None) for name, kind in COLUMNS.items()})
 """The options of `COLUMNS` where a verb's parameter `columns` stands."""
+
+ON_CLUSTERS = ("source", "target", "weight", "id", "label_column")
+"""Those of them that mean the same on a cluster."""
+
+
+def refuse_beside(option: str, given: Mapping[str, bool]) -> None:
+    """Refuse options that do nothing beside another."""
+    strange = [name for name, is_given in given.items() if is_given]
+    if strange:
+        raise InputError(f"{strange[0]} does not go with {option}; leave one of the two out")
+
+
+def columns_there(columns: Values) -> dict[str, Any]:
+    """Columns as `querist.cluster` calls them; refused where it has no such option."""
+    refuse_beside("--cluster", {f"--{name}": name not in ON_CLUSTERS for name in columns})
+    called = {"weight": "weights", "label_column": "label"}
+    return {called.get(name, name): value for name, value in columns.items()}

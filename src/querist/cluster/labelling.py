@@ -61,6 +61,13 @@ class LabelledParts:
     accuracy : of answers at labels that were left out, and an interval of 95 %; nan where unknown
     reached : nodes that a label reaches
     seconds : reading and placing; solving
+
+    >>> found = LabelledParts(
+    ...     "found", "GMNR", 2, 0.3, 1000, 5000, ("a", "b"), 50, 0, 0.9, (0.8, 0.95), 1000, 10**5,
+    ...     {"reading": 2.0, "solving": 1.0},
+    ... )
+    >>> found.report().splitlines()[3]
+    'Expected accuracy 0.900 (0.800 to 0.950), by labels that were left out'
     """
 
     out: str
@@ -121,6 +128,8 @@ def label(
     cluster : address of the Dask scheduler
     columns : `source`, `target`, `weights`, `id`, `label`: names of columns, where they do not say it
     workers : how many to use; all by default. The labels do not depend on it
+
+    >>> label("edges", "labels", "found", cluster="tcp://HOST:8786").report()  # doctest: +SKIP
     """
     return _run(edges, labels, attributes, out, cluster, workers, columns, label_rows, seed)
 
@@ -136,14 +145,23 @@ def classify(
     columns: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> LabelledParts:
-    """The same by GMNR on counts of words; `settings` are parameters of `querist.collective.GMNR`."""
+    """The same by GMNR on counts of words; `settings` are parameters of `querist.collective.GMNR`.
+
+    >>> tables = "edges", "labels", "attributes"
+    >>> classify(*tables, "found", cluster="tcp://HOST:8786", lam=5.0).report()  # doctest: +SKIP
+    """
     model = _model(settings)
     return _run(edges, labels, attributes, out, cluster, workers, columns or {}, generative_rows, model)
 
 
 @dataclass(frozen=True)
 class MeasuredParts:
-    """How often GMNR was right on a cluster: `runs` have accuracy, reached, labelled, seconds of a trial."""
+    """How often GMNR was right on a cluster: `runs` have accuracy, reached, labelled, seconds of a trial.
+
+    >>> run = {"accuracy": 0.9, "reached": 1.0, "labelled": 50, "seconds": 0.1}
+    >>> MeasuredParts(1000, 5000, ("a", "b"), 2, (run, run)).as_dict()["accuracy"]
+    {'mean': 0.9, 'std': 0.0}
+    """
 
     nodes: int
     edges: int
@@ -187,7 +205,11 @@ def measure(
     columns: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> MeasuredParts:
-    """How often GMNR is right when it sees a share of each class's labels; `scratch` is left as it was."""
+    """How often GMNR is right when it sees a share of each class's labels; `scratch` is left as it was.
+
+    >>> tables = "edges", "labels", "attributes"
+    >>> measure(*tables, "scratch", cluster="tcp://HOST:8786").report()  # doctest: +SKIP
+    """
     if not 0 < labelled < 1 or trials < 1:
         raise InputError(
             f"labelled {labelled:g}, trials {trials}; the first lies between 0 and 1, the second from 1"

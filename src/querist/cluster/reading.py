@@ -30,7 +30,7 @@ from querist.tables.arrow import pa, pc, pq
 from querist.tables.files import read_table
 from querist.tables.formats import Wanted
 from querist.tables.names import WEIGHT, edge_columns, named
-from querist.types import Codes, Floats
+from querist.types import Codes
 
 PIECE = 1 << 21
 """Rows of a table that are read at a time."""
@@ -504,8 +504,8 @@ class Destination(NamedTuple):
 
 
 def routed(
-    group: Group, directory: Directory, to: Destination, keys: Array, values: Floats
-) -> tuple[Codes, Floats, int]:
+    group: Group, directory: Directory, to: Destination, keys: Array, values: Array
+) -> tuple[Codes, Array, int]:
     """Values (k, ...) of nodes at the owners of their rows: (own row, value), and how many found no node."""
     owner = directory.owner(keys)
     chosen = [np.flatnonzero(owner == p) for p in range(group.size)]

@@ -42,6 +42,13 @@ class EmbeddedParts:
     nodes, edges : of the largest component; components : of the graph; left_out : nodes elsewhere
     eigenvalues, residuals, eigengap, solver, doubts : as of `querist.embed`
     seconds : reading and placing; solving
+
+    >>> found = EmbeddedParts(
+    ...     "rows", 2, 0.3, 10**9, 10**6, 10**7, 1, 0, 2, (0.1,), (1e-3,), 0.1, "chebyshev", (), 10**8,
+    ...     {"reading": 60.0, "solving": 30.0},
+    ... )
+    >>> found.report().splitlines()[0].partition(";")[0]
+    '1,000,000 nodes and 10,000,000 edges in the largest of 1 components'
     """
 
     out: str
@@ -102,6 +109,8 @@ def embed(
     tol, constant, seed : as of `querist.embed`
     source, target, weights : columns of the edges, where their names do not say it
     workers : how many to use; all by default. The rows do not depend on it, to the last bit
+
+    >>> embed("edges", "rows", 32, cluster="tcp://HOST:8786").report()  # doctest: +SKIP
     """
     rank = checked_count("rank", RANK if rank is None else rank, 2)
     tol = TOL if tol is None else float(tol)

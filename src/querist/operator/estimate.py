@@ -55,6 +55,9 @@ class WorkEstimate:
     product_seconds : of one product, all columns
     seconds : of the embedding
     memory : bytes of each machine
+
+    >>> estimate(1e8, 1e9).as_dict()["where"]
+    'machines'
     """
 
     name: str
