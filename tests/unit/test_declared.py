@@ -28,7 +28,7 @@ def names(requirements: list[str]) -> set[str]:
 def imports(at_once: bool) -> dict[str, set[str]]:
     """Modules that the sources import, and where; all of them, or those of a module's own top level."""
     found: dict[str, set[str]] = {}
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted((ROOT / "src" / "querist").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body if at_once else ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -70,7 +70,7 @@ def test_the_version_is_said_once() -> None:
     assert "version" not in PROJECT and PROJECT["dynamic"] == ["version"]
     said = [
         path.name
-        for path in (ROOT / "src").rglob("*.py")
+        for path in (ROOT / "src" / "querist").rglob("*.py")
         if re.search(rf"['\"]{re.escape(__version__)}['\"]", path.read_text(encoding="utf-8"))
     ]
     assert said == ["version.py"]
@@ -81,7 +81,7 @@ DOCUMENTED = {"os._exit"}
 
 def test_no_private_name_of_another_library_is_reached_for() -> None:
     """`module._name`, where the module is not ours. What dispatchers hide is in `compiled.py`, guarded."""
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted((ROOT / "src" / "querist").rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         foreign = {
             (alias.asname or alias.name).partition(".")[0]
