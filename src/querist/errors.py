@@ -18,10 +18,10 @@ class QueristError(Exception):
 
     >>> import querist
     >>> try:
-    ...     querist.label([("ann", "bob")], {"ann": "cat"})
+    ...     querist.ALGORITHMS["mgs"]
     ... except QueristError as wrong:
     ...     print(type(wrong).__name__)
-    InputError
+    UnknownNameError
     """
 
 

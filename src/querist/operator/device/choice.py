@@ -1,9 +1,29 @@
 """Which device, by its name: `None` is this process and its threads, without torch."""
 
+from importlib.util import find_spec
 from typing import Any
 
 from querist.errors import InputError
 from querist.lazy import needing
+from querist.operator.memory import free
+
+
+def graphics() -> str | None:
+    """The name of the GPU that torch would use; None where there is neither."""
+    if find_spec("torch") is None:
+        return None
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else None
+
+
+def free_on(device: Any) -> float:
+    """Bytes that tensors may still take on a GPU; elsewhere those of this process."""
+    if device.type != "cuda":
+        return free()
+    import torch
+
+    return float(torch.cuda.mem_get_info(device)[0])
 
 
 def chosen_device(name: str) -> Any:
