@@ -70,7 +70,7 @@ def test_the_version_is_said_once() -> None:
     assert "version" not in PROJECT and PROJECT["dynamic"] == ["version"]
     said = [
         path.name
-        for path in (ROOT / "src").rglob("*.py")
+        for path in (ROOT / "src" / "querist").rglob("*.py")
         if re.search(rf"['\"]{re.escape(__version__)}['\"]", path.read_text(encoding="utf-8"))
     ]
     assert said == ["version.py"]
