@@ -84,6 +84,10 @@ def check_name(kind: str, given: object, known: Collection[str]) -> None:
         raise UnknownNameError.of(kind, given, known)
 
 
+class MissingLibraryError(InputError, ImportError):
+    """A library that only some of the work needs, and that is not installed; the message says what to do."""
+
+
 class DownloadError(QueristError, OSError):
     """A data set that could not be fetched, or came with the wrong checksum.
 

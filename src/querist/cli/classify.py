@@ -1,14 +1,18 @@
 """`querist classify`: label a whole graph from a few labels, on several draws of them."""
 
 from functools import partial
+from inspect import signature
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from querist.cli import options
+from querist.cli.cluster import classify_there, refuse_beside
 from querist.cli.data import measured, read_graph
 from querist.cli.screen import print_found, print_line, print_table
+from querist.errors import InputError
 from querist.parameters import effective, read_settings
 
 if TYPE_CHECKING:
@@ -49,6 +53,16 @@ def classify(
     component: options.Part = "all",
     nodes: options.Nodes = None,
     columns: options.Values = MappingProxyType({}),
+    device: options.Device = None,
+    cluster: options.Cluster = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="With --cluster, tables of labels: node, label."),
+    ] = None,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="With --cluster, a folder that all workers see, new or empty."),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Label a whole graph at once from a few labels.
@@ -57,11 +71,29 @@ def classify(
     counts how many of them are right. Over the trials it reports the mean and the standard deviation (of
     these trials, ddof = 0). A node that no label reaches is answered with the commonest class among the
     labels.
+
+    With --cluster (gmnr alone) DATA and NODES are folders of parquet or CSV, NODES with rows of node,
+    attribute, count.
     """
     from querist import CLASSIFIERS
+    from querist.operator.device.choice import graphics
 
     factory = CLASSIFIERS[method]
     chosen = read_settings(factory, settings or [], APART)
+    if cluster is not None:
+        strange = {f"--method {method}": method != "gmnr", "--component": component != "all"}
+        strange["--device"] = device is not None
+        refuse_beside("--cluster", strange)
+        classify_there(
+            cluster, data, labels, nodes, scratch, columns, as_json,
+            labelled=labelled, trials=trials, seed=seed, settings=chosen,
+        )  # fmt: skip
+        return
+    refuse_beside("no --cluster", {"--labels": labels is not None, "--scratch": scratch is not None})
+    if device is not None:
+        if "device" not in signature(factory).parameters:
+            raise InputError(f"{method} knows no device; take gmnr, mrgm or plsa, or leave --device out")
+        chosen["device"] = graphics() if device == "auto" else device
     graph, found, _ = measured(
         "collective",
         data,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.cli import options
+from querist.cli.cluster import embed_there, print_estimate, refuse_beside
 from querist.cli.data import read_graph
 from querist.cli.screen import print_json, print_line, progress
 from querist.errors import InputError
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 
 @options.with_columns
 def embed(
-    data: options.Data,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the rows go: a .npy file.")],
+    data: options.MaybeData = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where the rows go: a .npy file; on a cluster a folder of parquet."
+        ),
+    ] = None,
     rank: options.Rank = None,
     embedding: options.Rows = "spectral",
     laplacian: options.Matrix = "normalised",
@@ -33,9 +39,25 @@ def embed(
         ),
     ] = None,
     seed: options.Seed = 0,
-    nodes: options.Nodes = None,
+    nodes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="NODES",
+            help="Table of the nodes of a file of edges, with their labels and attributes; for --estimate "
+            "how many there are.",
+        ),
+    ] = None,
     columns: options.Values = MappingProxyType({}),
+    cluster: options.Cluster = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Print what an embedding would take, and embed nothing.")
+    ] = False,
+    edges: Annotated[float | None, typer.Option(help="For --estimate, how many edges there are.")] = None,
+    machines: Annotated[
+        int, typer.Option(min=1, help="For --estimate, how many machines share the graph.")
+    ] = 1,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")] = True,
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Embed a graph and save the rows.
@@ -43,7 +65,30 @@ def embed(
     Row i of the file is node i of the graph, as float64; load it with numpy.load. Printed are the solver that
     was chosen, its seconds and residuals, and the memory that was taken. What would not fit into memory is
     refused before it starts.
+
+    With --cluster DATA is a folder of edges in parquet or CSV that all workers see. The largest component is
+    embedded; the rows go to a folder, as parquet with the ids of the nodes.
     """
+    if estimate:
+        refuse_beside(
+            "--estimate", {"DATA": data is not None, "--out": out is not None, "--cluster": bool(cluster)}
+        )
+        print_estimate(nodes, edges, machines, rank, as_json)
+        return
+    if data is None or out is None:
+        raise InputError(
+            f"no {'DATA' if data is None else '--out'}; give a graph and --out, a file for the rows"
+        )
+    if cluster is not None:
+        strange = {
+            "--embedding": embedding != "spectral",
+            "--laplacian": laplacian != "normalised",
+            "--component": component != "all",
+            "--nodes": nodes is not None,
+        }
+        refuse_beside("--cluster", strange)
+        embed_there(cluster, data, out, rank, columns, as_json, tol=tol, constant=constant, seed=seed)
+        return
     import numpy as np
 
     from querist.atomic import check_writable, replacing
@@ -64,6 +109,7 @@ def embed(
             tol=tol,
             seed=seed,
             cache=cache,
+            device=device,
             progress=lambda done, text: show("embedding", done, text),
         )
     with replacing(place) as file:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from querist.cli import options
+from querist.cli.cluster import label_there, refuse_beside
 from querist.cli.screen import print_json, print_line, print_table, progress, visible
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 def label(
     data: options.Data,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Where the labels go: .csv, .tsv, .parquet.")
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where the labels go: .csv, .tsv, .parquet; a folder."
+        ),
     ],
     labels: Annotated[
         str | None,
@@ -78,7 +82,9 @@ def label(
     extend: options.Extend = None,
     extend_nodes: options.ExtendNodes = None,
     columns: options.Values = MappingProxyType({}),
+    cluster: options.Cluster = None,
     seed: options.Seed = 0,
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Label every node of your own graph from the labels of some.
@@ -90,7 +96,28 @@ def label(
 
     Where DATA is a labelling that --save kept, the nodes that --extend and --extend-nodes bring are labelled,
     in no time, and written alone.
+
+    With --cluster DATA, LABELS and NODES are folders of parquet or CSV that all workers see, NODES with rows
+    of node, attribute, count; the labels go to a folder, as parquet: node, label, probability, reached.
     """
+    if cluster is not None:
+        strange = {
+            "--method": method != "auto",
+            "--multi-label": multilabel,
+            "--picked": picked,
+            "--goal": goal != "accuracy",
+            "--costs": costs is not None,
+            "--probabilities": probabilities,
+            "--rank": rank is not None,
+            "--report": report is not None,
+            "--save": save is not None,
+            "--safe-csv": safe_csv,
+            "--extend": bool(extend),
+            "--extend-nodes": bool(extend_nodes),
+        }
+        refuse_beside("--cluster", strange)
+        label_there(cluster, data, labels, nodes, out, columns, as_json, seed=seed)
+        return
     with progress() as meter:
         meter("label", 0.0, "beginning")  # what is loaded first takes a moment
         from querist.labelling.files import GraphFiles, from_files
@@ -110,6 +137,7 @@ def label(
             goal=goal,
             costs=costs,
             seed=seed,
+            device=device,
             command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
             progress=lambda fraction, text: meter("label", fraction, text),
         )
@@ -125,8 +153,7 @@ def label(
 
 
 def _print(done: "FilesLabelled") -> None:
-    from querist.labelling.decisions.summary import sentences
-    from querist.labelling.page import class_sizes, class_words
+    from querist.labelling.decisions.summary import class_sizes, class_words, sentences
     from querist.tables.formats import some
 
     found = done.labelling

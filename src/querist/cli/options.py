@@ -25,6 +25,14 @@ Data = Annotated[
         ".graphml, text also as .gz; - is the standard input.",
     ),
 ]
+MaybeData = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="Name of a data set (see querist datasets), or a file of edges: .csv, .tsv, .parquet, .npz or "
+        ".graphml, text also as .gz; - is the standard input. On a cluster a folder of edges.",
+    ),
+]
 Vectors = Annotated[
     str,
     typer.Argument(
@@ -59,6 +67,14 @@ Processes = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with its scheduler at this address."),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help='Compute on this device of torch, as "cuda", and not on the threads of this machine; "auto" '
+        "takes a GPU where it is worth it.",
+    ),
 ]
 Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]
 Rank = Annotated[

@@ -23,8 +23,7 @@ from querist.cluster.reading import spread
 from querist.cluster.rows import decisive, link_features, smoothed_triples, word_features, word_weights
 from querist.cluster.run import connected, on_workers
 from querist.cluster.shard import Shard
-from querist.cluster.spectral import WORK, result_folder
-from querist.cluster.store import load_matrix, load_rows, read_about, write_table
+from querist.cluster.store import WORK, begun, load_matrix, load_rows, read_about, write_table
 from querist.cluster.tables import graph_tables, prepare
 from querist.cluster.transport import Group
 from querist.collective.gmnr import GMNR
@@ -195,7 +194,7 @@ def measure(
         )
     model = _model(settings or {})
     tables = graph_tables(edges, labels, attributes, **(columns or {}))
-    place = result_folder(scratch)
+    place = begun(scratch, tables)
     with connected(cluster) as client:
         on_workers(client, prepare, place / WORK, tables, workers=workers)
         found = on_workers(client, measured_rows, place, model, labelled, trials, seed, workers=workers)
@@ -226,7 +225,7 @@ def _run(
     columns: Mapping[str, Any], work: Any, setting: Any,
 ) -> LabelledParts:  # fmt: skip
     tables = graph_tables(edges, labels, attributes, **columns)
-    place = result_folder(out)
+    place = begun(out, tables, setting=setting)
     with connected(cluster) as client:
         began = time.perf_counter()
         on_workers(client, prepare, place / WORK, tables, workers=workers)

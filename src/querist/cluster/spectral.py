@@ -18,7 +18,7 @@ from querist.cluster.operator import ShardOperator
 from querist.cluster.run import connected, on_workers
 from querist.cluster.shard import Shard
 from querist.cluster.space import ShardSpace
-from querist.cluster.store import Checkpoints, load_rows, names_of, read_about, write_table
+from querist.cluster.store import WORK, Checkpoints, begun, load_rows, names_of, read_about, write_table
 from querist.cluster.tables import graph_tables, prepare
 from querist.cluster.transport import Group
 from querist.embedding.kinds.spectral import ROUNDING, TOL, column_scales, doubts_about, relative_gap
@@ -29,9 +29,6 @@ from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import silent
 from querist.types import Floats
-
-WORK = "_work"
-"""Where in the folder of the results the graph and the checkpoints lie until they are no longer needed."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ def embed(
     rank = checked_count("rank", RANK if rank is None else rank, 2)
     tol = TOL if tol is None else float(tol)
     tables = graph_tables(edges, source=source, target=target, weights=weights, connect=True)
-    place = result_folder(out)
+    place = begun(out, tables, rank=rank, tol=tol, constant=constant, seed=seed)
     with connected(cluster) as client:
         began = time.perf_counter()
         on_workers(client, prepare, place / WORK, tables, workers=workers)
@@ -137,20 +134,6 @@ def embed(
         bytes=sum(part["bytes"] for part in found),
         seconds=seconds,
     )
-
-
-def result_folder(out: str | Path) -> Path:
-    """The folder of results, made; refused where something else is in it."""
-    place = Path(out).expanduser().resolve()
-    if place.exists() and not place.is_dir():
-        raise InputError(f"{out} is a file; name a folder, which will hold a parquet file for each part")
-    place.mkdir(parents=True, exist_ok=True)
-    strange = [
-        path.name for path in place.iterdir() if path.name != WORK and not path.name.startswith("part-")
-    ]
-    if strange:
-        raise InputError(f"{out} holds {min(strange)}; name a new folder, or an empty one")
-    return place
 
 
 def solve(group: Group, place: Path, rank: int, tol: float, constant: float, seed: int) -> dict[str, Any]:

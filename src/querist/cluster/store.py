@@ -5,6 +5,7 @@ generations: when one is being written, all ranks have the one before.
 """
 
 import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from querist.atomic import replacing
 from querist.cluster.partition import Rows, rank_bounds
 from querist.cluster.shard import Shard
 from querist.cluster.transport import Group
-from querist.errors import QueristError
+from querist.errors import InputError, QueristError
 from querist.tables.arrow import pa, pq
 from querist.types import Codes
 
@@ -27,6 +28,37 @@ Array = NDArray[Any]
 
 WHOLE = "graph.npz"
 """What is known of all rows: bounds of the segments and the work of each."""
+
+
+WORK, RUN = "_work", "run.txt"
+"""Where in the folder of the results the graph and the checkpoints lie until they are no longer needed, and
+what they are of."""
+
+
+def begun(out: str | Path, tables: Any, **settings: Any) -> Path:
+    """The folder of results, made: empty, or with what a stopped run of the same work left.
+
+    Refused where something else is in it.
+    """
+    place = Path(out).expanduser().resolve()
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{out} is a file; name a folder, which will hold a parquet file for each part")
+    (place / WORK).parent.mkdir(parents=True, exist_ok=True)
+    there = sorted(path.name for path in place.iterdir())
+    if there and WORK not in there:
+        raise InputError(f"{out} holds {there[0]}; name a new folder, or an empty one")
+    files = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in tables.files]
+    work = f"{tables!r} {settings!r} {files!r}"
+    (place / WORK).mkdir(exist_ok=True)
+    mark = place / WORK / RUN
+    if mark.exists() and mark.read_text(encoding="utf-8") != work:
+        raise InputError(
+            f"{out} holds what a stopped run left, and it was of other files or settings; name another "
+            "folder, or remove that one"
+        )
+    with replacing(mark) as file:
+        file.write(work.encode())
+    return place
 
 
 def _segments(bounds: Codes, rank: int, segments: Codes) -> list[tuple[int, slice]]:

@@ -58,6 +58,12 @@ class GraphTables:
     attributes: PartedTable | None = None
     connect: bool = False
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that are read."""
+        others = [table.files for table in (self.labels, self.attributes) if table is not None]
+        return sum(others, self.edges)
+
 
 def graph_tables(
     edges: str | Path,

@@ -9,11 +9,11 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from querist.errors import InputError
+from querist.cluster.run import connected
 from querist.operator.threads import cores
 
 T_co = TypeVar("T_co", covariant=True)
@@ -50,7 +50,10 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
     said: set[str] = set()
     here: dict[str, Any] = {"backend": "loky", "inner_max_num_threads": 1}
-    with _client(cluster), parallel_config(**(here if cluster is None else {"backend": "dask"})):
+    with (
+        nullcontext() if cluster is None else connected(cluster),
+        parallel_config(**(here if cluster is None else {"backend": "dask"})),
+    ):
         # One at a time: in a batch that was sized by quick jobs, slow ones would keep one worker busy for
         # long, and be lost together with this process.
         pool = Parallel(
@@ -100,30 +103,3 @@ def _leave_with(master: int) -> None:
     while os.getppid() == master:
         time.sleep(WATCH_SECONDS)
     os._exit(1)
-
-
-@contextmanager
-def _client(cluster: str | None) -> Iterator[None]:
-    """A connection to the cluster, for as long as jobs run."""
-    if cluster is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("--cluster needs Dask; install it with: pip install 'querist[cluster]'") from None
-    try:
-        client: Any = Client(  # type: ignore[no-untyped-call]
-            cluster, timeout="5s", set_as_default=True
-        )
-    except (OSError, ValueError) as problem:
-        raise InputError(
-            f"no Dask scheduler answers at {cluster!r} ({type(problem).__name__}); give an address such as "
-            "tcp://HOST:8786, or leave --cluster out"
-        ) from problem
-    with client:
-        if not client.scheduler_info()["workers"]:
-            raise InputError(
-                f"the Dask scheduler at {cluster} has no workers; start some: dask worker {cluster}"
-            )
-        yield

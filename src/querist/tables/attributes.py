@@ -248,7 +248,7 @@ def _element(lists: Any, k: int) -> Floats:
     """The k-th numbers of lists, NaN where there is none."""
     long = np.asarray(pc.list_value_length(lists).fill_null(-1)) > k
     found = np.full(len(lists), np.nan)
-    found[long] = _read_numbers(pc.list_element(lists.filter(long), k))
+    found[long] = _read_numbers(pc.list_element(lists.filter(pa.array(long)), k))
     return found
 
 

@@ -47,8 +47,16 @@ def graph():
     return communities()
 
 
+@pytest.fixture
+def cluster(dask):
+    """The scheduler, when both workers are there: a test may have killed one."""
+    with dask.get_client() as client:
+        client.wait_for_workers(2)
+    return dask
+
+
 @pytest.fixture(scope="session")
-def cluster():
+def dask():
     """A scheduler and two workers of one thread, each a process with a nanny."""
     from distributed import LocalCluster
 

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 import querist
 from querist import cluster as on_cluster
 from querist.cluster.run import connected, on_workers
-from querist.cluster.spectral import WORK, solve
+from querist.cluster.spectral import solve
+from querist.cluster.store import WORK, begun
 from querist.cluster.tables import graph_tables, prepare
 from querist.cluster.transport import in_threads
 from querist.errors import InputError
@@ -109,3 +110,7 @@ def test_results_are_not_mixed_with_what_is_there(edges, tmp_path):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(InputError, match=r"holds notes\.txt"):
         on_cluster.embed(edges, tmp_path, RANK, cluster="tcp://127.0.0.1:9")
+    tables, place = graph_tables(edges, connect=True), tmp_path / "stopped"
+    assert begun(place, tables, rank=8) == begun(place, tables, rank=8)
+    with pytest.raises(InputError, match="of other files or settings"):
+        begun(place, tables, rank=9)

@@ -8,7 +8,7 @@ from querist import cluster as on_cluster
 from querist.cluster.generative import GenerativeShard, inferred
 from querist.cluster.labelling import label_rows
 from querist.cluster.rows import smoothed_triples, word_features, word_weights
-from querist.cluster.spectral import WORK
+from querist.cluster.store import WORK
 from querist.cluster.tables import graph_tables, prepare
 from querist.cluster.transport import in_threads
 from querist.collective import GMNR

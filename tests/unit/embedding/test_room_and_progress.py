@@ -15,6 +15,7 @@ from querist.errors import InputError
 from querist.graph.graph import Graph
 from querist.operator import memory
 from querist.operator.eigen import solve
+from querist.operator.estimate import estimate
 
 
 def make_graph(n: int = 700, degree: int = 8, seed: int = 0) -> Graph:
@@ -78,6 +79,18 @@ def test_a_float32_filter_is_named_where_it_fits(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(memory, "free", lambda: 10.0)
     with pytest.raises(InputError, match="no rank fits"):
         embed(graph, 20, cache=False)
+
+
+def test_a_cluster_is_named_where_it_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "DENSE", 100)
+    graph = make_graph()
+    several = estimate(graph.n_nodes, graph.n_edges, 5, rank=60).memory
+    monkeypatch.setattr(memory, "free", lambda: 1.01 * several)
+    with pytest.raises(InputError, match=r"[2-5] machines like this one share it \(--cluster"):
+        embed(graph, 60, cache=False)
+    with pytest.raises(InputError) as refused:
+        embed(graph, 60, normalised=False, cache=False)
+    assert "--cluster" not in str(refused.value)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from querist.operator.space import Basis, Space
+from querist.operator.space import OrthonormalBasis, Space
 from querist.types import Floats
 
 PART = 4096
@@ -48,6 +48,10 @@ class DeviceSpace:
         """torch's name of the precision."""
         return NUMBERS[self.dtype]
 
+    def agreed(self, array: Any) -> Any:
+        """Itself."""
+        return array
+
     def small(self, matrix: Floats) -> Any:
         """A small matrix on the device, in the blocks' precision."""
         return torch.as_tensor(np.ascontiguousarray(matrix), dtype=self.number, device=self.device)
@@ -55,6 +59,18 @@ class DeviceSpace:
     def empty(self, k: int) -> Block:
         """Uninitialised."""
         return torch.empty((self.n, k), dtype=self.number, device=self.device)
+
+    def agreed(self, array: Any) -> Any:
+        """Nobody else holds rows."""
+        return array
+
+    def zeros(self, k: int) -> Block:
+        """On the device."""
+        return torch.zeros((self.n, k), dtype=self.number, device=self.device)
+
+    def copy(self, X: Block) -> Block:
+        """A new block."""
+        return X.clone()
 
     def random(self, random: np.random.Generator, k: int) -> Block:
         """Drawn on the device, by a generator that is seeded from the given one."""
@@ -87,6 +103,13 @@ class DeviceSpace:
         """Added up in float64."""
         return float(sum(torch.sum(X[rows] * Y[rows], dtype=torch.float64) for rows in chunks(self.n)))
 
+    def dots(self, X: Block, Y: Block) -> Floats:
+        """By parts."""
+        total = torch.zeros(X.shape[1], dtype=torch.float64, device=self.device)
+        for rows in chunks(self.n):
+            total += torch.sum(X[rows] * Y[rows], dim=0, dtype=torch.float64)
+        return np.asarray(total.cpu().numpy())
+
     def norm(self, X: Block) -> float:
         """Added up in float64."""
         return float(torch.linalg.vector_norm(X, dtype=torch.float64))
@@ -94,6 +117,30 @@ class DeviceSpace:
     def times(self, X: Block, Z: Floats) -> Block:
         """A new block."""
         return X @ self.small(Z)
+
+    def scaled(self, X: Block, factors: Floats) -> Block:
+        """By the device."""
+        return X * self.small(factors)
+
+    def scale(self, X: Block, factors: Floats) -> None:
+        """By the device."""
+        X *= self.small(factors)
+
+    def scale_rows(self, X: Block, factors: Block, out: Block) -> None:
+        """By the device."""
+        torch.mul(X, factors[:, None], out=out)
+
+    def inverted(self, vector: Block) -> Block:
+        """By the device."""
+        return torch.where(vector > 0, vector, 1).reciprocal().to(self.number)
+
+    def divide(self, X: Block, by: Floats) -> None:
+        """By the device."""
+        X /= self.small(by)
+
+    def lengths(self, X: Block) -> Floats:
+        """Added up in float64."""
+        return np.asarray(torch.linalg.vector_norm(X, dim=0, dtype=torch.float64).cpu().numpy())
 
     def normalise(self, X: Block) -> None:
         """By the device."""
@@ -145,7 +192,7 @@ class DeviceSpace:
         Q, R = torch.linalg.qr(X)
         return Q, R.cpu().numpy()
 
-    def basis(self, most: int) -> Basis:
+    def basis(self, most: int) -> OrthonormalBasis:
         """Rows of one tensor."""
         V = torch.empty((most, self.n), dtype=self.number, device=self.device)
         return DeviceBasis(self, V)
