@@ -85,7 +85,11 @@ def check_name(kind: str, given: object, known: Collection[str]) -> None:
 
 
 class MissingLibraryError(InputError, ImportError):
-    """A library that only some of the work needs, and that is not installed; the message says what to do."""
+    """A library that only some of the work needs, and that is not installed; the message says what to do.
+
+    >>> issubclass(MissingLibraryError, ImportError), issubclass(MissingLibraryError, InputError)
+    (True, True)
+    """
 
 
 class DownloadError(QueristError, OSError):
