@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults fuzz load docs site tutorials pictures picture screenshots results clean
+.PHONY: demo test quick lint bench faults fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -63,15 +63,33 @@ screenshots: $(DEV)  ## the server's pages in Chromium, for docs/serve.md
 results: $(DEV)  ## every table and figure of the papers by the full protocol, in docs/results; goes on where it stopped
 	$(BIN)/querist reproduce --all --out docs/results
 
+LOWEST := .venv-lowest
+LOWEST_TESTS ?= tests/contracts tests/unit/tables tests/unit/graph tests/unit/labelling
+
+lowest:  ## the tests with the oldest versions that pyproject.toml allows, in an environment of their own
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check pytest pytest-xdist hypothesis pexpect polars
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto --dist loadfile $(LOWEST_TESTS)
+
+UV := $(BIN)/uv pip compile pyproject.toml --quiet --no-header --python-version 3.11
+RUNNING := --extra files --extra report --extra serve --extra cluster --extra peers
+
+locks: $(DEV)  ## requirements/: the oldest versions that are allowed, and those that development goes by
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(UV) $(RUNNING) --resolution lowest-direct --output-file requirements/lowest.txt
+	$(UV) --universal --generate-hashes --extra dev --output-file requirements/dev.txt
+
 clean:
-	rm -rf $(VENV) querist-demo site
+	rm -rf $(VENV) $(LOWEST) querist-demo site
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Querist needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[files,report]'
 	touch $@
 
 $(DEV): $(VENV)/bin/python pyproject.toml

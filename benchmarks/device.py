@@ -2,6 +2,7 @@
 
     python benchmarks/device.py [--only product embedding ...] [--device cuda] [--tiny] [--sweep] [--json]
 
+- check: the kernel's products against dense ones.
 - product: gathered bytes a second of `out <- scale M X + shift X + previous out`, 48 columns: for every entry
   the row of the block that it brings in, its index and its value, and three blocks. With torch's own product.
 - embedding: the generated graph of benchmarks/embedding.py, from arrays on the device (degrees and scaling
@@ -23,11 +24,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from querist.operator.device import DeviceOperator, chosen_device, kernel
+from querist.operator.device import kernel
+from querist.operator.device.choice import chosen_device
+from querist.operator.device.matrix import DeviceOperator
 from querist.operator.device.tensors import embed_tensors
 
 COLUMNS = 48
-PARTS = ("product", "embedding", "billion", "gmnr", "label")
+PARTS = ("check", "product", "embedding", "billion", "gmnr", "label")
 
 Found = dict[str, Any]
 
@@ -176,10 +179,13 @@ def planted(n: int, degree: int, blocks: int, inside: float, device: Any, seed: 
 
 def product(device: Any, sizes: list[int], clock: Clock, sweep: bool) -> list[Found]:
     """Gathered bytes a second of one step of a filter."""
-    return [one_product(device, edges, inside, clock, sweep) for edges in sizes for inside in (0.0, 0.7)]
+    found = [one_product(device, edges, inside, clock, sweep) for edges in sizes for inside in (0.0, 0.7)]
+    return found + [one_product(device, sizes[0], 0.7, clock, sweep, width) for width in (16, 1)]
 
 
-def one_product(device: Any, edges: int, inside: float, clock: Clock, sweep: bool) -> Found:
+def one_product(
+    device: Any, edges: int, inside: float, clock: Clock, sweep: bool, width: int = COLUMNS
+) -> Found:
     if device.type == "cuda":
         torch.cuda.empty_cache()
     n = edges // 10
@@ -187,11 +193,17 @@ def one_product(device: Any, edges: int, inside: float, clock: Clock, sweep: boo
     values = torch.full((len(indices),), 0.05, dtype=torch.float32, device=device)
     centre = torch.ones(n, dtype=torch.float32, device=device)
     M = DeviceOperator(indptr, indices, values, centre, -1, np.dtype(np.float32))
-    X = torch.randn((n, COLUMNS), device=device)
+    X = torch.randn((n, width), device=device)
     out = torch.zeros_like(X)
-    gathered = len(indices) * (4 * COLUMNS + 8) + 3 * n * 4 * COLUMNS
+    gathered = len(indices) * (4 * width + 8) + 3 * n * 4 * width
     seconds = clock.median(lambda: M.combine(X, out, scale=0.5, shift=0.1, previous=0.2), 7)
-    row: Found = {"edges": edges, "inside": inside, "ms": 1e3 * seconds, "TB/s": gathered / seconds / 1e12}
+    row: Found = {
+        "edges": edges,
+        "columns": width,
+        "inside": inside,
+        "ms": 1e3 * seconds,
+        "TB/s": gathered / seconds / 1e12,
+    }
     if sweep and edges <= 100_000_000 and kernel.usable(device):
         row["sizes"] = launches(M, X, out, gathered, clock)
     if edges <= 100_000_000:
@@ -202,29 +214,66 @@ def one_product(device: Any, edges: int, inside: float, clock: Clock, sweep: boo
 
 def launches(M: DeviceOperator, X: Any, out: Any, gathered: int, clock: Clock) -> dict[str, float]:
     """TB/s by the sizes of a program."""
-    long, found = kernel.LongRows(M.indptr), {}
-    for rows, warps in ((2, 1), (4, 1), (4, 2), (8, 2), (8, 4), (16, 4), (16, 8), (1, 1)):
-        for ahead in (1, 2, 4, 8):
-            for columns in (16, 64):
-                launch = {"rows": rows, "warps": warps, "ahead": ahead, "columns": columns}
+    long, columns, found = kernel.LongRows(M.indptr), kernel.columns_of(X.shape[1]), dict[str, float]()
+    for tile, warps in ((128, 1), (256, 1), (256, 2), (512, 2), (512, 4)):
+        for ahead in (2, 4, 8):
+            sizes = {"rows": tile // columns, "warps": warps, "ahead": ahead, "columns": columns}
+            name = ", ".join(f"{value} {what}" for what, value in sizes.items())
+            try:
                 seconds = clock.median(
                     lambda: kernel.combine(
                         M.indptr, M.indices, M.values, M.centre, X, out, long,
-                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, launch=launch,  # noqa: B023
+                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, launch=sizes,  # noqa: B023
                     ),
                     3,
                 )  # fmt: skip
-                found[f"{rows} rows, {warps} warps, {ahead} ahead, {columns} columns"] = (
-                    gathered / seconds / 1e12
-                )
+            except RuntimeError as problem:
+                say(f"  {name}: {problem}")
+                continue
+            found[name] = gathered / seconds / 1e12
     best = sorted(found.items(), key=lambda item: -item[1])
     for name, speed in [*best[:6], *best[-2:]]:
         say(f"  {speed:.2f} TB/s: {name}")
     return dict(best)
 
 
+def checked(device: Any) -> list[Found]:
+    """The kernel against torch's dense product, in every width and precision that a call can choose."""
+    rng = torch.Generator().manual_seed(0)
+    n, found = 700, list[Found]()
+    dense = (torch.rand((n, n), generator=rng) < 0.02) * torch.randn((n, n), generator=rng)
+    dense[3] = dense[:, 3] = 1.5
+    S = (dense + dense.T).to_sparse_csr()
+    arrays = [part.to(device) for part in (S.crow_indices(), S.col_indices().int(), S.values())]
+    for dtype, number in ((np.float32, torch.float32), (np.float64, torch.float64)):
+        full = S.to_dense().to(device, number)
+        for width in (1, 2, 3, 5, 8, 12, 16, 25, 32, 48, 64, 100):
+            M = DeviceOperator.laplacian(*arrays, dtype=dtype)
+            L = torch.diag(full.abs().sum(dim=1)) - full
+            X, Z = (torch.randn((n, width), generator=rng).to(device, number) for _ in "ab")
+            out = Z.clone()
+            M.combine(X, out, scale=0.7, shift=-0.3, previous=0.5)
+            far = [(out - (0.7 * L @ X - 0.3 * X + 0.5 * Z)).abs().max(), (M.matmat(X) - L @ X).abs().max()]
+            long = kernel.LongRows(M.indptr, 100)
+            if kernel.usable(device):
+                kernel.combine(
+                    M.indptr, M.indices, M.values, M.centre, X, out, long,
+                    scale=1.0, weight=-1.0, shift=0.0, previous=0.0,
+                )  # fmt: skip
+                far.append((out - L @ X).abs().max())
+            row = {
+                "precision": str(number),
+                "columns": width,
+                "largest error": float(max(far) / (L @ X).abs().max()),
+            }
+            assert row["largest error"] < (1e-5 if dtype == np.float32 else 1e-12), row
+            found.append(row)
+    say(f"{len(found)} products agree with dense ones")
+    return found
+
+
 def embedding(
-    device: Any, n: int, edges: int, ranks: list[int], clock: Clock, repeats: int = 3
+    device: Any, n: int, edges: int, ranks: list[int], clock: Clock, profile: bool, repeats: int = 3
 ) -> list[Found]:
     """Seconds from arrays on the device to rows on the device."""
     start = clock.now()
@@ -247,8 +296,33 @@ def embedding(
         }
         found.append(row)
         say(f"embedding {row}")
+        if profile:
+            profiled(lambda: embed_tensors(indptr, indices, rank=rank), device)  # noqa: B023
     found += eigsh(indptr, indices, ranks, device, clock)
     return found
+
+
+def profiled(work: Callable[[], Any], device: Any) -> None:
+    """What takes the device's time, and what this process's."""
+    import cProfile
+    import io
+    import pstats
+
+    kinds = [torch.profiler.ProfilerActivity.CPU]
+    kinds += [torch.profiler.ProfilerActivity.CUDA] if device.type == "cuda" else []
+    with torch.profiler.profile(activities=kinds) as seen:
+        work()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+    order = "self_cuda_time_total" if device.type == "cuda" else "self_cpu_time_total"
+    say(seen.key_averages().table(sort_by=order, row_limit=25, max_name_column_width=60))
+    own = cProfile.Profile()
+    own.enable()
+    work()
+    own.disable()
+    text = io.StringIO()
+    pstats.Stats(own, stream=text).sort_stats("tottime").print_stats(25)
+    say(text.getvalue())
 
 
 def eigsh(indptr: Any, indices: Any, ranks: list[int], device: Any, clock: Clock) -> list[Found]:
@@ -309,6 +383,89 @@ def billion(device: Any, n: int, clock: Clock) -> list[Found]:
     return [row]
 
 
+def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, classes: int = 8) -> list[Found]:
+    """Ten iterations over counts and a network (ten edges a node) that lie on the device."""
+    from querist.collective.device import DeviceCounts, DeviceSmoother
+    from querist.operator.device.matrix import DeviceMatrix
+
+    words = min(words, n)
+    source = torch.Generator(device=device).manual_seed(0)
+    per = counts // n
+    topic = torch.arange(n, device=device) * classes // n
+    drawn = (words * torch.rand((n, per), device=device, generator=source) ** 2).long()
+    own = (drawn // classes * classes + topic[:, None]).clamp_(max=words - 1)
+    drawn = (
+        torch.where(torch.rand((n, per), device=device, generator=source) < 0.3, own, drawn)
+        .sort(dim=1)
+        .values
+    )
+    X = DeviceMatrix(
+        torch.arange(n + 1, device=device) * per,
+        drawn.ravel().to(torch.int32),
+        torch.ones(n * per, dtype=torch.float32, device=device),
+        (n, words),
+    )
+    S = planted(n, 20, classes, 0.7, device)
+    rho = np.full(n, float(per))
+    seeds = torch.arange(n, device=device) % 50 == 0
+    rows = torch.full((n, classes), 1 / classes, device=device)
+    rows[seeds] = torch.nn.functional.one_hot(topic[seeds], classes).to(rows.dtype)
+
+    def work() -> Any:
+        counted = DeviceCounts.of(X, 1e-30)
+        weights = torch.ones(len(S[1]), dtype=torch.float32, device=device)
+        network = DeviceOperator.laplacian(*S, weights, dtype=np.float32)
+        one = np.zeros(n, dtype=np.int64)
+        smoother = DeviceSmoother(
+            network, rho, one, np.eye(classes), 5.0, 0.0, dtype=np.float32, device=str(device)
+        )
+        Y, start = rows.clone(), rows * seeds[:, None]
+        F = counted.share(counted.turned @ start + 1)
+        for _ in range(10):
+            Z, G, _ = counted.expect(Y, F, loglik=False)
+            Y, how = smoother.solve(Z, Y)
+            Y[seeds] = rows[seeds]
+            F = counted.share(G)
+        right = float((Y.argmax(dim=1) == topic)[~seeds].float().mean())
+        return how, right
+
+    seconds, (how, right) = clock.best(work, 2)
+    row = {
+        "nodes": n, "counts": n * per, "classes": classes, "iterations": 10, "seconds": seconds,
+        "last solve": how, "accuracy": right, "GB": peak(device),
+    }  # fmt: skip
+    say(f"gmnr {row}")
+    return [row]
+
+
+def labelled(device: str, name: str, clock: Clock, profile: bool) -> list[Found]:
+    """`label` with 20 labels a class, on the device and on the threads of this machine."""
+    import querist
+    from querist.datasets import load_graph
+    from querist.operator.threads import available
+
+    graph = load_graph(name)
+    assert graph.codes is not None
+    rng = np.random.default_rng(0)
+    picks = [
+        rng.choice(np.flatnonzero(graph.codes == k), 20, replace=False) for k in range(len(graph.classes))
+    ]
+    known = {graph.nodes[i]: graph.classes[k] for k, some in enumerate(picks) for i in some}
+    bare, found = graph.without_labels(), list[Found]()
+    for where in (device, None):
+        seconds, made = clock.best(lambda: querist.label(bare, known, device=where), 1)  # noqa: B023
+        said = np.array([graph.classes.index(label) for label in made.labels])
+        row = {
+            "data": name, "device": where or f"{available()} threads", "seconds": seconds,
+            "accuracy": float((said == graph.codes).mean()),
+        }  # fmt: skip
+        say(f"label {row}")
+        if profile and where:
+            profiled(lambda: querist.label(bare, known, device=where), clock.device)  # noqa: B023
+        found.append(row)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -317,19 +474,26 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--tiny", action="store_true", help="sizes for a CPU")
     parser.add_argument("--sweep", action="store_true", help="products with other sizes of a program, too")
+    parser.add_argument("--profile", action="store_true", help="what takes the time of an embedding")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     device = chosen_device(options.device)
     clock = Clock(device)
     tiny = options.tiny
     work: dict[str, Callable[[], list[Found]]] = {
+        "check": lambda: checked(device),
         "product": lambda: product(
             device, [20_000] if tiny else [10_000_000, 100_000_000, 1_000_000_000], clock, options.sweep
         ),
         "embedding": lambda: embedding(
-            device, *((3000, 30_000, [8, 60]) if tiny else (1_000_000, 10_000_000, [32, 100])), clock
+            device,
+            *((3000, 30_000, [8, 60]) if tiny else (1_000_000, 10_000_000, [32, 100])),
+            clock,
+            options.profile,
         ),
         "billion": lambda: billion(device, 6400 if tiny else 100_000_000, clock),
+        "gmnr": lambda: gmnr(device, *((500, 8000) if tiny else (1_000_000, 50_000_000)), clock),
+        "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock, options.profile),
     }
     found = {}
     for part in options.only:

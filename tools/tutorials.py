@@ -26,6 +26,8 @@ CELL = re.compile(
     r"^```(?P<language>python|bash)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?", re.M | re.S
 )
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e-?\d+)?")
+CELL_SECONDS = 1200
+"""So long a cell may take; the first time it compiles what it uses."""
 CLOSE = 0.03
 """How far a number may be from the one on the page, relatively: other processors add in another order."""
 
@@ -75,7 +77,7 @@ def execute(notebook: Any, folder: str) -> None:
     }
     os.environ.update(own)
     try:
-        nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute(cwd=folder)
+        nbclient.NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3").execute(cwd=folder)
     finally:
         os.environ.clear()
         os.environ.update(before)

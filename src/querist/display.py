@@ -4,9 +4,8 @@ A notebook has a style of its own, so there is none here. Pages of their own are
 """
 
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
-
-from markupsafe import Markup, escape
 
 
 def as_html(
@@ -21,29 +20,32 @@ def as_html(
     >>> as_html("1 < 2", ["so"], rows=[[None, 0.5]])
     '<p>1 &lt; 2</p><ul><li>so</li></ul><table><tbody><tr><td></td><td>0.500</td></tr></tbody></table>'
     """
-    return str(
-        _inside("p", [line])
-        + (_inside("ul", [_each("li", sentences)]) if (sentences := list(sentences)) else "")
+    return (
+        _inside("p", escape(line))
+        + (_inside("ul", _each("li", map(escape, sentences))) if (sentences := list(sentences)) else "")
         + (_table(head, rows) if (rows := list(rows)) else "")
-        + (_inside("p", [more]) if more else "")
+        + (_inside("p", escape(more)) if more else "")
     )
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Markup:
-    top = _inside("thead", [_inside("tr", [_each("th", head)])]) if head else Markup()
+# Below this line every text is HTML already.
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    top = _inside("thead", _inside("tr", _each("th", map(escape, head)))) if head else ""
     body = _each("tr", (_each("td", map(_cell, row)) for row in rows))
-    return _inside("table", [top, _inside("tbody", [body])])
+    return _inside("table", top + _inside("tbody", body))
 
 
-def _each(tag: str, texts: Iterable[str]) -> Markup:
-    return Markup().join(_inside(tag, [text]) for text in texts)
+def _each(tag: str, insides: Iterable[str]) -> str:
+    return "".join(_inside(tag, inside) for inside in insides)
 
 
-def _inside(tag: str, texts: Iterable[str]) -> Markup:
-    return Markup(f"<{tag}>") + Markup().join(map(escape, texts)) + Markup(f"</{tag}>")
+def _inside(tag: str, inside: str) -> str:
+    return f"<{tag}>{inside}</{tag}>"
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
-    return "" if value is None else str(value)
+    return "" if value is None else escape(str(value))

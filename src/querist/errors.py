@@ -18,10 +18,10 @@ class QueristError(Exception):
 
     >>> import querist
     >>> try:
-    ...     querist.label([("ann", "bob")], {"ann": "cat"})
+    ...     querist.ALGORITHMS["mgs"]
     ... except QueristError as wrong:
     ...     print(type(wrong).__name__)
-    InputError
+    UnknownNameError
     """
 
 
@@ -82,6 +82,14 @@ def check_name(kind: str, given: object, known: Collection[str]) -> None:
     """
     if given not in known:
         raise UnknownNameError.of(kind, given, known)
+
+
+class MissingLibraryError(InputError, ImportError):
+    """A library that only some of the work needs, and that is not installed; the message says what to do.
+
+    >>> issubclass(MissingLibraryError, ImportError), issubclass(MissingLibraryError, InputError)
+    (True, True)
+    """
 
 
 class DownloadError(QueristError, OSError):

@@ -1,8 +1,12 @@
 """Public names of a room that are loaded when first used, so that an import is quick."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from typing import Any
+
+from querist.errors import MissingLibraryError
 
 
 def names_of(
@@ -27,16 +31,52 @@ def names_of(
     return get, lambda: public, public
 
 
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """While a library of an extra is imported: where it is missing, say what to install, and for what.
+
+    >>> with needing("files", "a parquet file"):
+    ...     import no_such_library
+    Traceback (most recent call last):
+    ...
+    querist.errors.MissingLibraryError: a parquet file needs no_such_library; pip install 'querist[files]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "a library").partition(".")[0]
+        if name == "querist":
+            raise
+        raise MissingLibraryError(f"{what} needs {name}; pip install 'querist[{extra}]'") from None
+
+
 class Library:
     """A module of another library that is imported when something of it is first asked for.
+
+    `extra` says what to install where it is missing, and `what` for; `otherwise` is a module of ours that
+    then takes its place.
 
     >>> text = Library("textwrap")
     >>> text.shorten("a long story", 8)
     'a [...]'
+    >>> Library("no_such_library", otherwise="textwrap").shorten("a long story", 8)
+    'a [...]'
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, *, extra: str = "", what: str = "", otherwise: str = "") -> None:
+        self._name, self._extra, self._what, self._otherwise = name, extra, what, otherwise
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)
+        return getattr(self._module, name)
+
+    @cached_property
+    def _module(self) -> Any:
+        if not self._otherwise:
+            with needing(self._extra, self._what) if self._extra else nullcontext():
+                return importlib.import_module(self._name)
+        try:
+            return importlib.import_module(self._name)
+        except ModuleNotFoundError as missing:
+            if missing.name != self._name.partition(".")[0]:
+                raise
+            return importlib.import_module(self._otherwise)

@@ -132,13 +132,11 @@ class NotebookBar:
             self._show(1.0, f"done in {in_words(time.monotonic() - self._begun)}")
 
     def _show(self, fraction: float, text: str, /) -> None:
+        from html import escape
         from importlib import import_module
 
-        from markupsafe import Markup
-
         notebook: Any = import_module("IPython.display")  # untyped, and there only in a notebook
-        html = Markup('<progress value="{:.3f}" max="1"></progress> {}').format(fraction, text)
-        bar = notebook.HTML(html)
+        bar = notebook.HTML(f'<progress value="{fraction:.3f}" max="1"></progress> {escape(text)}')
         if self._display is None:
             self._display = notebook.display(bar, display_id=True)
         else:

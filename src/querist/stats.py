@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.lazy import needing
 from querist.types import Floats
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def nemenyi(values: Any) -> Floats:
     >>> nemenyi([[0.9, 0.8, 0.7]] * 5).shape
     (3, 3)
     """
-    from scikit_posthocs import posthoc_nemenyi_friedman
+    with needing("peers", "the test of Nemenyi"):
+        from scikit_posthocs import posthoc_nemenyi_friedman
 
     return np.asarray(posthoc_nemenyi_friedman(_checked(values)).to_numpy(), dtype=np.float64)
 
@@ -150,7 +152,8 @@ def rank_diagram(
     >>> rank_diagram([[0.9, 0.8, 0.7]] * 5, ["a", "b", "c"]).axes[0].get_label()
     ''
     """
-    from matplotlib.figure import Figure
+    with needing("report", "a figure"):
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.5, 0.8 + 0.3 * len(names)), layout="constrained")
     draw_ranks(figure.add_subplot(), values, names, smaller_is_better, alpha)
@@ -168,8 +171,9 @@ def draw_ranks(
     >>> len(axes.texts) >= 3
     True
     """
-    import pandas as pd
-    from scikit_posthocs import critical_difference_diagram
+    with needing("peers", "a rank diagram"):
+        import pandas as pd
+        from scikit_posthocs import critical_difference_diagram
 
     table = _checked(values)
     if len(names) != table.shape[1] or len(set(names)) != len(names):

@@ -10,6 +10,7 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -96,6 +97,7 @@ def targets_of(node: ast.stmt) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
+@cache
 def public_names() -> list[PublicName]:
     """Every public name once: those of the rooms, then what the package alone gives."""
     found: list[PublicName] = []
@@ -126,6 +128,7 @@ def text_below(module: ModuleType, name: str) -> str:
     return ""
 
 
+@cache
 def tree_of(module: ModuleType) -> ast.Module:
     """The source of a module, parsed."""
     return ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))

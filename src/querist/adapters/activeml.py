@@ -18,15 +18,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from skactiveml.base import SingleAnnotatorStreamQueryStrategy
 
 from querist.errors import InputError, UnknownNameError
 from querist.labels import encode
+from querist.lazy import needing
 from querist.online import catalogue
 from querist.online.checks import checked_nodes, checked_rows, ids_of
 from querist.online.learner import Learner
 from querist.online.trace import Decision
 from querist.types import Codes, Floats
+
+with needing("peers", "an adapter to scikit-activeml"):
+    from skactiveml.base import SingleAnnotatorStreamQueryStrategy
 
 COMPOSITIONS = {
     compose.__name__: compose

@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from river import base
-from river.active.base import ActiveLearningClassifier
 
 from querist.asking.model import TEMPERATURE
 from querist.asking.specification import checked_classes
@@ -31,7 +29,12 @@ from querist.budgeted.similarity import Gram
 from querist.collective.logistic import softmax
 from querist.errors import InputError
 from querist.labels import plain
+from querist.lazy import needing
 from querist.online import ALGORITHMS, Decision
+
+with needing("peers", "an adapter to river"):
+    from river import base
+    from river.active.base import ActiveLearningClassifier
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from querist.budgeted import checks
 from querist.budgeted.inverse import inverted
 from querist.budgeted.similarity import OTHER, Gram, dense_row
 from querist.budgeted.step import PERSIST, REMOVE, SINCE, BudgetRules, BudgetState, drift, settled, size
@@ -56,10 +55,12 @@ def first_capacity(rules: BudgetRules) -> int:
 
 def empty(rules: BudgetRules, n_problems: int, n_features: int, capacity: int | None = None) -> BudgetState:
     """A budget with nothing in it."""
+    from querist.budgeted.checks import check_room  # it stands on the loop, which stands on this module
+
     room = first_capacity(rules) if capacity is None else capacity
     second = 0 if rules.strategy == REMOVE else room
     numbers = room * (room + n_features + 2 * n_problems + 12.0) + second * (second + n_problems)
-    checks.check_room(f"a budget of {room:,} items", numbers, "budget_labelled or budget_unlabelled")
+    check_room(f"a budget of {room:,} items", numbers, "budget_labelled or budget_unlabelled")
     return BudgetState(
         X=zeros((n_features, room)),
         norms=zeros((room,)),

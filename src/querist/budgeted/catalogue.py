@@ -12,6 +12,7 @@ from querist.budgeted.learner import ConditionName, StrategyName, StreamLearner
 from querist.budgeted.passive import PassiveAggressive
 from querist.budgeted.peers import RiverStream, ScikitStream, several
 from querist.budgeted.reliable import ReSSL
+from querist.lazy import needing
 from querist.registry import Registry
 
 Factory: TypeAlias = Callable[..., Any]
@@ -135,7 +136,8 @@ def sklearn_naive_bayes(n_classes: int, *, seed: int = 0) -> ScikitStream:
 
 def river_logistic(n_classes: int, *, seed: int = 0, l2: float = 0.0) -> RiverStream:
     """river's logistic regression, on features as they are; one a class above two."""
-    from river import linear_model, multiclass
+    with needing("peers", "river_logistic"):
+        from river import linear_model, multiclass
 
     return RiverStream(
         n_classes,
@@ -145,7 +147,8 @@ def river_logistic(n_classes: int, *, seed: int = 0, l2: float = 0.0) -> RiverSt
 
 def river_hoeffding(n_classes: int, *, seed: int = 0, grace_period: int = 200) -> RiverStream:
     """river's Hoeffding tree."""
-    from river import tree
+    with needing("peers", "river_hoeffding"):
+        from river import tree
 
     return RiverStream(n_classes, tree.HoeffdingTreeClassifier(grace_period=grace_period))
 

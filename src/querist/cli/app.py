@@ -18,9 +18,7 @@ from querist.cli.serve import campaign, serve
 from querist.cli.stream import stream
 from querist.cli.transduce import transduce
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
-)
+app = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
 VERBS = (
     demo,
     datasets,
@@ -54,7 +52,10 @@ def _version(wanted: bool) -> None:
 def querist(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version and leave."
+        ),
     ] = False,
     traceback: Annotated[
         bool,

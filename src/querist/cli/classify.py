@@ -1,6 +1,7 @@
 """`querist classify`: label a whole graph from a few labels, on several draws of them."""
 
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,6 +52,7 @@ def classify(
     component: options.Part = "all",
     nodes: options.Nodes = None,
     columns: options.Values = MappingProxyType({}),
+    device: options.Device = None,
     cluster: options.Cluster = None,
     labels: Annotated[
         str | None,
@@ -73,11 +75,13 @@ def classify(
     attribute, count.
     """
     from querist import CLASSIFIERS
+    from querist.operator.device.choice import graphics
 
     factory = CLASSIFIERS[method]
     chosen = read_settings(factory, settings or [], APART)
     if cluster is not None:
         strange = {f"--method {method}": method != "gmnr", "--component": component != "all"}
+        strange["--device"] = device is not None
         options.refuse_beside("--cluster", strange)
         classify_there(
             cluster, data, labels, nodes, scratch, columns, as_json,
@@ -85,6 +89,10 @@ def classify(
         )  # fmt: skip
         return
     options.refuse_beside("no --cluster", {"--labels": labels is not None, "--scratch": scratch is not None})
+    if device is not None:
+        if "device" not in signature(factory).parameters:
+            raise InputError(f"{method} knows no device; take gmnr, mrgm or plsa, or leave --device out")
+        chosen["device"] = graphics() if device == "auto" else device
     graph, found, _ = measured(
         "collective",
         data,

@@ -56,6 +56,7 @@ def embed(
         int, typer.Option(min=1, help="For --estimate, how many machines share the graph.")
     ] = 1,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep and find results on disk.")] = True,
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Embed a graph and save the rows.
@@ -107,6 +108,7 @@ def embed(
             tol=tol,
             seed=seed,
             cache=cache,
+            device=device,
             progress=lambda done, text: show("embedding", done, text),
         )
     with replacing(place) as file:

@@ -33,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _never_fail(stream)
     command = typer.main.get_command(app)
+    return _complete(command) if COMPLETING in os.environ else _run(command, arguments)
+
+
+def _run(command: Any, arguments: Sequence[str] | None) -> int:
     context: Any = None
     with warnings.catch_warnings(), redirect_stdout(_StandardOutput(sys.stdout)), _stopping():
         warnings.showwarning = _warn
@@ -57,6 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+COMPLETING = "_QUERIST_COMPLETE"
+"""Set by the script that `--install-completion` gives to bash, zsh or fish."""
+
+
+def _complete(command: Any) -> int:
+    """What a shell is to offer, which the variables that it has set say; never a message to the reader."""
+    try:
+        command.main(args=[], prog_name="querist")
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else 1
+    return 0
+
+
 class Stopped(KeyboardInterrupt):
     """A signal that asks this process to end: whoever tidies up after Ctrl-C does so after it."""
 
@@ -73,6 +90,16 @@ def _stopping() -> Iterator[None]:
             signal.signal(each, lambda number, frame: None)
         raise Stopped(number)
 
+    def once_more(dropped: Any) -> None:
+        """Python drops what is raised while an object is destroyed: the signal comes again, later."""
+        if not isinstance(dropped.exc_value, Stopped):
+            hook(dropped)
+            return
+        for each in before:
+            signal.signal(each, stop)
+        threading.Timer(0.01, os.kill, (os.getpid(), dropped.exc_value.signal)).start()
+
+    hook, sys.unraisablehook = sys.unraisablehook, once_more
     before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
@@ -82,6 +109,7 @@ def _stopping() -> Iterator[None]:
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

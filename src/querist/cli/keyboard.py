@@ -13,7 +13,7 @@ from querist.cli.screen import visible
 from querist.errors import InputError
 from querist.tables.labels import BETWEEN
 
-TERMINAL = "/dev/tty"
+TERMINAL = "CONIN$" if sys.platform == "win32" else "/dev/tty"
 ESCAPE, CTRL_D = "\x1b", "\x04"
 PATIENCE = 0.05
 """Seconds in which the rest of an arrow key follows its first byte."""
@@ -41,9 +41,10 @@ def legend(names: Sequence[str], width: int = 1000, sending: str = "") -> str:
 class Keyboard:
     """What the person types.
 
-    On a terminal a key is enough. Where the input is a file or a pipe, and where the classes outnumber the
-    keys, it is a line: a key, the name of a class or its beginning, or the name of a command. When the edges
-    came by way of the standard input (`taken`), the person types at the terminal itself.
+    On a terminal a key is enough. Where the input is a file or a pipe, where the classes outnumber the keys,
+    and where the system gives only whole lines (Windows), it is a line: a key, the name of a class or its
+    beginning, or the name of a command. When the edges came by the standard input (`taken`), the person types
+    at the terminal itself.
 
     Where an answer is a set (`several`), keys mark classes, or take the mark away, and Enter sends them. A
     line has `;` between classes, and alone it is the empty set.
@@ -55,7 +56,8 @@ class Keyboard:
         self.keys = keys or []
         self.commands = {key: what for what, key in command_keys(self.names).items()}
         self._file: IO[str] = _terminal() if taken else standard_input()
-        self.by_line, self.several = not self._file.isatty() or keys is None, several
+        self.by_line = not self._file.isatty() or keys is None or not gives_single_keys()
+        self.several = several
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     @property
@@ -171,15 +173,21 @@ def _terminal() -> IO[str]:
         ) from None
 
 
+def gives_single_keys() -> bool:
+    """Whether the system can be asked for a key without Enter after it."""
+    try:
+        import termios  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 @contextmanager
 def _single_keys(terminal: int) -> Iterator[None]:
     """The terminal gives every key at once, and shows none; Ctrl-C still interrupts."""
-    try:
-        import termios
-        import tty
-    except ImportError:  # Windows: a key and Enter
-        yield
-        return
+    import termios
+    import tty
+
     before = termios.tcgetattr(terminal)
     try:
         # Keys that were typed before the question was shown stay: a quick hand is not punished.

@@ -84,6 +84,7 @@ def label(
     columns: options.Values = MappingProxyType({}),
     cluster: options.Cluster = None,
     seed: options.Seed = 0,
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Label every node of your own graph from the labels of some.
@@ -136,6 +137,7 @@ def label(
             goal=goal,
             costs=costs,
             seed=seed,
+            device=device,
             command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
             progress=lambda fraction, text: meter("label", fraction, text),
         )
@@ -151,8 +153,7 @@ def label(
 
 
 def _print(done: "FilesLabelled") -> None:
-    from querist.labelling.decisions.summary import sentences
-    from querist.labelling.page import class_sizes, class_words
+    from querist.labelling.decisions.summary import class_sizes, class_words, sentences
     from querist.tables.formats import some
 
     found = done.labelling

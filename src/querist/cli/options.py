@@ -68,6 +68,14 @@ Cluster = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with its scheduler at this address."),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help='Compute on this device of torch, as "cuda", and not on the threads of this machine; "auto" '
+        "takes a GPU where it is worth it.",
+    ),
+]
 Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]
 Rank = Annotated[
     int | None,

@@ -11,6 +11,7 @@ import typer
 from querist.cli import options
 from querist.cli.screen import print_json, print_line, progress
 from querist.errors import InputError
+from querist.lazy import needing
 
 if TYPE_CHECKING:
     from querist.asking.store.interface import CampaignEntry
@@ -101,10 +102,8 @@ def serve(
     Prints a link that makes whoever opens it first the manager, who invites others. Everything is kept in
     the store before it is acknowledged; stop with Ctrl-C, and the same command goes on.
     """
-    try:
+    with needing("serve", "a server"):
         from querist.serve.running import address_of, bound, run
-    except ImportError as missing:
-        raise InputError(f"a server needs {missing.name}: pip install 'querist[serve]'") from missing
     from querist.labelling.files import GraphFiles
     from querist.serve.opening import open_or_create
     from querist.serve.server import CampaignServer

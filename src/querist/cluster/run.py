@@ -6,7 +6,7 @@ whatever started them), says where they are, and carries the function there; ran
 workers that are there: what was on disk by then is not done twice.
 """
 
-import importlib.util
+import importlib
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from querist.cluster.transport import PeerLostError, announce, dask, joined
 from querist.errors import InputError, QueristError
+from querist.lazy import needing
 
 T = TypeVar("T")
 
@@ -31,8 +32,8 @@ LOOK_SECONDS = 0.25
 @contextmanager
 def connected(cluster: str) -> Iterator[Any]:
     """A client of the cluster whose scheduler is at this address; refused where nobody answers or works."""
-    if importlib.util.find_spec("distributed") is None:
-        raise InputError("--cluster needs Dask; install it with: pip install 'querist[cluster]'")
+    with needing("cluster", "--cluster"):
+        importlib.import_module("distributed")
     try:
         client = dask.Client(cluster, timeout="5s", set_as_default=True)
     except (OSError, ValueError) as problem:

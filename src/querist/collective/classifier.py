@@ -117,11 +117,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found: Inference | None = self.infer(problem)
         except SingularError:
             found = None
-        far = far_apart(problem.graph)
+        far = far_apart(problem.graph.adjacency) or (found is not None and found.rough)
         if found is None or not _probable(found, strict=far):
             raise InputError(
-                f"{widest_ratio(problem.graph)}: {type(self).__name__} has no digits left there. Leave the "
-                "lightest edges out, or take another method, such as wvrn"
+                f"{_far_weights(problem, found)}: {type(self).__name__} has no digits left there. Leave the "
+                "lightest edges out, scale the weights, or take another method, such as wvrn"
             )
         return _evened(found) if far else found
 
@@ -285,6 +285,13 @@ def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
     ]
     change = [max(part.change[t] if t < len(part.change) else 0.0 for part in measured) for t in rounds]
     return objective, change
+
+
+def _far_weights(problem: Problem, found: Inference | None) -> str:
+    """In words, which weights are far apart: those of the edges, or from those of added links."""
+    if found is None or not found.rough or far_apart(problem.graph.adjacency):
+        return widest_ratio(problem.graph)
+    return f"edges that weigh {problem.graph.adjacency.data.min():g} beside added links that weigh 1"
 
 
 def _evened(found: Inference) -> Inference:

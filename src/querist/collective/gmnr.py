@@ -18,13 +18,15 @@ says that the objective never falls; eq. 18 is an approximation and it can fall
 regulariser has a weight of its own, since the network's is far too strong for it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from querist.collective.classifier import Classifier
-from querist.collective.mixture import Zero, initial_words, share
+from querist.collective.mixture import CountMatrix, Zero, initial_words
 from querist.collective.problem import Features, Inference, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
@@ -35,9 +37,6 @@ from querist.types import Floats
 
 Clamp: TypeAlias = Literal["reset", "dirichlet", "none"]
 Dtype: TypeAlias = Literal["float64", "float32"]
-
-EPS = 1e-12
-"""Added inside the logarithms of the regularisers, where clamped rows hold zeros."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,6 +54,7 @@ class Generative(Classifier):
     zero : what a word without likelihood does: "post" takes `P(c|x)` as its posterior, "skip" drops it
     dtype : of the passes and solves
     objective : whether to compute it; costs one more pass over the counts
+    device : where to compute: the threads of this process (None), or a device of torch, as "cuda"
 
     After `fit` also: `words_` (M, K) `P(w|c)`, `distribution_` (n, K) `P(c|x)` as the model left it,
     `solver_` how the systems were solved.
@@ -68,6 +68,7 @@ class Generative(Classifier):
     zero: Zero = "post"
     dtype: Dtype = "float64"
     objective: bool = True
+    device: str | None = None
 
     def knows_several(self) -> bool:
         """A node is divided among its classes."""
@@ -80,17 +81,19 @@ class Generative(Classifier):
     def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
         self.check()
-        counts = problem.counts(self.features)
-        smoother = Smoother(
+        counted = problem.counts(self.features)
+        counts, smoothing = self._placed(counted)
+        smoother = smoothing(
             problem.graph.adjacency,
-            counts.rho,
+            counted.rho,
             problem.graph.components,
             **self.regularisers(problem),
             fixed=problem.seeds if self.clamp == "dirichlet" else None,
             dtype=np.dtype(self.dtype).type,
         )
-        Y = problem.rows.astype(self.dtype)
-        F = initial_words(counts, problem.known.indicator, self.smooth).astype(self.dtype)
+        seeds, given = counts.rows(problem.seeds), counts.block(problem.rows, self.dtype)
+        Y = given + 0
+        F = counts.block(initial_words(counted, problem.known.indicator, self.smooth), self.dtype)
         change: list[float] = []
         loglik: list[float] = []
         penalties: list[float] = []
@@ -99,25 +102,37 @@ class Generative(Classifier):
             Z, G, before = counts.expect(Y, F, self.zero, loglik=self.objective and done > 1)
             latest, how = smoother.solve(Z, Y)
             if self.clamp == "reset":
-                latest[problem.seeds] = problem.rows[problem.seeds]
-            np.subtract(latest, Y, out=Y)  # a block of a large graph is not made twice
+                latest[seeds] = given[seeds]
+            Y -= latest  # a block of a large graph is not made twice
             change.append(float(max(Y.max(), -Y.min())))
-            words = share(G).astype(self.dtype)
+            words = counts.block(counts.share(G), self.dtype)
             # Where all classes start with the same words, P(c|x) stands still while P(w|c) sets out.
-            settled = change[-1] <= self.tol and np.abs(words - F).max(initial=0.0) <= self.tol
+            still = not len(F) or float(abs(words - F).max()) <= self.tol
+            settled = change[-1] <= self.tol and still
             Y, F = latest, words
             if self.objective:
                 # A pass measures the parameters that came in: those of the iteration before.
                 loglik += [before] if done > 1 else []
-                penalties.append(penalty(smoother, Y))
+                penalties.append(smoother.penalty(Y))
             count(self.progress, done, self.max_iter, "iterations")
             if settled:
                 break
         if self.objective:
             loglik.append(counts.loglik(Y, F))
-        reached = reach(counts.X, problem.seeds, problem.graph.components if smoother.lam > 0 else None)
+        reached = reach(counted.X, problem.seeds, problem.graph.components if smoother.lam > 0 else None)
+        Y, F = counts.array(Y), counts.array(F)
         details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how}
         return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
+
+    def _placed(self, counts: CountMatrix) -> tuple[Any, Callable[..., Smoother]]:
+        """The counts, and what smooths, where the blocks are to live."""
+        if self.device is None:
+            return counts, Smoother
+        from querist.collective.device import DeviceCounts, DeviceSmoother
+
+        return DeviceCounts.brought(counts, self.device, self.dtype), partial(
+            DeviceSmoother, device=self.device
+        )
 
     def check(self) -> None:
         """Refuse parameters that no fit can use."""
@@ -217,16 +232,3 @@ def label_similarity(indicator: Floats) -> Floats:
     F = unit.T @ unit
     np.fill_diagonal(F, 1.0)
     return np.asarray(F)
-
-
-def penalty(smoother: Smoother, Y: Floats) -> float:
-    """`lam R + lam_labels H`, `R = sum_k y_k' L log y_k` (eq. 4) and `H = sum_i y_i' L_F log y_i` (eq. 6)."""
-    if smoother.lam == 0 and smoother.lam_labels == 0:
-        return 0.0
-    logs = np.maximum(Y, 0)  # an iterative solve may leave a share a hair below 0
-    logs += np.asarray(EPS, dtype=Y.dtype)
-    np.log(logs, out=logs)
-    R = smoother.divergence(Y, logs) if smoother.lam else 0.0
-    L_F = np.diag(smoother.F.sum(axis=1)) - smoother.F
-    H = np.einsum("ij,ij->", Y @ L_F, logs) if smoother.lam_labels else 0.0
-    return float(smoother.lam * R + smoother.lam_labels * H)

@@ -25,6 +25,7 @@ from scipy.optimize import nnls
 from querist.collective.classifier import Classifier
 from querist.collective.problem import Features, Inference, Problem
 from querist.errors import InputError
+from querist.graph.scaling import far_apart
 from querist.operator.harmonic import harmonic, reached
 from querist.types import Codes, Floats, Sparse
 
@@ -62,7 +63,7 @@ class LNP(Classifier):
         weights = mixing_weights(kinds, seeds, problem.known.indicator[seeds])
         latent: Any = sp.csr_array(weights[0] * kinds[0] + weights[1] * kinds[1])
         P = harmonic(latent, seeds, problem.rows[seeds], prior=problem.prior)
-        return Inference(P, reached(latent, seeds), details={"weights": weights})
+        return Inference(P, reached(latent, seeds), rough=far_apart(latent), details={"weights": weights})
 
 
 def mixing_weights(kinds: Sequence[Sparse], seeds: Codes, indicator: Floats) -> Floats:

@@ -28,7 +28,7 @@ import numpy as np
 from querist.collective.sweeps import blocks_of
 from querist.compiled import compiled
 from querist.operator.threads import each
-from querist.types import Floats, Sparse
+from querist.types import Bools, Floats, Sparse
 
 Zero: TypeAlias = Literal["post", "skip"]
 
@@ -121,6 +121,26 @@ class CountMatrix:
     def cuts(self) -> list[tuple[int, int]]:
         """Blocks of rows with about equally many non-zeros; each has a `G` of its own."""
         return blocks_of(self.X.indptr)
+
+    # -- blocks of this process ----------------------------------------------------------
+
+    def block(self, rows: Floats, dtype: Any) -> Any:
+        """Rows in a precision."""
+        return rows.astype(dtype, copy=False)
+
+    def array(self, block: Any) -> Floats:
+        """Itself."""
+        return np.asarray(block)
+
+    def rows(self, mask: Bools) -> Any:
+        """Which rows of a block."""
+        return mask
+
+    def share(self, G: Any) -> Any:
+        """`P(w|c)` (eq. 9)."""
+        return share(G)
+
+    # -- passes ----------------------------------------------------------------------------
 
     def floor(self, dtype: Any) -> float:
         """Likelihoods are above this, so that `count/q` stays finite."""

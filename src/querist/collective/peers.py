@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from querist.collective.classifier import Classifier
 from querist.collective.problem import Inference, Problem
 from querist.errors import InputError
+from querist.lazy import needing
 from querist.operator.harmonic import reached
 from querist.types import Codes, Floats, Sparse
 
@@ -138,11 +139,9 @@ class Consistency(Classifier):
 
     def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
-        try:
+        with needing("peers", "nx_consistency"):
             import networkx as nx
             from networkx.algorithms.node_classification import local_and_global_consistency
-        except ImportError:
-            raise _absent("networkx") from None
 
         def call(S: Sparse, codes: Codes) -> Floats:
             network = nx.from_scipy_sparse_array(S)
@@ -207,19 +206,11 @@ def _kernel(S: Sparse) -> Callable[[Any, Any], Any]:
 
 
 def _scikit_network(problem: Problem, make: Callable[[Any], Any]) -> Inference:
-    try:
+    with needing("peers", "a classifier of scikit-network"):
         from sknetwork import classification
-    except ImportError:
-        raise _absent("scikit-network") from None
 
     def call(S: Sparse, codes: Codes) -> Floats:
         known = {int(i): int(codes[i]) for i in np.flatnonzero(codes >= 0)}
         return np.asarray(make(classification).fit(sp.csr_matrix(S), known).predict_proba())
 
     return _handed_over(problem, call)
-
-
-def _absent(library: str) -> InputError:
-    return InputError(
-        f"this method is {library}'s, which is not installed; install {library}, or take another"
-    )

@@ -80,6 +80,13 @@ class Problem:
                 f"attributes hold negative values (down to {X.data.min():.3g}); a generative model needs "
                 "counts, 0 or more"
             )
+        totals = np.asarray(X.sum(axis=1)).ravel()
+        least = float(totals[totals > 0].min(initial=1.0))
+        if wanted == "attributes" and least < 1 / LARGEST:
+            raise InputError(
+                f"the attributes of a node add up to {least:.3g}, below {1 / LARGEST:.0e}: as counts they "
+                "are lost beside everything else; scale them up"
+            )
         return CountMatrix(X)
 
     def moderate(self, wanted: Features) -> Sparse:
@@ -104,7 +111,8 @@ class Problem:
 class Inference:
     """(n, K) probabilities, what was reached, how it went iteration by iteration.
 
-    `separate` says that the columns are independent yes/no probabilities, not shares of one.
+    `separate` says that the columns are independent yes/no probabilities, not shares of one, `rough` that
+    links far heavier or lighter than the edges were added before they were solved for.
     `details` holds what one method alone has to tell; it becomes attributes with an underscore.
 
     >>> import numpy as np
@@ -118,6 +126,7 @@ class Inference:
     objective: Sequence[float] = ()
     change: Sequence[float] = ()
     separate: bool = False
+    rough: bool = False
     details: dict[str, Any] = field(default_factory=dict)
 
 

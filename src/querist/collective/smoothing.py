@@ -30,12 +30,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.collective.sweeps import Sweeper
-from querist.operator import Operator
+from querist.operator import Operator, Space
 from querist.operator.fill import fill
 from querist.operator.solve import FACTOR_ENTRIES, FACTOR_WORK, lengths
 from querist.types import Bools, Floats, Sparse
 
 Solver: TypeAlias = Literal["auto", "factor", "cg", "jacobi"]
+
+EPS = 1e-12
+"""Added inside the logarithms of the regularisers, where clamped rows hold zeros."""
 
 TRIED, MOST_SWEEPS = 4, 24
 """After so many sweeps "auto" judges how many are needed; beyond the second number gradients are quicker."""
@@ -66,17 +69,62 @@ class Smoother:
 
     def solve(self, Z: Floats, Y: Floats) -> tuple[Floats, str]:
         """The new distribution from the expected counts `Z` and the present one, and how it was found."""
-        free, idle = self._free, self._idle
-        B = np.where(idle[:, None], Y, Z) if idle.any() else Z
-        start = Y
-        if free is not None:
-            B, start = B[free] + self.dtype(self.lam) * np.asarray(self._across @ Y[~free]), Y[free]
-        found, how = self._solved(np.ascontiguousarray(B), np.ascontiguousarray(start))
-        if free is None:
-            return found, how
-        whole = Y.copy()
+        B, start = Z, Y
+        if self._idle.any():
+            idle = self._mask(self._idle)
+            B = Z + 0
+            B[idle] = Y[idle]
+        if self._free is None:
+            return self._solved(B, start)
+        free = self._mask(self._free)
+        B = B[free] + self.lam * (self._across @ Y[~free])
+        found, how = self._solved(B, Y[free])
+        whole = Y + 0
         whole[free] = found
         return whole, how
+
+    # -- where blocks live: these change on a device -------------------------------------
+
+    def _mask(self, rows: Bools) -> Any:
+        """Rows of a block."""
+        return rows
+
+    def _laplacian_of(self, S: Sparse) -> Any:
+        return Operator.laplacian(S, dtype=self.dtype)
+
+    def _sweeper_of(self, operator: Any) -> Any:
+        return Sweeper(operator.indptr, operator.indices, operator.values)
+
+    @cached_property
+    def _across(self) -> Any:
+        """Weights from free nodes to fixed ones."""
+        return self._crossing
+
+    def _divided(self, B: Any, rho: Floats) -> Any:
+        return np.asarray(B / rho[:, None], dtype=self.dtype)
+
+    def _turned(self, B: Any, V: Floats) -> Any:
+        return (B @ V).astype(self.dtype)
+
+    def _on_simplex(self, X: Any, B: Any, rho: Floats) -> Any:
+        """Nothing below 0, and rows that sum to one where the exact solution's would."""
+        X = np.maximum(X, 0)
+        if self._free is None and np.allclose(B.sum(axis=1), rho, rtol=1e-4):
+            X /= np.maximum(X.sum(axis=1, keepdims=True), np.finfo(X.dtype).tiny)
+        return X
+
+    def penalty(self, Y: Any) -> float:
+        """`lam R + lam_labels H`, `R = sum_k y_k' L log y_k` (eq. 4) and `H = sum_i y_i' L_F log y_i`
+        (eq. 6)."""
+        if self.lam == 0 and self.lam_labels == 0:
+            return 0.0
+        logs = np.maximum(Y, 0)  # an iterative solve may leave a share a hair below 0
+        logs += np.asarray(EPS, dtype=Y.dtype)
+        np.log(logs, out=logs)
+        R = np.einsum("ij,ij->", Y, self._laplacian.matmat(logs), dtype=np.float64) if self.lam else 0.0
+        L_F = np.diag(self.F.sum(axis=1)) - self.F
+        H = np.einsum("ij,ij->", Y @ L_F, logs) if self.lam_labels else 0.0
+        return float(self.lam * float(R) + self.lam_labels * H)
 
     # -- parts that stay the same --------------------------------------------------------
 
@@ -91,7 +139,7 @@ class Smoother:
         return None if self.fixed is None or not self.fixed.any() else ~self.fixed
 
     @cached_property
-    def _across(self) -> Any:
+    def _crossing(self) -> Any:
         """Weights from free nodes to fixed ones."""
         assert self._free is not None
         return self.S[self._free][:, ~self._free].astype(self.dtype)
@@ -102,7 +150,7 @@ class Smoother:
         rho = np.where(self._idle, 1.0, self.rho)
         if self._free is None:
             return self.S, rho
-        pull = np.asarray(self._across.sum(axis=1), dtype=np.float64).ravel()
+        pull = np.asarray(self._crossing.sum(axis=1), dtype=np.float64).ravel()
         return self.S[self._free][:, self._free], rho[self._free] + self.lam * pull
 
     @cached_property
@@ -117,17 +165,22 @@ class Smoother:
         return self.lam_labels == 0 or not (self._spectrum[0] > 0).any()
 
     @cached_property
-    def _operators(self) -> list[Operator]:
+    def _operators(self) -> list[Any]:
         """One a system, since each keeps its own factor; they share the arrays of the network."""
         S, _ = self._system
-        return [Operator.laplacian(S, dtype=self.dtype) for _ in range(1 if self._shared else len(self.F))]
+        return [self._laplacian_of(S) for _ in range(1 if self._shared else len(self.F))]
+
+    @cached_property
+    def _space(self) -> Space:
+        space: Space = self._operators[0].space
+        return space
 
     # -- solving -------------------------------------------------------------------------
 
     def _solved(self, B: Floats, start: Floats) -> tuple[Floats, str]:
         _, rho = self._system
         if self.lam == 0 and self._shared:
-            return np.asarray(B / rho[:, None], dtype=self.dtype), "division"
+            return self._divided(B, rho), "division"
         if self.solver == "jacobi":
             return self._swept(B, start)[0], f"{self.sweeps} Jacobi sweeps"
         swept = 0
@@ -152,12 +205,12 @@ class Smoother:
             X, how = self._one(0, B, rho, start)
             return self._proper(X, how, B, rho), how
         s, V = self._spectrum
-        B_hat, start_hat = (B @ V).astype(self.dtype), (start @ V).astype(self.dtype)
-        X_hat = np.empty_like(B_hat)
+        B_hat, start_hat = self._turned(B, V), self._turned(start, V)
+        X_hat = self._space.empty(len(s))
         for k in range(len(s)):
             column, guess = B_hat[:, k : k + 1], start_hat[:, k : k + 1]
             X_hat[:, k : k + 1], how = self._one(k, column, rho + self.lam_labels * s[k], guess)
-        return self._proper((X_hat @ V.T).astype(self.dtype), how, B, rho), how
+        return self._proper(self._turned(X_hat, V.T), how, B, rho), how
 
     def _one(self, k: int, B: Floats, diagonal: Floats, start: Floats) -> tuple[Floats, str]:
         method = "cg" if self._method == "sweeps" else self._method
@@ -168,12 +221,7 @@ class Smoother:
 
     def _proper(self, X: Floats, how: str, B: Floats, rho: Floats) -> Floats:
         """An inexact solution put back on the simplex; the exact one is there already."""
-        if how == "factor":
-            return X
-        X = np.maximum(X, 0)
-        if self._free is None and np.allclose(B.sum(axis=1), rho, rtol=1e-4):
-            X /= np.maximum(X.sum(axis=1, keepdims=True), np.finfo(X.dtype).tiny)
-        return X
+        return X if how == "factor" else self._on_simplex(X, B, rho)
 
     def _swept(self, B: Floats, Y: Floats, tol: float = 0.0) -> tuple[Floats, int, bool]:
         """`sweeps` of them, or until `tol`: the distribution, how many, whether `tol` was reached."""
@@ -181,14 +229,15 @@ class Smoother:
         f = self.F.sum(axis=1)
         inward = (self.lam_labels * (np.diag(f) - self.F)).astype(self.dtype)
         most = 0.0 if self._shared else self.lam_labels * float(f.max())
-        degrees = np.asarray(self._operators[0].centre, dtype=np.float64)
-        diagonal, goal = rho + self.lam * degrees, tol * lengths(B)
-        centre, step = diagonal.astype(self.dtype), (1 / (diagonal + most)).astype(self.dtype)
+        space = self._space
+        degrees = np.asarray(space.array(self._operators[0].diagonal()), dtype=np.float64)
+        diagonal, goal = rho + self.lam * degrees, tol * lengths(space, B)
+        centre, step = space.given(diagonal), space.given(1 / (diagonal + most))
         spare: list[Floats] = []
         worst: list[float] = []
         for done in range(1, (MOST_SWEEPS if tol else self.sweeps) + 1):
-            out = spare.pop() if spare else np.empty_like(Y)
-            right = B - Y @ inward if most else B
+            out = spare.pop() if spare else space.empty(Y.shape[1])
+            right = B - space.times(Y, inward) if most else B
             residual = sweeper.sweep(centre, step, self.lam, right, Y, out)
             if done > 1:
                 spare.append(Y)  # not the caller's
@@ -197,7 +246,7 @@ class Smoother:
                 continue
             if (residual <= goal).all():
                 return Y, done, True
-            worst.append(float((residual / lengths(B)).max()))
+            worst.append(float((residual / lengths(space, B)).max()))
             if done == TRIED:
                 rate = (worst[-1] / worst[0]) ** (1 / (TRIED - 1))
                 if rate >= 1 or np.log(tol / worst[-1]) / np.log(rate) > MOST_SWEEPS - TRIED:
@@ -205,14 +254,9 @@ class Smoother:
         return Y, done, False
 
     @cached_property
-    def _sweeper(self) -> Sweeper:
-        one = self._operators[0]
-        return Sweeper(one.indptr, one.indices, one.values)
-
-    def divergence(self, Y: Floats, logs: Floats) -> float:
-        """`tr Y'L logs` over the whole network."""
-        return float(np.einsum("ij,ij->", Y, self._laplacian.matmat(logs), dtype=np.float64))
+    def _sweeper(self) -> Any:
+        return self._sweeper_of(self._operators[0])
 
     @cached_property
-    def _laplacian(self) -> Operator:
-        return self._operators[0] if self._free is None else Operator.laplacian(self.S, dtype=self.dtype)
+    def _laplacian(self) -> Any:
+        return self._operators[0] if self._free is None else self._laplacian_of(self.S)

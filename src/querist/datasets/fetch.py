@@ -17,6 +17,7 @@ from querist.atomic import replacing
 from querist.datasets.convert import Arrays, content_sha256
 from querist.datasets.registry import DownloadSource, Entry, File
 from querist.errors import DownloadError, InputError
+from querist.lazy import needing
 from querist.progress import Progress, silent
 
 TIMEOUT_SECONDS = 30
@@ -86,8 +87,9 @@ class _Failed(Exception):
 
 
 def _fetch_file(file: File, folder: Path, retries: int, progress: Progress) -> Path:
-    import pooch
-    import requests
+    with needing("files", f"the download of {file.name}"):
+        import pooch
+        import requests
 
     pooch.get_logger().setLevel("WARNING")
     meter = _Meter(file.name, progress)

@@ -14,12 +14,16 @@ from querist.embedding.value import Embedding
 from querist.errors import InputError, ResidualWarning, check_name, refuse
 from querist.graph import Graph, as_graph
 from querist.operator import memory
+from querist.operator.device import choice
 from querist.operator.estimate import machines_for
 from querist.parameters import checked_count
 from querist.progress import Progress, shown, with_time_left
 
 RANK = 100
 """Columns unless asked for otherwise."""
+
+WORTH_A_DEVICE = 1_000_000
+"""Entries of a graph from which "auto" takes a GPU: smaller ones are done before it has begun."""
 
 LOOSE = 2e-3
 """A tolerance that a filter in single precision meets."""
@@ -33,6 +37,7 @@ def embed(
     tol: float | None = None,
     seed: int = 0,
     cache: bool = True,
+    device: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Embedding:
@@ -52,6 +57,9 @@ def embed(
         solutions are far more exact than they need to be; ask for 1e-6 to have the same of a filter
     seed : of the solver's start; the same seed gives the same rows
     cache : keep and find results on disk, in `$QUERIST_CACHE` or the user's cache directory
+    device : where it is computed: the threads of this process (None), or a device of torch by its name, as
+        "cuda" (the extra [torch]; "cpu" is torch on the CPU); "auto" takes a GPU where there is one, the
+        graph is large and all fits, and `notes` say so. The rows are the same but for rounding
     progress : called with (fraction done, what is being done and how long it will still take). An
         exception it raises, or Ctrl-C, stops the work and leaves nothing behind
 
@@ -85,14 +93,21 @@ def embed(
     rank = checked_count("rank", rank, 0)
     _check(graph, rank, chosen, tol)
     settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
+    device, why = _where(graph, rank, chosen, settings, device)
+    notes += why
+    room = _room_on(chosen, device)
     started = time.perf_counter()
     use_disk = cache and graph.n_nodes >= disk.WORTH
-    name = disk.key(graph, chosen.identity(rank, settings), attributes=chosen.attributes) if use_disk else ""
+    identity = chosen.identity(rank, settings) | ({} if device is None else {"device": device})
+    name = disk.key(graph, identity, attributes=chosen.attributes) if use_disk else ""
     found = disk.fetch(name) if use_disk else None
     if found is None:
         check_room(graph, rank, chosen, settings, lambda: _settled(chosen, rank, {**options, "tol": LOOSE}))
+        where = {} if device is None else {"device": device}
+        if device is not None:
+            check_device_room(graph, rank, chosen, settings, device, room)
         with shown(progress) as show:
-            found = chosen.make(graph, rank, **settings, progress=with_time_left(show))
+            found = chosen.make(graph, rank, **settings, progress=with_time_left(show), **where)
         if use_disk:
             disk.store(name, found)
     for message, residual in found.doubts:
@@ -104,6 +119,48 @@ def embed(
         seconds=time.perf_counter() - started,
         notes=(*notes, *found.notes),
         nodes=graph.own_ids,
+    )
+
+
+def _where(
+    graph: Graph, rank: int, kind: Kind, settings: Settings, device: str | None
+) -> tuple[str | None, tuple[str, ...]]:
+    """The device, and the reason where it was left to us ("auto"): a GPU, if there is one and it all fits."""
+    if device != "auto":
+        return device, ()
+    name = choice.graphics()
+    if name is None:
+        return None, ("on the threads of this machine: there is no GPU that torch can use",)
+    if kind.on_device is None or graph.adjacency.nnz < WORTH_A_DEVICE:
+        return None, (f"on the threads of this machine: too little for {name}",)
+    need, room = kind.on_device(graph, rank, **settings), choice.free_on(choice.chosen_device(name))
+    size = f"about {need / 1e9:.1f} GB, of which {name} has {room / 1e9:.1f} free"
+    return (name, (f"on {name}: {size}",)) if need <= room else (None, (f"on the threads: {size}",))
+
+
+def _room_on(kind: Kind, device: str | None) -> float:
+    """Bytes free on the device, if the kind can be made on one and this one is there."""
+    if device is None:
+        return np.inf
+    if kind.on_device is None:
+        able = ", ".join(name for name, other in known().items() if other.on_device)
+        raise InputError(f"rows of kind {kind.name!r} are not made on a device; take {able}, or no device")
+    return choice.free_on(choice.chosen_device(device))
+
+
+def check_device_room(
+    graph: Graph, rank: int, kind: Kind, settings: Settings, device: str, room: float
+) -> None:
+    """Refuse what would not fit on the device, with what would."""
+    assert kind.on_device is not None
+    need = kind.on_device(graph, rank, **settings)
+    if need <= room:
+        return
+    smaller = _largest(lambda r: kind.on_device(graph, r, **settings) <= room, rank)  # type: ignore[misc]
+    fits = f"rank={smaller} fits there, or" if smaller else "no rank fits there:"
+    raise InputError(
+        f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
+        f"{need / 1e9:.1f} GB on {device} and {room / 1e9:.1f} GB are free; {fits} leave the device out"
     )
 
 

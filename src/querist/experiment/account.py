@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
 from querist.experiment import index, tables
 from querist.experiment.item import Item
 from querist.experiment.verdicts import NOT_REACHED, OWN, RATES
+from querist.lazy import needing
+
+with needing("report", "a report"):
+    from jinja2 import Environment, StrictUndefined
 
 NAME = "REPORT.md"
 NOT_RUN = "not run"

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from querist.errors import InputError, QueristError, check_name
+from querist.lazy import needing
 
 FORMAT = 1
 """Part of every hash: raise it when the same specification comes to mean other numbers."""
@@ -165,7 +166,8 @@ class Specification:
 
     def to_toml(self) -> str:
         """As TOML; `from_toml` gives an equal one."""
-        import tomli_w
+        with needing("report", "a TOML file"):
+            import tomli_w
 
         return tomli_w.dumps(self.as_dict())
 

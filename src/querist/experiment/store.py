@@ -13,6 +13,7 @@ import json
 import math
 import os
 import platform
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from querist.operator.threads import cores
 from querist.version import VERSION
 
 TUNING, RUN = "tuning", "run"
+LONGEST_TURN = 3600.0
+"""Seconds that a process waits for others, each of which writes a few lines."""
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 Draw: TypeAlias = tuple[str, str, int]
 """Which run it is: stage, parameters as JSON, repeat."""
@@ -124,20 +127,31 @@ class Store:
 
 @contextmanager
 def taking_turns(path: Path) -> Iterator[None]:
-    """One process at a time with a file or folder, where the system has locks; they go with their process."""
+    """One process at a time with a file or folder; its lock goes with its process."""
     try:
         import fcntl
-
-        handle = os.open(path, os.O_RDONLY)
-    except (ImportError, OSError):  # pragma: no cover
-        yield
+    except ImportError:  # Windows
+        with _locked_by_sqlite(path):
+            yield
         return
+    handle = os.open(path, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network disks have no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
+
+
+@contextmanager
+def _locked_by_sqlite(path: Path) -> Iterator[None]:
+    """The same by an empty database beside it: SQLite knows the locks of every system."""
+    lock = sqlite3.connect(f"{path}.lock", timeout=LONGEST_TURN, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+    finally:
+        lock.close()
 
 
 def _mend(file: IO[bytes]) -> int:

@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
 from querist.experiment.item import Cell, Entry, Table
+from querist.lazy import needing
 from querist.report import part
 from querist.tables.output import FORMULA
+
+with needing("report", "a table on a page"):
+    from markupsafe import Markup
 
 _LATEX = {
     "\\": r"\textbackslash{}",

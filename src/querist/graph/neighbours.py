@@ -24,6 +24,7 @@ from querist.errors import InputError, check_name, refuse
 from querist.graph.graph import Graph
 from querist.graph.weights import Pairs, pair_weights
 from querist.labels import encode
+from querist.lazy import needing
 from querist.matrices import as_floats, checked_sparse
 from querist.types import Codes, Floats
 
@@ -224,13 +225,8 @@ def _exact(points: Any, k: int, metric: Any, seed: int) -> tuple[Floats, Codes]:
 
 
 def _approximate(points: Any, k: int, metric: Any, seed: int) -> tuple[Floats, Codes]:
-    try:
+    with needing("peers", f"the search among {points.shape[0]:,} points (or method='exact' without)"):
         from pynndescent import NNDescent
-    except ImportError:
-        raise InputError(
-            f"the neighbours of {points.shape[0]:,} points need pynndescent, which is not installed; "
-            "pip install 'querist[points]', or pass method='exact'"
-        ) from None
 
     # It lists a point among its own neighbours, mostly in the first place.
     index = NNDescent(points, metric=metric, n_neighbors=max(2 * k, 30) + 1, random_state=seed)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph.graph import Graph
-from querist.types import Codes
+from querist.types import Codes, Sparse
 
 ORDINARY = 2.0**100
 """Components whose largest weight lies between this and its inverse are left as they are."""
@@ -71,9 +71,9 @@ def _divided(graph: Graph, power: Codes) -> Graph:
     return replace(graph, adjacency=sp.csr_array((data, S.indices, S.indptr), shape=S.shape))
 
 
-def far_apart(graph: Graph) -> bool:
+def far_apart(adjacency: Sparse) -> bool:
     """Whether weights lie so far apart that a solve may have no digits left of the light ones."""
-    size = np.abs(graph.adjacency.data)
+    size = np.abs(adjacency.data)
     return bool(size.size and size.max() > FAR_APART * size.min())
 
 

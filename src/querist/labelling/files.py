@@ -18,11 +18,10 @@ from querist.errors import InputError, refuse
 from querist.graph import Graph
 from querist.graph.entries import Parallel
 from querist.labelling.decisions.goals import Costs, check_goal
-from querist.labelling.decisions.summary import class_numbers, rank_numbers
+from querist.labelling.decisions.summary import class_numbers, class_sizes, rank_numbers
 from querist.labelling.growth import join, label_joined
 from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
-from querist.labelling.page import check_report, class_sizes, write_report
 from querist.labelling.reading import Source, arrived, check_weights, own_labels, read_source, source_of
 from querist.labelling.storage import WHAT, Rows, columns_of
 from querist.labels import class_order
@@ -252,6 +251,7 @@ def from_files(
     goal: str = "accuracy",
     costs: FileName | Costs | None = None,
     seed: int = 0,
+    device: str | None = None,
     command: str = "",
     progress: Progress | None = None,
 ) -> FilesLabelled:
@@ -270,7 +270,7 @@ def from_files(
         a file does not read back as it was
     probabilities : whether a column for each class is written
     rank : a class whose likeliest nodes are written first; those whose label was given come last
-    method, multilabel, picked, goal, seed : as in `label`
+    method, multilabel, picked, goal, seed, device : as in `label`
     costs : as in `label`; or a table with the columns true, said and cost
     command : how to do it again, for the page
     progress : called with (fraction done, what is being done); also while a step cannot tell how far it is
@@ -285,7 +285,11 @@ def from_files(
     """
     files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
     place = None if out is None else check_place(out, (*files.paths, labels))
-    page = None if report is None else check_report(Path(report))
+    page = None
+    if report is not None:
+        from querist.labelling.page import check_report, write_report
+
+        page = check_report(Path(report))
     kept = None if save is None else check_writable(Path(save).expanduser())
     if isinstance(costs, str | PathLike):
         costs = read_costs(Path(costs).expanduser())
@@ -296,7 +300,7 @@ def from_files(
     with Stages(progress or silent, worth).ticking() as show, one_blas_thread():
         show.lasting("reading", f"reading {files.edges}", files.bytes / BYTES_A_SECOND)
         options: dict[str, Any] = {"method": method, "multilabel": multilabel, "picked": picked, "seed": seed}
-        options |= {"goal": goal, "costs": costs}
+        options |= {"goal": goal, "costs": costs, "device": device}
         first = 0
         if files.is_saved:
             source, seeds, found = _labelled_later(files, labels, options, part_of(show, "labelling"))
@@ -350,7 +354,7 @@ def _labelled_later(
 ) -> tuple[Source, Seeds, Labelling]:
     """A saved labelling with the nodes, edges and labels that came since."""
     usual = {"method": "auto", "multilabel": False, "picked": False, "seed": 0}
-    usual |= {"goal": "accuracy", "costs": None}
+    usual |= {"goal": "accuracy", "costs": None, "device": None}
     name, changed = files.edges, [option for option, value in options.items() if value != usual[option]]
     new = (*files.extend, *files.extend_nodes)
     refuse(

@@ -28,6 +28,8 @@ from querist.labelling.combine import Link
 from querist.labelling.decisions.estimate import Estimate, Share
 from querist.labelling.decisions.goals import Costs, GoalDecision
 from querist.labelling.new_nodes import Basis, NewNodeModel
+from querist.labelling.rows import device_for
+from querist.labelling.workspace import RANKS, Workspace
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
 from querist.progress import Progress, part, shown
@@ -377,6 +379,7 @@ def label(
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
     seed: int = 0,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Labelling:
     """Label every node of a graph from the labels of some.
@@ -404,6 +407,8 @@ def label(
     missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
+    device : where rows are smoothed and counts are modelled: on the threads of this process (None), or on a
+        device of torch, as "cuda"; "auto" takes a GPU where there is one, the graph is large and all fits
     progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
     >>> from querist.datasets import load
@@ -424,15 +429,18 @@ def label(
     if multilabel and not known.multilabel:
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
+    asked = problem if method in CLASSIFIERS else in_range(problem)  # a classifier has ranges of its own
+    device = device_for(asked.graph, max(RANKS), device)
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
-            problem if method in CLASSIFIERS else in_range(problem),  # a classifier has ranges of its own
+            asked,
             method=method,
             picked=picked,
             goal=goal,
             costs=costs,
             seed=seed,
             progress=show,
+            workspace=Workspace(asked.graph, device=device),
         )
     P = np.where(prediction.reached[:, None], prediction.probabilities, 0.0)
     own = problem.seeds
@@ -447,7 +455,7 @@ def label(
         probabilities=P,
         given_codes=problem.known.indicator.astype(np.int64) if multilabel else np.where(own, codes, -1),
         reached=reached,
-        choice=prediction.choice,
+        choice=_with_place(prediction.choice, device),
         decision=prediction.decision,
         estimate=prediction.estimate,
         model=prediction.model,
@@ -455,3 +463,10 @@ def label(
         new_nodes=NewNodeModel(Basis(problem.graph, P, reached, own, link, weight)),
         n_old=problem.graph.n_nodes,
     )
+
+
+def _with_place(choice: Choice, device: str | None) -> Choice:
+    """The choice, and on which device it was made."""
+    if device is None:
+        return choice
+    return replace(choice, why=(*choice.why, f"Rows were smoothed and counts were modelled on {device}."))

@@ -210,9 +210,11 @@ class ClassifierMethod:
             indicator[:, present], tuple(present.tolist()), "value" if link == "softmax" else "matrix"
         )
         total = np.zeros((graph.n_nodes, Y.shape[1]))
+        on_device = workspace.device is not None and hasattr(kind, "device")
+        where: dict[str, Any] = {"device": workspace.device} if on_device else {}
         for setting in self.settings:
             P = np.full(total.shape, 1e-6)
-            P[:, present] = _answers(kind(**setting), graph, known)
+            P[:, present] = _answers(kind(**setting, **where), graph, known)
             total += combine.logits(P, link)
         return FixedLogits(total / len(self.settings))
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from querist.atomic import check_writable
 from querist.errors import InputError
-from querist.labelling.decisions.summary import falling, rarest, sentences, to_check
+from querist.labelling.decisions.summary import class_sizes, class_words, falling, rarest, sentences, to_check
 from querist.labelling.influence import Influences
 from querist.labelling.suggest import worth_labelling
+from querist.lazy import needing
 from querist.progress import Progress, silent
 from querist.report import PAGE_SIZE, Figure, charts, page, write
 from querist.report.drawing import Drawing, class_look, draw, draw_on
@@ -93,11 +94,6 @@ def report(
     )
 
 
-def class_sizes(labelling: Any) -> Codes:
-    """(K,) how many nodes have each class as a label."""
-    return np.asarray(labelling.said.sum(axis=0))
-
-
 def drawing_of(labelling: Any, ranks: Codes) -> Drawing:
     """The graph, or a piece of it, coloured by label; `ranks` (K,) says which colour a class has."""
 
@@ -130,7 +126,8 @@ def plot(labelling: Any, kind: str = "graph", axes: Any = None) -> Any:
     check_name("kind of plot", kind, PLOTS)
     with house_style():
         if axes is None:
-            from matplotlib import pyplot
+            with needing("report", "a plot"):
+                from matplotlib import pyplot
 
             _, axes = pyplot.subplots(layout="constrained", figsize=PLOTS[kind].size)
         PLOTS[kind].draw(axes, labelling)
@@ -332,17 +329,6 @@ def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> dict[str, Any]:
         for name, k in zip(names, largest, strict=True)
     ]
     return {"balance": balance, "classes": lines}
-
-
-def class_words(labelling: Any, k: int) -> tuple[str, str, str]:
-    """Precision, recall and average precision of a class; what is not known is empty."""
-    if k >= len(labelling.estimate.classes):
-        return "", "", ""
-    own = labelling.estimate.classes[k]
-    found = [
-        str(part) if part.is_known else "" for part in (own.precision, own.recall, own.average_precision)
-    ]
-    return found[0], found[1], found[2]
 
 
 def _worth(labelling: Any, found: Influences | None) -> list[tuple[str, str, str, str, str]]:

@@ -11,8 +11,7 @@ choice of the classifier on top. `by_row=True` smooths with `D^-1 (S + C)`, plai
 instead of the symmetric T; the two are similar matrices, so the same operator serves both.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,16 +19,24 @@ import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
 from querist.embedding.kinds import usual_kind
-from querist.embedding.kinds.diffusion import singular_triples, smoothing, weighted
+from querist.embedding.kinds.diffusion import (
+    Smoothed,
+    device_bytes,
+    singular_triples,
+    smoothed_products,
+    smoothing,
+    weighted,
+)
 from querist.graph import Graph
 from querist.graph.scaling import scaled
-from querist.operator import Operator
+from querist.operator.device import choice
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
 
 Source: TypeAlias = Literal["attributes", "links"]
 
-Apply: TypeAlias = Callable[[Any], Any]
+WORTH_A_DEVICE = 10_000
+"""Nodes from which "auto" takes a GPU."""
 
 CHOOSING_RANK = 64
 """Columns of the quick learner's rows by which questions are chosen."""
@@ -72,6 +79,19 @@ def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
     return embed(graph, min(rank, graph.n_nodes), kind=kind.name, weighting="tfidf", progress=progress)
 
 
+def device_for(graph: Graph, rank: int, device: str | None) -> str | None:
+    """The device; where it is left to us ("auto"), a GPU if there is one, it is worth it and rows fit."""
+    if device is not None and device != "auto":
+        choice.chosen_device(device)  # refused before anything is computed
+    if device != "auto":
+        return device
+    name = choice.graphics()
+    if name is None or graph.n_nodes < WORTH_A_DEVICE:
+        return None
+    links = graph if graph.attributes is not None else replace(graph, attributes=graph.adjacency)
+    return name if device_bytes(links, rank) <= choice.free_on(choice.chosen_device(name)) else None
+
+
 def features(graph: Graph, source: Source) -> Sparse:
     """(n, m) tf-idf rows of length one. Counts count by their logarithm; negative attributes as they are."""
     if source == "links":
@@ -100,6 +120,7 @@ def smoothed_rows(
     *,
     seed: int = 0,
     progress: Progress = silent,
+    device: str | None = None,
 ) -> SingularRows:
     """The leading `rank` directions of the smoothed features.
 
@@ -110,9 +131,13 @@ def smoothed_rows(
     (34, 2)
     """
     columns = min(rank, *X.shape)
-    forward, backward = _products(graph, X, settings)
     found = singular_triples(
-        forward, backward, X.shape, columns, tol=None, sweeps=sweeps_for(graph), seed=seed, progress=progress
+        _smoothed(graph, X, settings, device),
+        columns,
+        tol=None,
+        sweeps=sweeps_for(graph),
+        seed=seed,
+        progress=progress,
     )
     positive = found.values[:columns] > 1e-12 * max(found.values[0], 1e-300)
     kept = max(1, int(positive.sum()))
@@ -121,33 +146,16 @@ def smoothed_rows(
     )
 
 
-def _products(graph: Graph, X: Sparse, settings: RowSettings) -> tuple[Apply, Apply]:
-    """`Z B` and `Z'B` for thin blocks B, by the recursion, in single precision."""
-    graph = scaled(graph)
-    T, scale = smoothing(graph), np.ones((graph.n_nodes, 1), dtype=np.float32)
+def _smoothed(graph: Graph, X: Sparse, settings: RowSettings, device: str | None) -> Smoothed:
+    """The smoothed features as their products with thin blocks, in single precision."""
+    graph, scale = scaled(graph), None
     if settings.by_row:
         neighbours = np.diff(graph.adjacency.indptr)
         own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
-        scale = _lifted(np.sqrt(graph.degrees + own), graph).astype(np.float32)[:, None]
-    operator, kept = Operator.symmetric(T, dtype=np.float32), 1 - settings.damping
-    single: Any = X.astype(np.float32)
-    transposed: Any = sp.csr_array(single.T)
-
-    def smooth(block: Any) -> Any:
-        out, other = block, np.empty_like(block)
-        for step in range(settings.steps):
-            np.copyto(other, block)
-            operator.combine(out, other, scale=settings.damping, previous=kept)
-            out, other = other, np.empty_like(block) if step == 0 else out
-        return out
-
-    def forward(B: Any) -> Any:
-        return smooth(scale * (single @ B.astype(np.float32, copy=False))) / scale
-
-    def backward(B: Any) -> Any:
-        return transposed @ (scale * smooth(B.astype(np.float32, copy=False) / scale))
-
-    return forward, backward
+        scale = _lifted(np.sqrt(graph.degrees + own), graph)
+    return smoothed_products(
+        smoothing(graph), X, settings.steps, settings.damping, device, dtype=np.float32, scale=scale
+    )
 
 
 def _lifted(scale: Floats, graph: Graph) -> Floats:

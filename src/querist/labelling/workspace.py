@@ -31,6 +31,7 @@ class Workspace:
     graph: Graph
     rank: int = max(RANKS)
     progress: Progress = silent
+    device: str | None = None
     _rows: dict[RowSettings, SingularRows] = field(default_factory=dict)
     _features: dict[str, Sparse] = field(default_factory=dict)
     _kernels: dict[Any, Any] = field(default_factory=dict)
@@ -82,7 +83,9 @@ class Workspace:
         """Smoothed rows, computed when first asked for."""
         if settings not in self._rows:
             X = self.features(settings.source)
-            self._rows[settings] = smoothed_rows(self.graph, X, settings, self.rank, progress=self.progress)
+            self._rows[settings] = smoothed_rows(
+                self.graph, X, settings, self.rank, progress=self.progress, device=self.device
+            )
         return self._rows[settings]
 
     def features(self, source: Source) -> Sparse:

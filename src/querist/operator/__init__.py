@@ -8,7 +8,7 @@
 
 from querist.operator.local import LocalSpace, empty_block
 from querist.operator.solve import Solution
-from querist.operator.space import Basis, BlockOperator, Space
+from querist.operator.space import BlockOperator, OrthonormalBasis, Space
 from querist.operator.value import Operator
 
-__all__ = ["Basis", "BlockOperator", "LocalSpace", "Operator", "Solution", "Space", "empty_block"]
+__all__ = ["BlockOperator", "LocalSpace", "Operator", "OrthonormalBasis", "Solution", "Space", "empty_block"]

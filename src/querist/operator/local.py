@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from querist.operator.lanes import LINE
-from querist.operator.space import Basis, Space
+from querist.operator.space import OrthonormalBasis, Space
 from querist.operator.threads import over_parts
 from querist.types import Floats
 
@@ -75,6 +75,16 @@ class LocalSpace:
         """On a cache line: see `empty_block`."""
         return empty_block((self.rows, k), self.dtype)
 
+    def zeros(self, k: int) -> Block:
+        """On a cache line."""
+        X = self.empty(k)
+        X[:] = 0
+        return X
+
+    def copy(self, X: Block) -> Block:
+        """A new block."""
+        return X.copy()
+
     def random(self, random: np.random.Generator, k: int) -> Block:
         """One stream for all rows."""
         return random.standard_normal((self.rows, k), dtype=self.dtype.type)
@@ -106,6 +116,10 @@ class LocalSpace:
         """In the block's precision."""
         return float(np.vdot(X, Y))
 
+    def dots(self, X: Block, Y: Block) -> Floats:
+        """At once."""
+        return np.asarray(np.einsum("ij,ij->j", X, Y, dtype=np.float64, casting="same_kind"))
+
     def norm(self, X: Block) -> float:
         """In the block's precision."""
         return float(np.linalg.norm(X))
@@ -113,6 +127,30 @@ class LocalSpace:
     def times(self, X: Block, Z: Floats) -> Block:
         """At once."""
         return np.asarray(X @ Z.astype(X.dtype))
+
+    def scaled(self, X: Block, factors: Floats) -> Block:
+        """In the block's precision."""
+        return np.asarray(X * factors.astype(X.dtype, copy=False))
+
+    def scale(self, X: Block, factors: Floats) -> None:
+        """In the block's precision."""
+        X *= factors.astype(X.dtype, copy=False)
+
+    def scale_rows(self, X: Block, factors: Block, out: Block) -> None:
+        """In one pass."""
+        np.multiply(X, factors[:, None], out=out)
+
+    def inverted(self, vector: Block) -> Block:
+        """In the block's precision."""
+        return np.asarray((1 / np.where(vector > 0, vector, 1)).astype(self.dtype))
+
+    def divide(self, X: Block, by: Floats) -> None:
+        """In the block's precision."""
+        X /= by
+
+    def lengths(self, X: Block) -> Floats:
+        """In the block's precision."""
+        return np.asarray(np.linalg.norm(X, axis=0))
 
     def normalise(self, X: Block) -> None:
         """In the block's precision."""
@@ -174,7 +212,7 @@ class LocalSpace:
         found = np.linalg.qr(X)
         return found[0], found[1]
 
-    def basis(self, most: int) -> Basis:
+    def basis(self, most: int) -> OrthonormalBasis:
         """Rows of one array: a vector lies together."""
         return LocalBasis(self, np.empty((most, self.rows), dtype=self.dtype))
 

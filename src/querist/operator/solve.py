@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from querist.errors import InputError, ResidualWarning, SingularError, check_name
 from querist.operator.fill import Fill, fill
+from querist.operator.space import Space
 
 if TYPE_CHECKING:
     from querist.operator.value import Operator
@@ -91,9 +92,7 @@ class Solver:
                 self.factor, self.key = factorise(operator, q, weight), key
             X = self.factor.solve(B.astype(np.float64)).astype(B.dtype)
             residual = relative_residual(operator, B, X, q, weight)
-        if not residual <= tol:
-            message = f"the linear system was solved to {residual:.1e}, above tol {tol:.0e}"
-            warnings.warn(ResidualWarning(f"{message}; raise tol or the diagonal", residual), stacklevel=3)
+        doubt(residual, tol)
         return X, Solution(chosen, steps, residual, time.perf_counter() - started)
 
     def _cheap(self, operator: "Operator", key: bytes) -> bool:
@@ -103,6 +102,13 @@ class Solver:
         if self.cost is None:
             self.cost = fill(operator, min(FACTOR_ENTRIES, 400 * operator.n))
         return self.cost.known and self.cost.work <= FACTOR_WORK
+
+
+def doubt(residual: float, tol: float) -> None:
+    """Warn of a solution that is not right to the tolerance."""
+    if not residual <= tol:
+        message = f"the linear system was solved to {residual:.1e}, above tol {tol:.0e}"
+        warnings.warn(ResidualWarning(f"{message}; raise tol or the diagonal", residual), stacklevel=4)
 
 
 def factorise(operator: "Operator", q: Block, weight: float) -> Any:
@@ -120,66 +126,63 @@ def factorise(operator: "Operator", q: Block, weight: float) -> Any:
 
 
 def conjugate_gradients(
-    operator: "Operator", B: Block, q: Block, weight: float, x0: Block | None, tol: float
-) -> tuple[Block, int, float]:
+    operator: Any, B: Any, q: Any, weight: float, x0: Any | None, tol: float
+) -> tuple[Any, int, float]:
     """X, the steps taken and the largest relative residual, measured anew at the end.
 
-    Column j has its own `alpha_j = r.z / p.A p` and `beta_j`; with the preconditioner `z = r / diag(A)`.
+    Column j has its own `alpha_j = r.z / p.A p` and `beta_j`; with the preconditioner `z = r / diag(A)`. B,
+    q (n,) and x0 live where the operator does.
     """
-    number = operator.dtype.type
-    centre = q + number(weight) * operator.diagonal()
-    inverse = (1 / np.where(centre > 0, centre, 1)).astype(operator.dtype)[:, None]
-    X = np.zeros_like(B) if x0 is None else x0.copy()
-    AP = np.empty_like(B)
-    R = B - apply(operator, X, q, weight, AP) if x0 is not None else B.copy()
-    Z = R * inverse
-    P = Z.copy()
-    goal = (tol * lengths(B)) ** 2
-    rz = dots(R, Z)
+    space = operator.space
+    inverse = space.inverted(q + weight * operator.diagonal())
+    X = space.zeros(B.shape[1]) if x0 is None else space.copy(x0)
+    AP = space.empty(B.shape[1])
+    R = B - apply(operator, X, q, weight, AP) if x0 is not None else space.copy(B)
+    Z = space.empty(B.shape[1])
+    space.scale_rows(R, inverse, Z)
+    P = space.copy(Z)
+    goal = (tol * lengths(space, B)) ** 2
+    rz = space.dots(R, Z)
     step = 0
     while step < ITERATIONS:
-        moving = dots(R, R) > goal / 2
+        moving = space.dots(R, R) > goal / 2
         if not moving.any():
             break
         apply(operator, P, q, weight, AP)
-        curvature = dots(P, AP)
+        curvature = space.dots(P, AP)
         moving &= curvature > 0
         if not moving.any():
             break
-        alpha = _ratio(rz, curvature, moving).astype(operator.dtype)
-        X += P * alpha
-        R -= AP * alpha
-        np.multiply(R, inverse, out=Z)
-        latest = dots(R, Z)
-        P *= _ratio(latest, rz, moving).astype(operator.dtype)
+        alpha = _ratio(rz, curvature, moving)
+        X += space.scaled(P, alpha)
+        R -= space.scaled(AP, alpha)
+        space.scale_rows(R, inverse, Z)
+        latest = space.dots(R, Z)
+        space.scale(P, _ratio(latest, rz, moving))
         P += Z
         rz = latest
         step += 1
     return X, step, relative_residual(operator, B, X, q, weight)
 
 
-def apply(operator: "Operator", X: Block, q: Block, weight: float, out: Block) -> Block:
+def apply(operator: Any, X: Any, q: Any, weight: float, out: Any) -> Any:
     """`(diag(q) + w M) X`."""
     operator.combine(X, out, scale=weight)
     out += X * q[:, None]
     return out
 
 
-def dots(A: Block, B: Block) -> NDArray[np.float64]:
-    """(k,) inner products of columns, summed in float64."""
-    return np.asarray(np.einsum("ij,ij->j", A, B, dtype=np.float64, casting="same_kind"))
-
-
-def lengths(B: Block) -> NDArray[np.float64]:
+def lengths(space: Space, B: Any) -> NDArray[np.float64]:
     """(k,) column lengths; 1 for a column of zeros."""
-    size = np.sqrt(dots(B, B))
+    size = np.sqrt(space.dots(B, B))
     return np.where(size > 0, size, 1.0)
 
 
-def relative_residual(operator: "Operator", B: Block, X: Block, q: Block, weight: float) -> float:
+def relative_residual(operator: Any, B: Any, X: Any, q: Any, weight: float) -> float:
     """The largest `|B - A X| / |B|` of a column."""
-    R = B - apply(operator, X, q, weight, np.empty_like(B))
-    return float((np.sqrt(dots(R, R)) / lengths(B)).max(initial=0.0))
+    space = operator.space
+    R = B - apply(operator, X, q, weight, space.empty(B.shape[1]))
+    return float((np.sqrt(space.dots(R, R)) / lengths(space, B)).max(initial=0.0))
 
 
 def _ratio(a: Any, b: Any, where: Any) -> Any:

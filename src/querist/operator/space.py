@@ -23,8 +23,15 @@ Block = Any
 """(n, k) or (n,), of which a space knows what it is."""
 
 
-class Basis(Protocol):
-    """Room for vectors that are orthonormal, the first `m` of which are there; they are kept as they come."""
+class OrthonormalBasis(Protocol):
+    """Room for vectors that are orthonormal, the first `m` of which are there; they are kept as they come.
+
+    >>> from querist.operator import LocalSpace
+    >>> basis: OrthonormalBasis = LocalSpace(3, np.dtype(np.float64)).basis(2)
+    >>> basis.put(0, np.array([1.0, 0.0, 0.0]))
+    >>> basis.inner(1, np.array([2.0, 5.0, 0.0]))
+    array([2.])
+    """
 
     def put(self, first: int, Q: Block) -> None:
         """The columns of Q, or the vector Q, become vectors `first`, `first + 1`, ..."""
@@ -43,7 +50,13 @@ class Basis(Protocol):
 
 
 class Space(Protocol):
-    """Blocks of `n` rows in one precision, of which `rows` are held here."""
+    """Blocks of `n` rows in one precision, of which `rows` are held here.
+
+    >>> from querist.operator import LocalSpace
+    >>> space: Space = LocalSpace(3, np.dtype(np.float64))
+    >>> space.n, space.norm(np.array([[3.0], [4.0], [0.0]]))
+    (3, 5.0)
+    """
 
     @property
     def n(self) -> int:
@@ -59,6 +72,12 @@ class Space(Protocol):
 
     def empty(self, k: int) -> Block:
         """An uninitialised block that a product may read without a copy."""
+
+    def zeros(self, k: int) -> Block:
+        """A block of zeros."""
+
+    def copy(self, X: Block) -> Block:
+        """The same numbers again."""
 
     def agreed(self, array: Any) -> Any:
         """What one of those who hold rows has computed from equal sums, the same for all: processors may
@@ -82,11 +101,32 @@ class Space(Protocol):
     def dot(self, X: Block, Y: Block) -> float:
         """`sum_ij X_ij Y_ij`."""
 
+    def dots(self, X: Block, Y: Block) -> Floats:
+        """(k,) the inner products of the columns, summed in float64."""
+
     def norm(self, X: Block) -> float:
         """The root of the sum of squares of all entries."""
 
     def times(self, X: Block, Z: Floats) -> Block:
         """`X Z`."""
+
+    def scaled(self, X: Block, factors: Floats) -> Block:
+        """`X diag(factors)`, a new block."""
+
+    def scale(self, X: Block, factors: Floats) -> None:
+        """`X diag(factors)`, in place."""
+
+    def scale_rows(self, X: Block, factors: Block, out: Block) -> None:
+        """`out <- diag(factors) X`, the factors a vector."""
+
+    def inverted(self, vector: Block) -> Block:
+        """(n,) one over every number; 1 where it is not above 0."""
+
+    def divide(self, X: Block, by: Floats) -> None:
+        """Every column is divided by its number, in place."""
+
+    def lengths(self, X: Block) -> Floats:
+        """(k,) of the columns."""
 
     def normalise(self, X: Block) -> None:
         """Every column is divided by its length, in place."""
@@ -112,12 +152,19 @@ class Space(Protocol):
     def reflected(self, X: Block) -> tuple[Block, Floats]:
         """Q and R with `QR = X` by Householder's reflections, for a block that is nearly singular."""
 
-    def basis(self, most: int) -> Basis:
+    def basis(self, most: int) -> OrthonormalBasis:
         """Room for so many vectors."""
 
 
 class BlockOperator(Protocol):
-    """A symmetric operator on the blocks of its space."""
+    """A symmetric operator on the blocks of its space.
+
+    >>> import scipy.sparse as sp
+    >>> from querist.operator import Operator
+    >>> path: BlockOperator = Operator.laplacian(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> path.n, path.space.n
+    (2, 2)
+    """
 
     @property
     def n(self) -> int:

@@ -16,15 +16,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from markupsafe import Markup
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
 from querist.compiled import compiled
+from querist.lazy import needing
 from querist.report.charts import class_colour
 from querist.report.figures import CLASS_COLOURS, INK, LINE, MUTED, PAPER
 from querist.report.page import part
 from querist.types import Bools, Codes, Floats, Sparse
+
+with needing("report", "a drawing"):
+    from markupsafe import Markup
 
 SHOWN = 1000
 FEW = 4

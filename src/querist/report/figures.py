@@ -15,9 +15,11 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
-from markupsafe import Markup
-
+from querist.lazy import needing
 from querist.types import Floats
+
+with needing("report", "a figure"):
+    from markupsafe import Markup
 
 _SHEET = files("querist.report").joinpath("templates/style.css").read_text(encoding="utf-8")
 LIGHT: dict[str, str]
@@ -104,7 +106,8 @@ class Figure:
         return self._saved(format="png", dpi=160)
 
     def _saved(self, **options: Any) -> bytes:
-        from matplotlib.figure import Figure as Canvas
+        with needing("report", "a figure"):
+            from matplotlib.figure import Figure as Canvas
 
         with house_style(self.name):
             canvas, target = Canvas(figsize=self.size, layout="constrained"), io.BytesIO()
@@ -116,7 +119,8 @@ class Figure:
 @contextmanager
 def house_style(salt: str = "querist") -> Iterator[None]:
     """Whatever is drawn inside is drawn our way; `salt` makes the ids of an SVG the same each time."""
-    import matplotlib
+    with needing("report", "a figure"):
+        import matplotlib
 
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}):
         yield
@@ -168,7 +172,8 @@ def thumbnail(pixels: Floats, top: float) -> str:
     >>> thumbnail(np.zeros((2, 2)), top=1.0)[:22]
     'data:image/png;base64,'
     """
-    from matplotlib.image import imsave
+    with needing("report", "a picture"):
+        from matplotlib.image import imsave
 
     target = io.BytesIO()
     bare: dict[str, Any] = {"Software": None}

@@ -9,12 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from querist.atomic import replacing
+from querist.lazy import needing
 from querist.report.figures import on_page
 from querist.version import VERSION
+
+with needing("report", "a page"):
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
 
 @cache

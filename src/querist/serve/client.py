@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import requests
-
 from querist.asking.answers import as_code, as_kept, named
 from querist.asking.campaign import Question
 from querist.asking.oracles import checked_answer
 from querist.atomic import check_writable, replacing
 from querist.errors import InputError, QueristError
+from querist.lazy import needing
+
+with needing("serve", "a connection to a server"):
+    import requests
 
 TRIES, PAUSE = 6, 0.2
 """Times that a request is sent while the server is away, and seconds before the second; then twice that."""

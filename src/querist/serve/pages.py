@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment
-
 from querist.asking.campaign import BUDGET
 from querist.asking.keys import Commands, command_keys, keys_for
+from querist.lazy import needing
 from querist.report.drawing import class_look
 from querist.report.page import engine
 from querist.serve.uploads import ENDINGS
+
+with needing("serve", "a page of the server"):
+    from jinja2 import Environment
 
 STATIC = Path(__file__).parent / "static"
 """Where the scripts and the pages' own part of the style sheet lie; `static_file` gives what is served."""

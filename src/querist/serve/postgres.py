@@ -19,13 +19,10 @@ from querist.asking.store.interface import StoreError, UnreadableError
 from querist.asking.store.schema import VERSION, statements
 from querist.asking.store.sql import KeyTakenError, SqlStore, Statement
 from querist.errors import InputError
+from querist.lazy import needing
 
-try:
+with needing("serve", "a PostgreSQL store"):
     import psycopg
-except ImportError:
-    raise InputError(
-        "a PostgreSQL store needs psycopg; install it with: pip install 'querist[serve]'"
-    ) from None
 
 SCHEMA = "querist"
 # A server may be set up to acknowledge what is not on its disk.

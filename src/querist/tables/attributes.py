@@ -40,6 +40,8 @@ from querist.tables.columns import (
     standardised,
 )
 from querist.tables.formats import Columns
+from querist.tables.plain.kinds import time64, timestamp
+from querist.tables.plain.moments import moment_of
 from querist.tables.words import count_of, items_of, words_of
 from querist.types import Codes, Floats, Sparse
 
@@ -179,7 +181,7 @@ def _counted(values: Any) -> Codes:
 def _times(values: Any, unit: int, of_day: bool) -> Floats:
     """Dates, or times `of_day`, as numbers, so many units a day; NaN for what is none."""
     if kinds.is_large_string(values.type):
-        values = _each_as(pa.time64("ns") if of_day else pa.timestamp("ns"), values)
+        values = _each_as_time(values, of_day)
     per_day = _per_day(values.type)
     if per_day is None:
         return np.full(len(values), np.nan)
@@ -248,7 +250,7 @@ def _element(lists: Any, k: int) -> Floats:
     """The k-th numbers of lists, NaN where there is none."""
     long = np.asarray(pc.list_value_length(lists).fill_null(-1)) > k
     found = np.full(len(lists), np.nan)
-    found[long] = _read_numbers(pc.list_element(lists.filter(long), k))
+    found[long] = _read_numbers(pc.list_element(lists.filter(pa.array(long)), k))
     return found
 
 
@@ -309,16 +311,11 @@ def _inferred(texts: Any) -> Any:
     return _whole(arrow_csv.read_csv(file, parse_options=parse, convert_options=options)["x"])
 
 
-def _each_as(kind: Any, texts: Any) -> Any:
-    """Texts as values of this kind; null where they are none."""
-
-    def one(text: Any) -> Any:
-        try:
-            return pa.scalar(text, pa.string()).cast(kind)
-        except pa.ArrowInvalid:
-            return None
-
-    return pa.array([one(text) for text in _trimmed(texts).to_pylist()], kind)
+def _each_as_time(texts: Any, of_day: bool) -> Any:
+    """Texts as moments, or times of day; null where they are none. Arrow itself parses no time of day."""
+    kind = time64("ns") if of_day else timestamp("ns")
+    found = [None if text is None else moment_of(text, kind) for text in _trimmed(texts).to_pylist()]
+    return pa.array(found, pa.int64()).cast(pa.time64("ns") if of_day else pa.timestamp("ns"))
 
 
 READERS: dict[str, Callable[..., Any]] = {

@@ -162,6 +162,7 @@ def standard_input() -> Iterator[Path]:
         path = Path(folder) / f"standard input{ending}"
         with path.open("wb") as file:
             file.write(start)
-            while block := source.read(1 << 20):
+            # As it comes: one that waits for all of a block would not hear of a signal in between.
+            while block := source.read1(1 << 20):
                 file.write(block)
         yield path

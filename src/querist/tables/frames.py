@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError
+from querist.lazy import needing
 from querist.tables.arrow import nw, pa
 from querist.tables.formats import Columns, Origin, some
+from querist.tables.plain.table import PlainFrame, PlainTable
 from querist.types import Floats
 
 _LIBRARIES = {"pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", "dask", "narwhals", "pyspark"}
@@ -17,10 +19,8 @@ _LIBRARIES = {"pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", 
 
 def pandas() -> Any:
     """The library, which only those need who want its data frames."""
-    try:
+    with needing("peers", "a data frame"):
         import pandas
-    except ImportError:
-        raise InputError("a data frame needs pandas, which is not installed; pip install pandas") from None
     return pandas
 
 
@@ -50,6 +50,8 @@ def as_weights(values: Any, m: int, where: str) -> Floats:
 
 def frame_of(native: Any, where: str) -> Any:
     """The narwhals view of a data frame; lazy ones are collected."""
+    if isinstance(native, PlainTable):
+        return PlainFrame(native)
     try:
         frame = nw.from_native(native)
     except (TypeError, nw.exceptions.NarwhalsError) as error:
@@ -75,6 +77,8 @@ def columns_of_frame(native: Any, where: str) -> Columns:
 def _arrow(column: Any) -> Any:
     try:
         return column.to_arrow()
+    except ModuleNotFoundError:  # pyarrow is not there, which narwhals would take
+        return arrow_array(listed(column))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         return arrow_array(listed(column))
 

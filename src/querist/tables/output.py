@@ -33,6 +33,8 @@ def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Pat
     place = Path(path).expanduser()
     if not place.name.lower().endswith(ENDINGS):
         raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(ENDINGS)}")
+    if place.suffix.lower() == ".parquet":
+        _ = pq.write_table  # where the library is missing, that is said before the work
     for given in inputs:
         if given is not None and Path(given).expanduser().resolve() == place.resolve():
             raise InputError(f"{path} is read, and would be lost; write to another file")

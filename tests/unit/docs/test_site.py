@@ -129,7 +129,7 @@ def test_no_link_is_broken(built, pages):
             if urlsplit(target).scheme or name == "404.html":
                 continue
             path, place = urldefrag(urljoin(name, target))
-            path = unquote(path) or name
+            path = unquote(path) or name  # a place on the same page
             places = pages[path].places if path in pages else {place}
             if not (folder / path).is_file() or (place and unquote(place) not in places):
                 broken.append((name, target))

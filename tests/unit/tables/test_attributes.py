@@ -15,6 +15,7 @@ from querist.tables.attributes import attributes_of, by_recipes
 from querist.tables.columns import in_ranges, quantiles
 from querist.tables.files import node_file
 from querist.tables.formats import Columns, Origin
+from querist.tables.nodes import read_nodes
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -246,3 +247,21 @@ def test_huge_and_tiny_numbers_are_standardised_like_others(scale: float) -> Non
     np.testing.assert_allclose(
         beside.matrix.toarray(), made(age=AGES, town=TOWNS).matrix.toarray(), rtol=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "numbers"),
+    [
+        (["08:00", "20:00"] * 2, ["20:00", "noon", None, "08:00:00"], [1, 0, 0, -1]),
+        (["2020-01-01", "2020-01-03"] * 2, ["2020-01-03", "soon", None, "2020-01-01"], [1, 0, 0, -1]),
+    ],
+    ids=["times", "dates"],
+)
+def test_later_nodes_may_have_words_among_times(first, later, numbers):
+    """What is no time is taken as the mean, and what is one has the place it had in the first table."""
+    table = pa.table({"id": list("abcd"), "at": first, "x": [1.0, 2.5, 4.0, 5.5]})
+    made = read_nodes(table)
+    more = pa.table({"id": list("efgh"), "at": later, "x": [1.0] * 4})
+    column = by_recipes(made.recipes, more).toarray()[:, 0]
+    assert np.sign(column).tolist() == numbers
+    assert column[0] == made.matrix.toarray()[1, 0]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from querist.deprecated import renamed
+
 BEGINNING = bytes(32)
 """What the first event's sum follows."""
 
@@ -20,6 +22,12 @@ class Event:
     at: float
     kind: str
     body: Mapping[str, Any]
+
+    @property
+    def id(self) -> int:
+        """The old name of `seq`."""
+        renamed("Event.id", "Event.seq", "0.4.0")
+        return self.seq
 
 
 class StoredEvent(NamedTuple):

@@ -44,6 +44,8 @@ class Kind:
     least : smallest rank
     attributes : whether rows depend on the graph's attributes
     usual : whether it is taken, where nobody names a kind, for a graph with attributes or for one without
+    on_device : `on_device(graph, rank, **settings)`, the bytes it takes on a device; None where `make` takes
+        no `device`
     options : name -> parameter; the keywords of `settled` unless given
     key : `key(rank, settings)`, what names a cache entry; the rank and the settings unless given
     """
@@ -58,6 +60,7 @@ class Kind:
     least: int = 1
     attributes: bool = False
     usual: bool = False
+    on_device: Callable[..., float] | None = None
     options: Mapping[str, Parameter] = field(default_factory=dict)
     key: Callable[[int, Settings], Settings] | None = None
 

@@ -43,11 +43,19 @@ def settled(
 
 
 def make(
-    graph: Graph, rank: int, *, ranks: dict[str, int], progress: Progress = silent, **parts: Settings
+    graph: Graph,
+    rank: int,
+    *,
+    ranks: dict[str, int],
+    progress: Progress = silent,
+    device: str | None = None,
+    **parts: Settings,
 ) -> Embedding:
     """The spectral block, then the diffusion block brought to its mean squared row length."""
     made = {
-        name: kind.make(graph, ranks[name], **parts[name], progress=part(progress, number / 2, 1 / 2))
+        name: kind.make(
+            graph, ranks[name], **parts[name], progress=part(progress, number / 2, 1 / 2), device=device
+        )
         for number, (name, kind) in enumerate(PARTS.items())
     }
     by_graph, by_attributes = made["spectral"], made["diffusion"]
@@ -82,6 +90,16 @@ def memory(graph: Graph, rank: int, *, ranks: dict[str, int], **parts: Settings)
     )
 
 
+def on_device(graph: Graph, rank: int, *, ranks: dict[str, int], **parts: Settings) -> float:
+    """The bytes of the larger part: they are made one after the other."""
+    share = rank / sum(ranks.values())
+    return max(
+        kind.on_device(graph, max(1, ceil(ranks[name] * share)), **parts[name])
+        for name, kind in PARTS.items()
+        if kind.on_device
+    )
+
+
 def row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
     """The row of a new node: each part's."""
     k, c, _ = embedding.parts
@@ -103,6 +121,7 @@ BOTH = register(
         row=row,
         least=2,
         attributes=True,
+        on_device=on_device,
         options={**SPECTRAL.options, **DIFFUSION.options, **parameters_of(settled, ("tol", "seed"))},
         key=lambda rank, settings: settings,
     )

@@ -28,7 +28,7 @@ from querist.embedding.value import Embedding
 from querist.errors import InputError, check_name, refuse
 from querist.graph.graph import Graph
 from querist.graph.scaling import scaled
-from querist.operator import Operator
+from querist.operator import BlockOperator, LocalSpace, Operator, Space
 from querist.operator.eigen.ritz import thin_qr
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
@@ -55,6 +55,7 @@ def diffusion(
     seed: int = 0,
     sweeps: int = SWEEPS,
     progress: Progress = silent,
+    device: str | None = None,
 ) -> Embedding:
     """The attribute embedding of a graph; `querist.embed` describes the parameters.
 
@@ -68,11 +69,9 @@ def diffusion(
         raise InputError("the graph has no attributes to diffuse; use kind='spectral', or give attributes")
     X = weighted(graph.attributes, weighting)
     columns = min(rank, *X.shape)
-    forward, backward = smoothed_products(smoothing(scaled(graph)), X, steps, damping)
+    Z = smoothed_products(smoothing(scaled(graph)), X, steps, damping, device)
     with one_blas_thread():  # the threads are ours
-        found = singular_triples(
-            forward, backward, X.shape, columns, tol=tol, sweeps=sweeps, seed=seed, progress=progress
-        )
+        found = singular_triples(Z, columns, tol=tol, sweeps=sweeps, seed=seed, progress=progress)
     worst = float(found.residuals[:columns].max(initial=0.0))
     loose = f"attribute residuals reach {worst:.1e}, above tol {tol:.0e}; raise tol or the rank"
     left = found.left[:, :columns]
@@ -84,7 +83,7 @@ def diffusion(
         eigenvalues=found.values[:columns] ** 2,
         residuals=found.residuals[:columns],
         eigengap=_gap(found.values, columns),
-        solver=f"randomised, {found.sweeps} sweeps",
+        solver=f"randomised{'' if device is None else f' on {device}'}, {found.sweeps} sweeps",
         rank=rank,
         kind="diffusion",
         layout=(0, 0, columns),
@@ -128,19 +127,69 @@ def smoothing(graph: Graph) -> Sparse:
     return sp.csr_array(scale @ (graph.adjacency + sp.diags_array(own)) @ scale)
 
 
-def smoothed_products(T: Sparse, X: Sparse, steps: int, damping: float) -> tuple[Apply, Apply]:
-    """The products `Z B` and `Z'B` with the smoothed attributes, by the recursion (T is symmetric)."""
-    transposed, operator = sp.csr_array(X.T), Operator.symmetric(T)
+class Smoothed(NamedTuple):
+    """Z (n, m) as its products: `forward(B)` is `Z B` for blocks of the columns' space, `backward(B)` is
+    `Z'B` for those of the rows'."""
 
-    def smooth(block: Floats) -> Floats:
-        out, other = block, np.empty_like(block)
-        for step in range(steps):
-            np.copyto(other, block)
-            operator.combine(out, other, scale=damping, previous=1 - damping)
-            out, other = other, np.empty_like(block) if step == 0 else out
-        return out
+    forward: Apply
+    backward: Apply
+    rows: Space
+    columns: Space
 
-    return lambda block: smooth(X @ block), lambda block: transposed @ smooth(block)
+
+def smoothed_products(
+    T: Sparse,
+    X: Sparse,
+    steps: int,
+    damping: float,
+    device: str | None = None,
+    *,
+    dtype: Any = np.float64,
+    scale: Floats | None = None,
+) -> Smoothed:
+    """The smoothed attributes by the recursion (T is symmetric), on a device or in this process.
+
+    With a scale s (n,) it is `diag(s)^-1 T diag(s)` that smooths.
+    """
+    m = X.shape[1]
+    operator: Any
+    columns: Any
+    wide: Any
+    tall: Any
+    if device is None:
+        operator = Operator.symmetric(T, dtype=dtype)
+        wide, tall = X.astype(dtype, copy=False), sp.csr_array(X.T, dtype=dtype)
+        columns = LocalSpace(m, np.dtype(dtype))
+    else:
+        from querist.operator.device.blocks import DeviceSpace
+        from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
+
+        operator = DeviceOperator.symmetric(T, device, dtype=dtype)
+        wide, tall = (DeviceMatrix.brought(A, device, dtype=dtype) for A in (X, sp.csr_array(X.T)))
+        columns = DeviceSpace(m, np.dtype(dtype), operator.space.device)
+
+    s = None if scale is None else operator.space.given(scale[:, None])
+
+    def smooth(block: Any) -> Any:
+        return smoothed(operator, block, steps, damping)
+
+    def forward(B: Any) -> Any:
+        return smooth(wide @ B) if s is None else smooth(s * (wide @ B)) / s
+
+    def backward(B: Any) -> Any:
+        return tall @ (smooth(B) if s is None else s * smooth(B / s))
+
+    return Smoothed(forward, backward, operator.space, columns)
+
+
+def smoothed(T: BlockOperator, block: Any, steps: int, damping: float) -> Any:
+    """`steps` times `Z <- a T Z + (1 - a) block`, from the block itself."""
+    out, other = block, T.space.empty(block.shape[1])
+    for step in range(steps):
+        other[:] = block
+        T.combine(out, other, scale=damping, previous=1 - damping)
+        out, other = other, T.space.empty(block.shape[1]) if step == 0 else out
+    return out
 
 
 class Triples(NamedTuple):
@@ -153,9 +202,7 @@ class Triples(NamedTuple):
 
 
 def singular_triples(
-    forward: Apply,
-    backward: Apply,
-    shape: tuple[int, int],
+    Z: Smoothed,
     count: int,
     *,
     tol: float | None,
@@ -169,22 +216,31 @@ def singular_triples(
     The product `Z V` that measures them is also the next, better, range: no work is wasted. Without `tol`
     there are as many sweeps as were asked for, and the last is not measured: there are no residuals.
     """
-    width = min(count + OVERSAMPLING, *shape)
-    block = forward(np.random.default_rng(seed).standard_normal((shape[1], width)))
+    rows, columns = Z.rows, Z.columns
+    width = min(count + OVERSAMPLING, rows.n, columns.n)
+    block = Z.forward(first_block(columns, np.random.default_rng(seed), width))
     sweep = 0
     while True:
         sweep += 1
-        basis = thin_qr(block)[0]
-        right, triangle = thin_qr(backward(basis))
+        basis = thin_qr(block, rows)[0]
+        right, triangle = thin_qr(Z.backward(basis), columns)
         inner, values, turn = np.linalg.svd(triangle.T)
-        left = basis @ inner
+        left = rows.times(basis, inner)
         progress(sweep / (sweeps + 1), "diffusing attributes")
         if tol is None and sweep >= sweeps:
-            return Triples(left, values, np.empty(0), sweep)
-        block = forward(right @ turn.T)
-        gaps = np.linalg.norm(block - left * values, axis=0) / max(values[0], np.finfo(np.float64).tiny)
+            return Triples(rows.array(left), values, np.empty(0), sweep)
+        block = Z.forward(columns.times(right, turn.T))
+        rest = block - rows.scaled(left, values)
+        gaps = rows.lengths(rest) / max(values[0], np.finfo(np.float64).tiny)
         if tol is not None and (gaps[:count].max(initial=0.0) <= tol or sweep >= sweeps):
-            return Triples(left, values, gaps, sweep)
+            return Triples(rows.array(left), values, gaps, sweep)
+
+
+def first_block(space: Space, random: np.random.Generator, k: int) -> Any:
+    """A random block; in this process drawn in float64 whatever the precision."""
+    if isinstance(space, LocalSpace):
+        return space.given(random.standard_normal((space.rows, k)))
+    return space.random(random, k)
 
 
 def _gap(values: Floats, count: int) -> float:
@@ -246,6 +302,15 @@ def diffusion_bytes(graph: Graph, rank: int, **_: Any) -> float:
     return sparse + 8.0 * width * (4.0 * n + 3.0 * m)
 
 
+def device_bytes(graph: Graph, rank: int, **_: Any) -> float:
+    """The most that is held on a device."""
+    if graph.attributes is None:
+        return 0.0
+    n, m = graph.attributes.shape
+    width = min(rank + OVERSAMPLING, n, m)
+    return 20.0 * (2 * graph.attributes.nnz + graph.adjacency.nnz) + 8.0 * width * (5.0 * n + 3.0 * m)
+
+
 def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
     """(d,) the weighted mean of the neighbours' rows; the node's own attributes are not asked for."""
     return np.asarray((weights / np.abs(weights).sum()) @ M)
@@ -261,5 +326,6 @@ DIFFUSION = register(
         row=new_row,
         attributes=True,
         usual=True,
+        on_device=device_bytes,
     )
 )

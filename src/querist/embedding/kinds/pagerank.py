@@ -26,7 +26,9 @@ from querist.embedding.kinds import Kind, Settings, register
 from querist.embedding.kinds.spectral import (
     TOL,
     beside,
+    device_bytes,
     doubts_about,
+    laplacian_on,
     new_row,
     orientation,
     relative_gap,
@@ -37,7 +39,6 @@ from querist.embedding.value import Embedding
 from querist.errors import refuse
 from querist.graph import Graph, null_signs
 from querist.graph.scaling import scaled
-from querist.operator import Operator
 from querist.operator.eigen.pool import pooled_pairs
 from querist.operator.push import PushRoom, Walkable, clear, push, push_room, walkable
 from querist.parameters import checked_count
@@ -62,6 +63,7 @@ def pagerank(
     tol: float = TOL,
     seed: int = 0,
     progress: Progress = silent,
+    device: str | None = None,
 ) -> Embedding:
     """The PageRank embedding of a graph; `querist.embed` describes the parameters.
 
@@ -88,6 +90,7 @@ def pagerank(
         seed=seed,
         progress=part(progress, 0.0, 0.5),
         spare=1,
+        device=device,
     )
     found = pool.values[:wanted]
     # Where there is nothing but single nodes, one column of zeros.
@@ -96,7 +99,7 @@ def pagerank(
     V[large, : null.shape[1]] = null
     own = slice(values.size - found.size, None)
     V[large, own] = pool.vectors[:, :wanted]
-    L = Operator.laplacian(graph.adjacency, normalised=True)
+    L = laplacian_on(graph, device, normalised=True)
     errors = np.zeros(values.size)
     errors[own] = residuals(L, graph.components, found, V[:, own], pool.owner[:wanted])
     scales = 1 / np.sqrt(1 - walk * np.clip(1 - values, -1.0, 1.0))
@@ -238,5 +241,6 @@ PAGERANK = register(
         make=pagerank,
         memory=pagerank_bytes,
         row=new_row,
+        on_device=lambda graph, rank, *, tol, **_: device_bytes(graph, rank, normalised=True, tol=tol),
     )
 )

@@ -67,6 +67,7 @@ def spectral(
     seed: int = 0,
     progress: Progress = silent,
     start: Floats | None = None,
+    device: str | None = None,
 ) -> Embedding:
     """The Laplacian embedding of a graph; `querist.embed` describes the parameters.
 
@@ -95,8 +96,9 @@ def spectral(
         progress=progress,
         start=start,
         spare=1,
+        device=device,
     )
-    L = Operator.laplacian(graph.adjacency, normalised=normalised)
+    L = laplacian_on(graph, device, normalised=normalised)
     gap = relative_gap(pool.values, wanted)
     errors = residuals(L, graph.components, pool.values, pool.vectors, pool.owner)[:wanted]
     values, vectors, owner = pool.values[:wanted], pool.vectors[:, :wanted], pool.owner[:wanted]
@@ -170,20 +172,31 @@ def orientation(vectors: Floats) -> Floats:
     return turn
 
 
-def unresolved(L: Operator, components: Codes, values: Floats, owner: Codes) -> Bools:
+def laplacian_on(graph: Graph, device: str | None, *, normalised: bool) -> Any:
+    """The Laplacian of a graph in float64, on a device or in this process."""
+    if device is None:
+        return Operator.laplacian(graph.adjacency, normalised=normalised)
+    from querist.operator.device.matrix import DeviceOperator
+
+    return DeviceOperator.brought(graph.adjacency, device, normalised=normalised)
+
+
+def unresolved(L: Any, components: Codes, values: Floats, owner: Codes) -> Bools:
     """(k,) whether a non-null eigenvalue is lost in the rounding of its component's largest degree."""
     largest = np.zeros(int(components.max()) + 1)
-    np.maximum.at(largest, components, L.diagonal())
+    np.maximum.at(largest, components, L.space.array(L.diagonal()))
     return np.asarray(values <= ROUNDING * largest[owner])
 
 
-def residuals(L: Operator, components: Codes, values: Floats, vectors: Floats, owner: Codes) -> Floats:
+def residuals(L: Any, components: Codes, values: Floats, vectors: Floats, owner: Codes) -> Floats:
     """(k,) `|Lv - lambda v|` in units of the component's mean degree (1 for the normalised Laplacian)."""
-    mean = (np.bincount(components, weights=L.diagonal() / np.bincount(components)[components]))[owner]
-    Y = L.matmat(vectors)
+    space, diagonal = L.space, L.space.array(L.diagonal())
+    mean = (np.bincount(components, weights=diagonal / np.bincount(components)[components]))[owner]
+    X = space.given(vectors)
+    Y = L.matmat(X)
     if (mean != 1).any():  # before they are squared: weights may be as large or small as a float can be
-        Y /= mean
-    return L.space.residuals(Y, vectors, values / mean)
+        space.divide(Y, mean)
+    return np.asarray(space.residuals(Y, X, values / mean))
 
 
 def constant_columns(components: Codes, signs: Floats, constant: float, most: int) -> tuple[Floats, int]:
@@ -281,6 +294,17 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
     return rows + (item + 8.0) * nnz + copies + max(sweeping, finishing, factor) + 8.0 * largest * count
 
 
+def device_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any) -> float:
+    """The most that is held on a device: the matrix, and blocks while filtering or when pairs are checked."""
+    n, nnz = graph.n_nodes, graph.adjacency.nnz
+    count = min(rank, n)
+    item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
+    lanczos = krylov.room_of(count) if krylov.worth(count, n) else 0
+    space = item * n * max(width_of(count, n), lanczos)
+    blocks = max(space + 2.0 * item * n * width_of(count, n), space + 3 * 8.0 * n * count)
+    return (16.0 + item) * nnz + blocks
+
+
 def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
     """(k + c,) the row that the node's own line of the eigen-equation asks for, the rest unchanged.
 
@@ -349,5 +373,6 @@ SPECTRAL = register(
         row=new_row,
         refresh=refreshed,
         usual=True,
+        on_device=device_bytes,
     )
 )

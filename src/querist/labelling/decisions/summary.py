@@ -7,7 +7,7 @@ import numpy as np
 
 from querist.labelling.decisions.estimate import LEAST, WANTED, Share
 from querist.tables.formats import some
-from querist.types import Floats
+from querist.types import Codes, Floats
 
 MARKS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 """Nodes to check, of which is said how many are of a class."""
@@ -34,6 +34,22 @@ def class_numbers(labelling: Any) -> dict[str, Any]:
             for k, (name, own) in enumerate(zip(labelling.classes, estimate.classes, strict=False))
         },
     }
+
+
+def class_sizes(labelling: Any) -> Codes:
+    """(K,) how many nodes have each class as a label."""
+    return np.asarray(labelling.said.sum(axis=0))
+
+
+def class_words(labelling: Any, k: int) -> tuple[str, str, str]:
+    """Precision, recall and average precision of a class; what is not known is empty."""
+    if k >= len(labelling.estimate.classes):
+        return "", "", ""
+    own = labelling.estimate.classes[k]
+    found = [
+        str(part) if part.is_known else "" for part in (own.precision, own.recall, own.average_precision)
+    ]
+    return found[0], found[1], found[2]
 
 
 def rank_numbers(labelling: Any, name: Hashable) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from querist.operator.space import Basis, Space
+from querist.operator.space import OrthonormalBasis, Space
 from querist.types import Floats
 
 PART = 4096
@@ -60,6 +60,14 @@ class DeviceSpace:
         """Uninitialised."""
         return torch.empty((self.n, k), dtype=self.number, device=self.device)
 
+    def zeros(self, k: int) -> Block:
+        """On the device."""
+        return torch.zeros((self.n, k), dtype=self.number, device=self.device)
+
+    def copy(self, X: Block) -> Block:
+        """A new block."""
+        return X.clone()
+
     def random(self, random: np.random.Generator, k: int) -> Block:
         """Drawn on the device, by a generator that is seeded from the given one."""
         source = torch.Generator(device=self.device).manual_seed(int(random.integers(1 << 62)))
@@ -80,16 +88,27 @@ class DeviceSpace:
 
     def gram(self, X: Block, Y: Block) -> Floats:
         """By parts, a few of which are turned to float64 at a time."""
+        return np.asarray(self._gram(X, Y).cpu().numpy())
+
+    def _gram(self, X: Block, Y: Block) -> Any:
+        """On the device: who needs it there does not wait for it."""
         total = torch.zeros((X.shape[1], Y.shape[1]), dtype=torch.float64, device=self.device)
         for rows in chunks(self.n):
             a = X[rows].double()
             b = a if Y is X else Y[rows].double()
             total += summed(a.T, b)
-        return np.asarray(total.cpu().numpy())
+        return total
 
     def dot(self, X: Block, Y: Block) -> float:
         """Added up in float64."""
         return float(sum(torch.sum(X[rows] * Y[rows], dtype=torch.float64) for rows in chunks(self.n)))
+
+    def dots(self, X: Block, Y: Block) -> Floats:
+        """By parts."""
+        total = torch.zeros(X.shape[1], dtype=torch.float64, device=self.device)
+        for rows in chunks(self.n):
+            total += torch.sum(X[rows] * Y[rows], dim=0, dtype=torch.float64)
+        return np.asarray(total.cpu().numpy())
 
     def norm(self, X: Block) -> float:
         """Added up in float64."""
@@ -98,6 +117,30 @@ class DeviceSpace:
     def times(self, X: Block, Z: Floats) -> Block:
         """A new block."""
         return X @ self.small(Z)
+
+    def scaled(self, X: Block, factors: Floats) -> Block:
+        """By the device."""
+        return X * self.small(factors)
+
+    def scale(self, X: Block, factors: Floats) -> None:
+        """By the device."""
+        X *= self.small(factors)
+
+    def scale_rows(self, X: Block, factors: Block, out: Block) -> None:
+        """By the device."""
+        torch.mul(X, factors[:, None], out=out)
+
+    def inverted(self, vector: Block) -> Block:
+        """By the device."""
+        return torch.where(vector > 0, vector, 1).reciprocal().to(self.number)
+
+    def divide(self, X: Block, by: Floats) -> None:
+        """By the device."""
+        X /= self.small(by)
+
+    def lengths(self, X: Block) -> Floats:
+        """Added up in float64."""
+        return np.asarray(torch.linalg.vector_norm(X, dim=0, dtype=torch.float64).cpu().numpy())
 
     def normalise(self, X: Block) -> None:
         """By the device."""
@@ -110,7 +153,7 @@ class DeviceSpace:
     def remove(self, W: Block, Q: Block) -> None:
         """Inner products in float64."""
         Q = Q[:, None] if Q.ndim == 1 else Q
-        W.addmm_(Q, self.small(self.gram(Q, W)), alpha=-1)
+        W.addmm_(Q, self._gram(Q, W).to(self.number), alpha=-1)
 
     def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
         """A new block."""
@@ -149,7 +192,7 @@ class DeviceSpace:
         Q, R = torch.linalg.qr(X)
         return Q, R.cpu().numpy()
 
-    def basis(self, most: int) -> Basis:
+    def basis(self, most: int) -> OrthonormalBasis:
         """Rows of one tensor."""
         V = torch.empty((most, self.n), dtype=self.number, device=self.device)
         return DeviceBasis(self, V)

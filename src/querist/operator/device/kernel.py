@@ -32,8 +32,12 @@ LONG = 2048
 WIDEST = 64
 """Columns of a program."""
 
-ROWS, WARPS, AHEAD = 4, 2, 4
-"""Rows of a program, groups of 32 threads that work at it, entries that are asked for at a time."""
+TILE, WARPS, AHEAD = 256, 2, 4
+"""Numbers that a program holds, groups of 32 threads that work at it, entries that are asked for at a time.
+Of those that benchmarks/device.py --sweep tries, these are at or near the best."""
+
+FEW = 4
+"""Rows of a program where Triton cannot compile one with more."""
 
 Block = Any
 
@@ -92,7 +96,7 @@ if triton is not None:
         tl.store(out + place, total, mask=whole)
 
     @triton.jit
-    def add_kernel(rows, bounds, parts, out, K, stride, weight, COLUMNS: tl.constexpr):
+    def add_kernel(rows, bounds, parts, out, K, stride, weight, weight_rest, COLUMNS: tl.constexpr):
         """`out[rows[i]] += weight sum of parts[bounds[i] : bounds[i + 1]]`, in their order."""
         i = tl.program_id(0)
         column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -104,7 +108,8 @@ if triton is not None:
             total += tl.load(parts + part * K + column, mask=inside, other=0.0)
             part += 1
         place = out + tl.load(rows + i) * stride + column
-        tl.store(place, tl.load(place, mask=inside, other=0.0) + weight * total, mask=inside)
+        total = total * weight + total * weight_rest
+        tl.store(place, tl.load(place, mask=inside, other=0.0) + total, mask=inside)
 
 
 class LongRows:
@@ -141,7 +146,7 @@ def combine(
     indptr: Any,
     indices: Any,
     values: Any | None,
-    centre: Any,
+    centre: Any | None,
     X: Block,
     out: Block,
     long: LongRows,
@@ -154,33 +159,58 @@ def combine(
 ) -> None:
     """`out <- (scale centre + shift) X + previous out + weight V X`, V with ones where `values` is None.
 
-    X and out are (n, k) with rows side by side, out of one precision and X of that or a smaller one, never
-    the same; with `previous` 0, out is not read. `launch` may name other sizes of a program than the usual.
+    X and out lie apart, their rows side by side, X in the precision of out or a smaller one; with `previous`
+    0, out is not read. Without a centre V need not be square. `launch` may name other sizes of a program.
     """
     n, K = out.shape
     if not n or not K:
         return
-    rows, warps, ahead, columns = ROWS, WARPS, AHEAD, columns_of(K)
+    columns = columns_of(K)
+    usual = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
+    arguments = (indptr, indices, values, centre, X, out, long, (scale, weight, shift, previous))
     if launch:
-        rows, warps = launch.get("rows", rows), launch.get("warps", warps)
-        ahead, columns = launch.get("ahead", ahead), launch.get("columns", columns)
+        _launch(*arguments, **usual | launch)
+        return
+    try:
+        _launch(*arguments, **usual)
+    except RuntimeError:  # releases of Triton differ in the sizes that they can compile
+        _launch(*arguments, **usual | {"rows": min(FEW, usual["rows"])})
+
+
+def _launch(
+    indptr: Any,
+    indices: Any,
+    values: Any | None,
+    centre: Any | None,
+    X: Block,
+    out: Block,
+    long: LongRows,
+    factors: tuple[float, ...],
+    *,
+    rows: int,
+    warps: int,
+    ahead: int,
+    columns: int,
+) -> None:
+    """The product with programs of one size: rows, and segments of long ones."""
+    n, K = out.shape
     wide = triton.cdiv(K, columns)
-    factors = [half for factor in (scale, weight, shift, previous) for half in halves(factor)]
+    numbers = [half for factor in factors for half in halves(factor)]
+    one = [half for factor in (0.0, 1.0, 0.0, 0.0) for half in halves(factor)]
     weighted = values is not None
-    data = values if weighted else centre
+    data, diagonal = (out if given is None else given for given in (values, centre))  # what is not read
     sizes = {"ROWS": rows, "COLUMNS": columns, "AHEAD": ahead, "num_warps": warps, "WEIGHTED": weighted}
     combine_kernel[(triton.cdiv(n, rows), wide)](
-        indptr, indptr[1:], indices, data, centre, X, out, n, K, X.stride(0), *factors,
-        LONG=long.longest, OWN=True, PREVIOUS=previous != 0, **sizes,
+        indptr, indptr[1:], indices, data, diagonal, X, out, n, K, X.stride(0), *numbers,
+        LONG=long.longest, OWN=centre is not None, PREVIOUS=factors[3] != 0, **sizes,
     )  # fmt: skip
     if not len(long.rows):
         return
     parts = torch.empty((len(long.first), K), dtype=out.dtype, device=out.device)
     combine_kernel[(triton.cdiv(len(parts), rows), wide)](
-        long.first, long.last, indices, data, centre, X, parts, len(parts), K, X.stride(0),
-        *halves(0.0), *halves(1.0), *halves(0.0), *halves(0.0),
+        long.first, long.last, indices, data, diagonal, X, parts, len(parts), K, X.stride(0), *one,
         LONG=long.longest, OWN=False, PREVIOUS=False, **sizes,
     )  # fmt: skip
     add_kernel[(len(long.rows), wide)](
-        long.rows, long.bounds, parts, out, K, out.stride(0), weight, COLUMNS=columns
+        long.rows, long.bounds, parts, out, K, out.stride(0), *halves(factors[1]), COLUMNS=columns
     )

@@ -1,5 +1,6 @@
 """The operator on a device: `M = diag(centre) + sign V` as in operator/value.py, its arrays torch tensors."""
 
+import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from querist.errors import InputError
+from querist.errors import InputError, check_name
 from querist.operator.device import kernel
 from querist.operator.device.blocks import NUMBERS, Block, DeviceSpace
 from querist.operator.device.choice import chosen_device
+from querist.operator.solve import Solution, conjugate_gradients, doubt
 
 ENTRIES = 1 << 26
 """Entries of a matrix that are worked on at a time where a copy of each is needed."""
@@ -73,6 +75,14 @@ class DeviceOperator:
         arrays = compressed(adjacency, chosen_device(device))
         return cls.laplacian(*arrays, normalised=normalised, dtype=dtype)
 
+    @classmethod
+    def symmetric(cls, matrix: Any, device: str, *, dtype: Any = np.float64) -> "DeviceOperator":
+        """Any symmetric CSR matrix of this process as it is, on the device of this name."""
+        kind, place = np.dtype(dtype), chosen_device(device)
+        indptr, indices, values = compressed(matrix, place)
+        nothing = torch.zeros(len(indptr) - 1, dtype=NUMBERS[kind], device=place)
+        return cls(indptr, indices, values.to(NUMBERS[kind]), nothing, 1, kind)
+
     def to(self, dtype: Any) -> "DeviceOperator":
         """The same matrix for blocks of another precision; its entries stay as they are."""
         kind = np.dtype(dtype)
@@ -103,10 +113,7 @@ class DeviceOperator:
         number = self.space.number
         ones = torch.ones(self.nnz, dtype=number, device=self.centre.device)
         data = ones if self.values is None else self.values.to(number)
-        arrays = self.indptr, self.indices.to(torch.int64), data
-        with warnings.catch_warnings():  # that such matrices are new to torch
-            warnings.simplefilter("ignore", UserWarning)
-            return torch.sparse_csr_tensor(*arrays, (self.n, self.n), check_invariants=False)
+        return torch_matrix(self.indptr, self.indices, data, (self.n, self.n))
 
     def diagonal(self) -> Any:
         """(n,) the diagonal of a Laplacian."""
@@ -143,6 +150,74 @@ class DeviceOperator:
         torch.addmm(out, self._sparse, X, beta=previous, alpha=weight, out=out)
         out.addcmul_(X, (scale * self.centre + shift)[:, None])
         return out
+
+    def solve(
+        self,
+        B: Block,
+        *,
+        diagonal: Any,
+        weight: float = 1.0,
+        x0: Block | None = None,
+        tol: float = 1e-6,
+        method: str = "cg",
+    ) -> tuple[Block, Solution]:
+        """X with `(diag(diagonal) + weight M) X = B` by conjugate gradients, as `Operator.solve`."""
+        check_name("method", method, ("auto", "cg"))
+        started, space = time.perf_counter(), self.space
+        q = space.given(np.broadcast_to(diagonal, (self.n,)) if np.ndim(diagonal) == 0 else diagonal)
+        start = None if x0 is None else space.given(x0)
+        X, steps, residual = conjugate_gradients(self, space.given(B), q, weight, start, tol)
+        doubt(residual, tol)
+        return X, Solution("cg", steps, residual, time.perf_counter() - started)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceMatrix:
+    """A sparse (n, m) matrix: `A @ B` for (m, k) blocks."""
+
+    indptr: Any
+    indices: Any
+    values: Any
+    shape: tuple[int, int]
+
+    @classmethod
+    def brought(cls, matrix: Any, device: str, *, dtype: Any = np.float64) -> "DeviceMatrix":
+        """A CSR matrix of this process, on the device of this name."""
+        indptr, indices, values = compressed(matrix, chosen_device(device))
+        return cls(indptr, indices, values.to(NUMBERS[np.dtype(dtype)]), matrix.shape)
+
+    def with_values(self, values: Any) -> "DeviceMatrix":
+        """Other entries on the same pattern."""
+        made = DeviceMatrix(self.indptr, self.indices, values, self.shape)
+        made.__dict__["_long"] = self._long  # it belongs to the pattern
+        return made
+
+    @cached_property
+    def _long(self) -> kernel.LongRows:
+        return kernel.LongRows(self.indptr)
+
+    @cached_property
+    def _sparse(self) -> Any:
+        return torch_matrix(self.indptr, self.indices, self.values, self.shape)
+
+    def __matmul__(self, B: Block) -> Block:
+        B = B.to(self.values.dtype).contiguous()
+        if not kernel.usable(B.device):
+            return self._sparse @ B
+        out = torch.empty((self.shape[0], B.shape[1]), dtype=B.dtype, device=B.device)
+        kernel.combine(
+            self.indptr, self.indices, self.values, None, B, out, self._long,
+            scale=0.0, weight=1.0, shift=0.0, previous=0.0,
+        )  # fmt: skip
+        return out
+
+
+def torch_matrix(indptr: Any, indices: Any, values: Any, shape: tuple[int, int]) -> Any:
+    """torch's own sparse matrix, where our kernel cannot run."""
+    with warnings.catch_warnings():  # that such matrices are new to torch
+        warnings.simplefilter("ignore", UserWarning)
+        arrays = indptr, indices.to(torch.int64), values
+        return torch.sparse_csr_tensor(*arrays, shape, check_invariants=False)
 
 
 def compressed(matrix: Any, device: Any) -> tuple[Any, Any, Any]:

@@ -13,6 +13,7 @@ import torch
 from querist.errors import InputError
 from querist.operator.device.matrix import DeviceOperator, components_of, degrees_of
 from querist.operator.eigen.chebyshev import filtered_pairs, precision
+from querist.operator.threads import one_blas_thread
 from querist.progress import Progress, silent
 from querist.types import Floats
 
@@ -75,9 +76,10 @@ def embed_tensors(
         return kept.setdefault(kind, made.to(kind))
 
     count = min(rank, n - 1)
-    found = filtered_pairs(
-        operator, null, count, ceiling=2.0, tol=tol, seed=seed, progress=progress, spare=count - rank + 1
-    )
+    with one_blas_thread():  # what is left to this process is small
+        found = filtered_pairs(
+            operator, null, count, ceiling=2.0, tol=tol, seed=seed, progress=progress, spare=count - rank + 1
+        )
     clock("pairs")
     wanted = rank - 1
     rows = operator(np.float64).space.empty(rank)

@@ -120,7 +120,7 @@ class EigenProblem:
 
     def _on_device(self, kind: Any) -> Any:
         """The entries are there once, in the precision of the filter."""
-        from querist.operator.device import DeviceOperator
+        from querist.operator.device.matrix import DeviceOperator
 
         assert self.device is not None
         if not self._made:
@@ -293,7 +293,10 @@ def chebyshev_pairs(problem: EigenProblem) -> EigenPairs:
             spare=problem.spare,
         )
     single = precision(problem.tol, problem.ceiling) == np.float32
-    name = f"chebyshev, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
+    where = "" if problem.device is None else f" on {problem.device}"
+    name = (
+        f"chebyshev{where}, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
+    )
     vectors = problem.operator(np.float64).space.array(found.vectors)
     if found.arrived:
         return EigenPairs(found.values, vectors, name)

@@ -45,6 +45,12 @@ def main() -> None:
             previous=previous,
         )
         np.testing.assert_allclose(out, expected, atol=1e-4 if number == torch.float32 else 1e-12)
+    wide = sp.csr_array(rng.standard_normal((13, 9)) * (rng.random((13, 9)) < 0.4))
+    B, out = rng.standard_normal((9, 6)), torch.empty((13, 6), dtype=torch.float64)
+    indptr, indices, values = compressed(wide, device)
+    factors = {"scale": 0.0, "weight": 1.0, "shift": 0.0, "previous": 0.0}
+    kernel.combine(indptr, indices, values, None, torch.tensor(B), out, kernel.LongRows(indptr, 4), **factors)
+    np.testing.assert_allclose(out, wide @ B, atol=1e-12)
     print("all products agree")
 
 

@@ -14,8 +14,9 @@ import torch
 from querist.datasets import sbm
 from querist.errors import InputError
 from querist.operator import LocalSpace, Operator
-from querist.operator.device import DeviceOperator, DeviceSpace, chosen_device
-from querist.operator.device.matrix import components_of, compressed, degrees_of
+from querist.operator.device.blocks import DeviceSpace
+from querist.operator.device.choice import chosen_device
+from querist.operator.device.matrix import DeviceOperator, components_of, compressed, degrees_of
 from querist.operator.eigen import solve
 from querist.progress import silent
 from querist.types import Floats
@@ -104,6 +105,8 @@ def test_both_spaces_do_the_same(dtype: Any, monkeypatch: pytest.MonkeyPatch) ->
         space.remove(without, unit)
         space.remove(without, space.given(Q[:, :3]))
         space.normalise(plain)
+        divided = space.given(W.copy())
+        space.divide(divided, np.arange(1.0, 5.0))
         turned, squares = space.turned(space.given(X.copy()), y, Z, unit, z, values)
         whole, in_place = space.turned(space.given(X.copy()), y, np.eye(5), None, np.zeros(5), np.ones(5))
         combined = basis.combined(6, rng_of(6, 2), space)
@@ -115,6 +118,8 @@ def test_both_spaces_do_the_same(dtype: Any, monkeypatch: pytest.MonkeyPatch) ->
             "dot": space.dot(x, y),
             "norm": space.norm(x),
             "times": space.array(space.times(x, Z)),
+            "scaled": space.array(space.scaled(x, rng_of(5))),
+            "lengths": space.lengths(x),
             "row sums": space.array(space.row_sums(x)),
             "beside": space.array(space.beside(x, w)),
             "rotated": space.array(space.rotated(x, Z, unit, z)),
@@ -128,6 +133,7 @@ def test_both_spaces_do_the_same(dtype: Any, monkeypatch: pytest.MonkeyPatch) ->
             "subtracted": space.array(rest),
             "removed": space.array(without),
             "normalised": space.array(plain),
+            "divided": space.array(divided),
             "combined": space.array(combined),
             "reflected": space.array(space.times(q, r)),
             "turned basis": space.array(basis.combined(5, np.eye(5), space)),

@@ -1,0 +1,53 @@
+"""`--device` of embed, label and classify, on torch's CPU."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="devices are the extra [torch]")
+
+
+def test_commands_compute_on_a_device(querist: Callable[..., Any], tmp_path: Path) -> None:
+    out = tmp_path / "rows.npy"
+    assert querist("embed", "karate", "--rank", "5", "--device", "cpu", "--out", str(out)).code == 0
+    assert np.load(out).shape == (34, 5)
+    found = querist(
+        "classify", "karate", "--set", "features=links", "--trials", "2", "--device", "cpu", "--json"
+    )
+    assert found.json["parameters"]["device"] == "cpu"
+    here = querist("classify", "karate", "--set", "features=links", "--trials", "2", "--json")
+    assert found.json["accuracy"]["mean"] == pytest.approx(here.json["accuracy"]["mean"], abs=0.05)
+
+
+def test_a_label_says_where_it_was_made(querist: Callable[..., Any], tmp_path: Path) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("node,label\n0,a\n1,a\n32,b\n33,b\n")
+    out = tmp_path / "labelled.csv"
+    done = querist(
+        "label", "karate", "--labels", str(labels), "--device", "cpu", "--method", "links", "--out", str(out)
+    )
+    assert done.code == 0, done.err
+    assert "on cpu" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("embed", "karate", "--out", "rows.npy", "--device", "cuda:77"), "cannot be used"),
+        (("classify", "karate", "--method", "wvrn", "--device", "cpu"), "wvrn knows no device"),
+    ],
+    ids=["no such device", "a method without"],
+)
+def test_what_cannot_be_computed_there_is_refused(
+    querist: Callable[..., Any],
+    words: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = querist(*words)
+    assert done.code != 0 and said in done.err
