@@ -161,7 +161,7 @@ def solved(group: Any, work: Path, rank: int, checkpoints: bool = False) -> dict
         )  # fmt: skip
     return {
         "cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall, "memory": high_water(),
-        "products": found.products / rank, "residual": float(found.residuals[:-1].max()),
+        "products": found.products / COLUMNS, "residual": float(found.residuals[:-1].max()),
         "arrived": found.arrived, "resumed": start is not None,
     }  # fmt: skip
 
@@ -210,7 +210,7 @@ def alone(work: Path, rank: int, what: str) -> dict[str, float]:
         )
     return {
         "cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall,
-        "products": found.products / rank, "residual": float(found.residuals[:-1].max()),
+        "products": found.products / COLUMNS, "residual": float(found.residuals[:-1].max()),
     }  # fmt: skip
 
 

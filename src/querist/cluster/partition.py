@@ -53,7 +53,7 @@ CHUNK = 4096
 
 @dataclass(frozen=True, eq=False)
 class RankRows:
-    """RankRows of a symmetric matrix, those of one rank: columns have the numbers of all ranks.
+    """Rows of a symmetric matrix, those of one rank: columns have the numbers of all ranks.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def numbered(shard: Shard, part: Codes, count: int, kept: Any) -> tuple[Codes, C
 
 
 def _moved(group: Group, bounds: Codes, segments: Codes, fresh: Codes, shard: Shard, names: Any) -> RankRows:
-    """RankRows with their new numbers, columns alike, at their new owners: first their lengths, then entries."""
+    """Rows with their new numbers, columns alike, at their new owners: first their lengths, then entries."""
     owner = np.searchsorted(bounds, fresh, side="right") - 1
     lengths = np.diff(shard.indptr)
     chosen = [np.flatnonzero(owner == p) for p in range(group.size)]

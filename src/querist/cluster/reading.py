@@ -33,7 +33,7 @@ from querist.tables.names import WEIGHT, edge_columns, named
 from querist.types import Codes
 
 PIECE = 1 << 21
-"""RankRows of a table that are read at a time."""
+"""Rows of a table that are read at a time."""
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
@@ -250,7 +250,7 @@ class Directory:
 
 
 class Assembled(NamedTuple):
-    """RankRows at the owners of their keys, and where nodes are found."""
+    """Rows at the owners of their keys, and where nodes are found."""
 
     rows: RankRows
     directory: Directory

@@ -1,4 +1,4 @@
-"""RankRows on disk, a file for every segment, so that any number of ranks can go on with them; results beside.
+"""Rows on disk, a file for every segment, so that any number of ranks can go on with them; results beside.
 
 The folder must be one that all workers see. A file is there whole or not at all. Checkpoints are kept in two
 generations: when one is being written, all ranks have the one before.
