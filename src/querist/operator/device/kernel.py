@@ -166,7 +166,7 @@ def combine(
     if not n or not K:
         return
     columns = columns_of(K)
-    usual: dict[str, int] = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
+    usual: Any = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
     arguments: Any = (indptr, indices, values, centre, X, out, long, (scale, weight, shift, previous))
     if launch:
         _launch(*arguments, **usual | launch)
