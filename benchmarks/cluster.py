@@ -161,7 +161,7 @@ def solved(group: Any, work: Path, rank: int, checkpoints: bool = False) -> dict
         )  # fmt: skip
     return {
         "cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall, "memory": high_water(),
-        "products": found.products / rank, "residual": float(found.residuals[:-1].max()),
+        "products": found.products / COLUMNS, "residual": float(found.residuals[:-1].max()),
         "arrived": found.arrived, "resumed": start is not None,
     }  # fmt: skip
 
@@ -210,7 +210,7 @@ def alone(work: Path, rank: int, what: str) -> dict[str, float]:
         )
     return {
         "cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall,
-        "products": found.products / rank, "residual": float(found.residuals[:-1].max()),
+        "products": found.products / COLUMNS, "residual": float(found.residuals[:-1].max()),
     }  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def in_a_process(function: Any, *arguments: Any) -> Any:
 def differences() -> dict[str, float]:
     """GMNR and smoothed rows on two ranks against one process."""
     from querist.cluster.generative import GenerativeShard, inferred
-    from querist.cluster.partition import Rows, even_segments, rank_bounds
+    from querist.cluster.partition import RankRows, even_segments, rank_bounds
     from querist.cluster.rows import smoothed_triples, word_features, word_weights
     from querist.cluster.transport import in_threads
     from querist.collective import GMNR
@@ -261,7 +261,7 @@ def differences() -> dict[str, float]:
         bounds = rank_bounds(segments, group.size)
         own = slice(int(bounds[group.rank]), int(bounds[group.rank + 1]))
         part = S[own]
-        rows = Rows(
+        rows = RankRows(
             bounds, segments, part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data,
             np.arange(own.start, own.stop),
         )  # fmt: skip

@@ -74,7 +74,7 @@ def inferred(problem: GenerativeShard, model: GMNR) -> tuple[Floats, Floats, Boo
     ]
     F = share(problem.summed([np.asarray(one) for one in seen], np.zeros(words)) + model.smooth)
     idle = ~spread(shard, problem.rho > 0) if model.lam > 0 else problem.rho == 0
-    solver = _Sweeps(shard, np.where(idle, 1.0, problem.rho), model)
+    solver = _JacobiSweeps(shard, np.where(idle, 1.0, problem.rho), model)
     for _ in range(model.max_iter):
         Z, G = np.empty_like(Y), []
         for part, (_, rows) in zip(problem.parts, shard.own_segments, strict=True):
@@ -88,7 +88,7 @@ def inferred(problem: GenerativeShard, model: GMNR) -> tuple[Floats, Floats, Boo
     return Y, F, reached(problem, seeds, model.lam > 0)
 
 
-class _Sweeps:
+class _JacobiSweeps:
     """Jacobi sweeps over all ranks' rows: see collective/sweeps.py."""
 
     def __init__(self, shard: Shard, rho: Floats, model: GMNR) -> None:

@@ -52,7 +52,7 @@ CHUNK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RankRows:
     """Rows of a symmetric matrix, those of one rank: columns have the numbers of all ranks.
 
     Parameters
@@ -91,7 +91,7 @@ def rank_bounds(segments: Codes, size: int, work: Any = None) -> Codes:
     return np.asarray(segments)[picks]
 
 
-def partitioned(shard: Shard, names: Any, keep: Any = None, seed: int = 0) -> tuple[Rows, Codes]:
+def partitioned(shard: Shard, names: Any, keep: Any = None, seed: int = 0) -> tuple[RankRows, Codes]:
     """The same rows in an order that keeps neighbours together, given to the ranks anew.
 
     Also (own,) the new number of every row that was here, -1 where it is dropped: `keep` (own,) says which
@@ -265,7 +265,7 @@ def numbered(shard: Shard, part: Codes, count: int, kept: Any) -> tuple[Codes, C
     return np.where(kept, fresh, -1), segments, np.diff(work)
 
 
-def _moved(group: Group, bounds: Codes, segments: Codes, fresh: Codes, shard: Shard, names: Any) -> Rows:
+def _moved(group: Group, bounds: Codes, segments: Codes, fresh: Codes, shard: Shard, names: Any) -> RankRows:
     """Rows with their new numbers, columns alike, at their new owners: first their lengths, then entries."""
     owner = np.searchsorted(bounds, fresh, side="right") - 1
     lengths = np.diff(shard.indptr)
@@ -286,7 +286,7 @@ def _moved(group: Group, bounds: Codes, segments: Codes, fresh: Codes, shard: Sh
             place_rows(head[0] - first, head[1], part, indptr, to)
         moved.append(to)
     sort_rows(indptr, *moved)
-    return Rows(bounds, segments, indptr, moved[0], moved[1], named)
+    return RankRows(bounds, segments, indptr, moved[0], moved[1], named)
 
 
 def _entries(indptr: Any, entries: Any, chosen: Any) -> Any:
@@ -339,7 +339,7 @@ def sort_rows(indptr: Any, columns: Any, weights: Any) -> None:
             gap //= 3
 
 
-def cut_share(group: Group, rows: Rows) -> float:
+def cut_share(group: Group, rows: RankRows) -> float:
     """The share of entries whose column belongs to another rank."""
     first, last = int(rows.bounds[group.rank]), int(rows.bounds[group.rank + 1])
     away = int(((rows.columns < first) | (rows.columns >= last)).sum())

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from querist.cluster.partition import SEGMENTS, Rows, sort_rows
+from querist.cluster.partition import SEGMENTS, RankRows, sort_rows
 from querist.cluster.shard import Shard
 from querist.cluster.transport import Group
 from querist.compiled import compiled
@@ -252,7 +252,7 @@ class Directory:
 class Assembled(NamedTuple):
     """Rows at the owners of their keys, and where nodes are found."""
 
-    rows: Rows
+    rows: RankRows
     directory: Directory
 
 
@@ -285,7 +285,7 @@ def read_rows(group: Group, files: Sequence[str], columns: EdgeColumns) -> Assem
         found = _numbers(group, directory, entries)
     indptr, into, weights = assembled(*found, entries.weights, first, last)
     segments = np.unique(segments)
-    return Assembled(Rows(bounds, segments, indptr, into, weights, np.arange(first, last)), directory)
+    return Assembled(RankRows(bounds, segments, indptr, into, weights, np.arange(first, last)), directory)
 
 
 def _shares(keys: Keys, size: int) -> NDArray[np.int64]:
@@ -521,7 +521,7 @@ def routed(
     return rows, np.concatenate(group.exchange([carried_here[mine] for mine in chosen])), lost
 
 
-def ids_of(group: Group, directory: Directory, to: Destination, rows: Rows) -> Any:
+def ids_of(group: Group, directory: Directory, to: Destination, rows: RankRows) -> Any:
     """The ids of own rows, as an Arrow array: whole numbers, or texts."""
     if directory.keys is None:
         return pa.array(rows.names.astype(np.int64))

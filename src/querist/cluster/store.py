@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from querist.atomic import replacing
-from querist.cluster.partition import Rows, rank_bounds
+from querist.cluster.partition import RankRows, rank_bounds
 from querist.cluster.shard import Shard
 from querist.cluster.transport import Group
 from querist.errors import InputError, QueristError
@@ -75,7 +75,12 @@ def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 
 def write_rows(
-    group: Group, folder: Path, rows: Rows, ids: Any, beside: Mapping[str, Array], about: Mapping[str, Any]
+    group: Group,
+    folder: Path,
+    rows: RankRows,
+    ids: Any,
+    beside: Mapping[str, Array],
+    about: Mapping[str, Any],
 ) -> None:
     """Own segments: entries, ids (an Arrow array) and what is `beside` them by row; `about` is of all."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +106,7 @@ def write_rows(
     group.everyone(np.zeros(1))  # it is there for all
 
 
-def write_matrix(group: Group, folder: Path, rows: Rows, matrix: Any) -> None:
+def write_matrix(group: Group, folder: Path, rows: RankRows, matrix: Any) -> None:
     """Own segments of a sparse matrix whose columns all ranks share, as of attributes."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, part in _segments(rows.bounds, group.rank, rows.segments):
@@ -126,7 +131,7 @@ def read_about(folder: Path) -> dict[str, Array]:
         return dict(found)
 
 
-def load_rows(group: Group, folder: Path, *beside: str) -> tuple[Rows, dict[str, Array]]:
+def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[str, Array]]:
     """The rows of this rank, of as many as there are now, and those arrays beside them."""
     about = read_about(folder)
     segments, work = about["segments"], about["work"]
@@ -141,7 +146,7 @@ def load_rows(group: Group, folder: Path, *beside: str) -> tuple[Rows, dict[str,
     starts = np.cumsum([0, *(int(part["indptr"][-1]) for part in parts)])
     indptr = [part["indptr"][:-1] + start for part, start in zip(parts, starts, strict=False)]
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
-    rows = Rows(
+    rows = RankRows(
         bounds,
         segments,
         np.concatenate([*indptr, starts[-1:]]),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from querist.cluster.partition import Rows, cut_share, partitioned
+from querist.cluster.partition import RankRows, cut_share, partitioned
 from querist.cluster.reading import (
     Destination,
     Directory,
@@ -143,7 +143,7 @@ def prepare(group: Group, work: Path, tables: GraphTables) -> None:
 
 
 def _codes(
-    group: Group, directory: Directory, to: Destination, rows: Rows, table: PartedTable
+    group: Group, directory: Directory, to: Destination, rows: RankRows, table: PartedTable
 ) -> tuple[Codes, list[Any], int]:
     """(own,) class of every own row or -1, the classes, and how many labels are of no node with edges."""
     found = read_columns(group, table.files, table.columns)
@@ -160,7 +160,7 @@ def _codes(
 
 
 def _counts(
-    group: Group, directory: Directory, to: Destination, rows: Rows, table: PartedTable
+    group: Group, directory: Directory, to: Destination, rows: RankRows, table: PartedTable
 ) -> tuple[Any, Sequence[str], int]:
     """(own, words) counts of own rows, the words, and how many rows are of no node with edges."""
     found = read_columns(group, table.files, table.columns)

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
-from querist.cluster.partition import Rows, even_segments, rank_bounds
+from querist.cluster.partition import RankRows, even_segments, rank_bounds
 
 CLASSES = 3
 
@@ -34,7 +34,7 @@ def rows_of():
         bounds = rank_bounds(segments, group.size)
         first, last = bounds[group.rank], bounds[group.rank + 1]
         own = S[first:last]
-        return Rows(
+        return RankRows(
             bounds, segments, own.indptr.astype(np.int64), own.indices.astype(np.int32), own.data.copy(),
             np.arange(first, last),
         )  # fmt: skip
