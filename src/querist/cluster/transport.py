@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 dask, comm, protocol = Library("distributed"), Library("distributed.comm"), Library("distributed.protocol")
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 300.0
 """For the other ranks to be there, when a group is joined."""
 
 COPIED = 1 << 20

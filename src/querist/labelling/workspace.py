@@ -75,7 +75,7 @@ class Workspace:
         """Several kinds of rows side by side, where their blocks are small enough to share the memory."""
         for source in {settings.source for settings in kinds}:
             self.features(source)
-        if self.graph.n_nodes <= SMALL and available() > 1 and self.device is None:
+        if self.graph.n_nodes <= SMALL and available() > 1:
             with ThreadPoolExecutor(available()) as pool:
                 list(pool.map(self.rows, kinds))
 
