@@ -499,6 +499,7 @@ def main() -> None:
     for part in options.only:
         if part in work:
             say(f"-- {part}")
+            peak(device)
             found[part] = work[part]()
     if options.json:
         print(json.dumps(found, indent=1))

@@ -19,6 +19,8 @@ import pytest
 ROOT = Path(__file__).parents[3]
 CHROMIUM = Path("/usr/bin/chromium")
 PHONE, DESKTOP = {"width": 390, "height": 780}, {"width": 1280, "height": 800}
+PATIENCE = 120_000
+"""Milliseconds that the browser has for its index of all pages."""
 LOOKED_AT = [
     "index.html",
     "start.html",
@@ -191,9 +193,10 @@ def test_pages_fit_the_screen_and_ask_nobody(browser, served, size, scheme, tmp_
 
 def test_the_search_finds_a_method(browser, served):
     page = browser.new_page(viewport=DESKTOP)
-    page.goto(served)
-    page.locator("input[name=query]").fill("POUNCE")
-    page.locator(".md-search-result__link", has_text="POUNCE").first.wait_for()
+    page.goto(served, wait_until="networkidle")
+    page.locator("input[name=query]").click()
+    page.keyboard.type("POUNCE")  # it listens to keys, from when its index is there
+    page.locator(".md-search-result__link", has_text="POUNCE").first.wait_for(timeout=PATIENCE)
     page.close()
 
 

@@ -89,6 +89,8 @@ def core(packages, tmp_path_factory):
     place = tmp_path_factory.mktemp("installed")
     made = Environment(place)
     made.install(packages[0])
+    (made.folder / "edges.csv").write_text("source,target\na,b\nb,c\nc,a\nc,d\nd,e\ne,f\nf,d\n")
+    (made.folder / "labels.csv").write_text("node,label\na,x\nf,y\nb,x\n")
     yield made
     shutil.rmtree(place)
 
@@ -135,8 +137,6 @@ def test_first_labels_in_three_lines(core):
 def test_the_core_at_the_terminal(core):
     assert "Commands:" in core.querist("--help")
     assert core.querist("-V") == f"querist {VERSION}\n"
-    (core.folder / "edges.csv").write_text("source,target\na,b\nb,c\nc,a\nc,d\nd,e\ne,f\nf,d\n")
-    (core.folder / "labels.csv").write_text("node,label\na,x\nf,y\nb,x\n")
     core.querist("label", "edges.csv", "--labels", "labels.csv", "--out", "labelled.csv")
     rows = (core.folder / "labelled.csv").read_text().splitlines()
     assert [line.split(",")[:2] for line in rows[1:]] == [
@@ -205,7 +205,7 @@ VERBS = {
     "reproduce": ["reproduce"],
     "experiment": ["experiment", "mine.toml", "--out", "mine"],
     "ask": ["ask", "edges.csv", "--classes", "x,y", "--journal", "two.db", "--out", "two.csv"],
-    "campaign": ["campaign", "list", "--store", "querist-demo.db"],
+    "campaign": ["campaign", "create", "edges.csv", "--classes", "x,y", "--store", "own.db"],
 }
 
 

@@ -26,7 +26,7 @@ try:
 except ImportError:  # torch on a CPU, or on a system that Triton is not built for
     triton = tl = None
 
-LONG = 2048
+LONG = 512
 """Entries of a row beyond which it is cut in segments."""
 
 WIDEST = 64
@@ -166,8 +166,8 @@ def combine(
     if not n or not K:
         return
     columns = columns_of(K)
-    usual = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
-    arguments = (indptr, indices, values, centre, X, out, long, (scale, weight, shift, previous))
+    usual: Any = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
+    arguments: Any = (indptr, indices, values, centre, X, out, long, (scale, weight, shift, previous))
     if launch:
         _launch(*arguments, **usual | launch)
         return
