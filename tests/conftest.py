@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,7 @@ from querist.embedding import Embedding
 from querist.graph import Graph
 
 REAL_DATA = os.environ.get("QUERIST_DATA")
+CHROMIUM = Path("/usr/bin/chromium")
 
 
 _common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
@@ -120,3 +122,15 @@ def embedding(session_cache: Path) -> Callable[..., Embedding]:
         return querist.embed(graph, cache=True, **options)
 
     return embed
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, one for all tests of a process: Playwright runs only once in a thread."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="the pages are tested with Playwright")
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}, in which the pages are tested")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield found
+        found.close()

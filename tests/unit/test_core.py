@@ -97,7 +97,7 @@ MISSING = {
     "report": "import querist.report",
     "serve": "querist.connect",
     "peers": "querist.RiverBudgetedLeastSquares",
-    "cluster": "from querist.experiment.workers import _client; _client('tcp://x').__enter__()",
+    "cluster": "from querist.cluster.run import connected; connected('tcp://x').__enter__()",
 }
 
 
@@ -130,6 +130,7 @@ GUARDED = {
     "serve": "serve",
     "cluster": "cluster",
     "operator": "torch",
+    "collective": "torch",
     "report": "report",
     "papers": "report",
 }

@@ -214,6 +214,6 @@ def _print_estimates(found: list[Any]) -> None:
         )
         for each in found
     ]
-    head = ("where", "rows received", "GB a product", "s a product", "min in all", "GB a machine")
+    head = ("where", "received", "GB/product", "s/product", "minutes", "GB/machine")
     print_table(head, rows)
     print_line("A cluster buys memory, not speed. docs/scale.md says where the numbers come from.")

@@ -50,7 +50,7 @@ def test_smoothed_rows_are_those_of_one_process(graph, problem, rows_of):
     settings, rank, sweeps = RowSettings("attributes", 10, 0.9), 5, 14
     X = weighted(counts, "unit")
     alone = singular_triples(
-        *smoothed_products(smoothing(Graph(graph)), X, 10, 0.9), X.shape, rank,
+        smoothed_products(smoothing(Graph(graph)), X, 10, 0.9), rank,
         tol=0.0, sweeps=sweeps, seed=0, progress=silent,
     )  # fmt: skip
 

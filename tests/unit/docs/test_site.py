@@ -17,7 +17,6 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import pytest
 
 ROOT = Path(__file__).parents[3]
-CHROMIUM = Path("/usr/bin/chromium")
 PHONE, DESKTOP = {"width": 390, "height": 780}, {"width": 1280, "height": 800}
 PATIENCE = 120_000
 """Milliseconds that the browser has for its index of all pages."""
@@ -103,17 +102,6 @@ def served(built):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}, in which the site is looked at")
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def test_it_is_built_without_a_warning(built):

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = Path("/usr/bin/chromium")
 DESKTOP = {"width": 1200, "height": 800}
 PATIENCE = 10_000
 """Milliseconds that a page has for what is expected of it."""
@@ -146,17 +145,6 @@ def site(tmp_path_factory):
     server = CampaignServer(SqliteStore(folder / "store.db"))
     with _serving(make_app(server)) as address:
         yield Site(address, server, folder)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="the pages are tested with Playwright")
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}, in which the pages are tested")
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def enter(page, link):
