@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
+.PHONY: demo test quick lint bench faults installed fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -32,6 +32,9 @@ bench: $(DEV)  ## ratios measured side by side, in one run; BENCHMARKS="online .
 
 faults: $(DEV)  ## servers killed 200 times on each store, ask 1,000 times; disks that are full, files damaged
 	QUERIST_FAULTS=200 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/faults
+
+installed: $(DEV)  ## wheel and sdist in a new environment, and every verb there
+	QUERIST_INSTALLED=1 $(BIN)/python -m pytest tests/unit/serve/test_installed.py
 
 MINUTES ?= 30
 

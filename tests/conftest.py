@@ -29,7 +29,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 
 _common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("dev", max_examples=40, **_common)
-settings.register_profile("ci", max_examples=150, derandomize=True, **_common)
+settings.register_profile("ci", max_examples=100, derandomize=True, **_common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 

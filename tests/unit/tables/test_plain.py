@@ -174,6 +174,8 @@ def test_values_of_python_make_the_same_column(values):
     kinds = {type(value) for value in values if value is not None}
     assume(len({value.tzinfo is None for value in values if isinstance(value, dt.datetime)}) < 2)
     assume(not (len(kinds) > 1 and (any(issubclass(kind, TIMES) for kind in kinds) or bytes in kinds)))
+    # Truth values among numbers: pyarrow takes some for 0 and 1, by their kind and place; ours are refused.
+    assume(not ({bool, np.bool_} & kinds and len(kinds) > 1))
     ours, theirs = made(plain), made(pa)
     assert (ours is None) is (theirs is None), (ours, theirs)
     if ours is not None:
