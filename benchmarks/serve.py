@@ -522,13 +522,30 @@ def time_restart(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     return {"events": len(events), "seconds": seconds, "ratio": ratio, "target": 2.0}
 
 
+@contextmanager
+def sleeping(late: list[float]) -> Iterator[None]:
+    """A program of its own that sleeps 20 ms at a time: by how many seconds it woke too late is what the
+    machine, not the server, does to everybody."""
+    words = "import time\nwhile True:\n at = time.perf_counter(); time.sleep(.02)\n"
+    words += " print(time.perf_counter() - at - .02, flush=True)"
+    with tempfile.TemporaryFile("w+") as said:
+        own = subprocess.Popen([sys.executable, "-c", words], stdout=said)
+        try:
+            yield
+        finally:
+            own.kill()
+            own.wait()
+            said.seek(0)
+            late.extend(float(line) for line in said.read().splitlines()[:-1])
+
+
 def simulate_people(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     """Many people who answer at their pace, for a while."""
     from querist.asking.store import SqliteStore
 
     place = str(folder / "own.db")
     ready = prepared(place, own.data, own.people, 1_000_000)
-    people, held = People(f"/v1/campaigns/{ready.id}"), list[float]()
+    people, held, late = People(f"/v1/campaigns/{ready.id}"), list[float](), list[float]()
 
     async def watch(pid: int, seconds: float) -> None:
         for _ in range(20):
@@ -539,7 +556,7 @@ def simulate_people(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
         seconds = 60 * own.minutes
         await asyncio.gather(_paced(port, seconds, own.pace, people.work, ready.tokens), watch(pid, seconds))
 
-    with querist(place) as (port, process_):
+    with querist(place) as (port, process_), sleeping(late):
         warm(port, ready)
         asyncio.run(work(port, process_.pid))
     store = SqliteStore(place)
@@ -555,6 +572,10 @@ def simulate_people(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
         "p50 ms": {"lease": 1e3 * people.leases.at(0.5), "answer": 1e3 * people.answers.at(0.5)},
         "p99 ms": {"lease": 1e3 * people.leases.at(0.99), "answer": 1e3 * people.answers.at(0.99)},
         "p99 ms of leases by tenths": [round(1e3 * each) for each in people.leases.in_tenths(0.99)],
+        "ms that a program which only sleeps wakes late": {
+            "p99": 1e3 * float(np.quantile(late, 0.99)),
+            "most in each tenth": [round(1e3 * float(max(part))) for part in np.array_split(late, 10)],
+        },
         "statuses": dict(statuses),
         "5xx": sum(count for status, count in statuses.items() if status >= 500),
         "duplicates": sum(count - 1 for count in first.values()),

@@ -20,11 +20,18 @@ from typing import Any
 from querist.asking.campaign import BUDGET, Asking, Question
 from querist.asking.journal import Journal
 from querist.asking.oracles import as_oracle
-from querist.asking.specification import CampaignSpec, checked_classes, digest, way_to_choose
+from querist.asking.specification import (
+    CampaignSpec,
+    check_limits,
+    checked_classes,
+    digest,
+    way_to_choose,
+)
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.reading import check_weights, own_labels
 from querist.labels import plain, tabulate
+from querist.parameters import checked_count
 from querist.progress import Progress
 
 __all__ = ["Asking", "Question", "ask"]
@@ -104,10 +111,9 @@ def ask(
     32
     """
     own, oracle, labels = _by_column(graph, nodes, oracle, labels)
-    if budget < 0:
-        raise InputError(f"budget {budget}; it must be 0 or more")
-    if unanswered is not None and unanswered < 0:
-        raise InputError(f"unanswered {unanswered}; it must be 0 or more")
+    check_limits(budget, stop)
+    if unanswered is not None:
+        checked_count("unanswered", unanswered, 0)
     check_weights(own)
     book = journal if isinstance(journal, Journal) else Journal(journal)
     answer, names = as_oracle(oracle, own, classes, missing, several=multilabel)

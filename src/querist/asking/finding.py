@@ -121,8 +121,9 @@ def future_finds(model: QuickModel, code: int, z: Floats, some: Codes, pool: Cod
     """
     change = np.zeros((2, pool.size, some.size))
     for m in model.regressions:
-        share = m.rows[pool] @ (m.ridge.P @ m.rows[some].T) / (1 + m.ridge.r[some])
-        missed = -m.scores[some, code] - PRIOR * (1 - m.scores[some].sum(axis=1))
+        share = m.rows[pool] @ (m.ridge.P @ m.rows[some].T) / (1 + m.ridge.r_at(some))
+        scores = m.scores_at(some)
+        missed = -scores[:, code] - PRIOR * (1 - scores.sum(axis=1))
         change += share * np.stack([missed, missed + 1])[:, None, :]
     p = as_chance(z[pool][:, None] + change / len(model.regressions))
     itself = np.arange(some.size)

@@ -5,9 +5,12 @@ Laplacian embedding. With answers `(m_t, y_t)` the scores are those of ridge reg
 
     A = gamma I + sum_t m_t m_t',   P = A^-1,   W = P sum_t m_t e(y_t)',   f_i = W'm_i,   r_i = m_i'P m_i,
 
-and an answer at i changes them by one rank: with `g = P m_i`, `c = M g` and `q = 1 + r_i`,
+and an answer at i changes W and P by one rank: with `g = P m_i` and `q = 1 + r_i`,
 
-    f += c (e(y) - f_i)'/q,   r -= c^2/q,   P -= g g'/q.
+    W += g (e(y) - f_i)'/q,   P -= g g'/q.
+
+That costs nothing however large the graph is; scores and variances of all nodes are worked out when somebody
+looks at them. W and P depend on the answers and their order alone, not on who looked, nor when.
 
 Few columns serve few answers best, and many columns many: the scores are the mean of regressions on the
 leading columns, for several numbers of them.
@@ -59,7 +62,7 @@ FAR = 2.0
 """The squared distance of rows of length one that have nothing in common."""
 
 FEW = 8
-"""Open questions whose part in the variance is added one by one, at the price of a product each."""
+"""Open questions whose part in the variance is added one by one."""
 
 
 def leading(embedding: Embedding, rank: int) -> Floats:
@@ -82,83 +85,100 @@ def leading(embedding: Embedding, rank: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RidgeState:
-    """The second-order state: P (d, d), and `r` (n,) the variance of every node."""
+    """The second-order state: rows (n, d) and P (d, d)."""
 
+    rows: Floats
     P: Floats
-    r: Floats
 
     @staticmethod
     def start(rows: Floats, gamma: float) -> "RidgeState":
         """Before any answer: `P = I / gamma`."""
-        return RidgeState(np.eye(rows.shape[1]) / gamma, np.einsum("ij,ij->i", rows, rows) / gamma)
+        return RidgeState(rows, np.eye(rows.shape[1]) / gamma)
 
-    def learn(self, rows: Floats, row: int) -> tuple[Floats, "RidgeState"]:
-        """`c / q`, by which scores change per unit of error, and the state with an answer at `row`."""
-        g = self.P @ rows[row]
-        c, q = rows @ g, 1 + self.r[row]
-        return c / q, RidgeState(self.P - np.outer(g, g) / q, np.maximum(self.r - c**2 / q, 0.0))
+    @cached_property
+    def r(self) -> Floats:
+        """(n,) the variance of every node."""
+        return self.r_at(slice(None))
 
-    def opened(self, rows: Floats, which: Sequence[int]) -> "RidgeState":
+    def r_at(self, which: Any) -> Floats:
+        """That of some nodes."""
+        X = self.rows[which]
+        return np.asarray(np.maximum(np.einsum("ij,ij->i", X @ self.P, X), 0.0))
+
+    def learn(self, row: int) -> tuple[Floats, "RidgeState"]:
+        """`g / q`, by which weights change per unit of error, and the state with an answer at `row`."""
+        m = self.rows[row]
+        g = self.P @ m
+        q = 1 + m @ g
+        return g / q, RidgeState(self.rows, self.P - np.outer(g, g) / q)
+
+    def opened(self, which: Sequence[int]) -> "RidgeState":
         """The state with answers to come at some rows."""
         if len(which) > FEW:
-            return self.learn_all(rows, rows[which])
+            return self.learn_all(which)
         state = self
         for row in which:
-            state = state.learn(rows, row)[1]
+            state = state.learn(row)[1]
         return state
 
-    def learn_all(self, rows: Floats, X: Floats) -> "RidgeState":
-        """The state with answers at all rows of X: `P = (P^-1 + X'X)^-1`."""
+    def learn_all(self, which: Sequence[int]) -> "RidgeState":
+        """The state with answers at many rows X: `P = (P^-1 + X'X)^-1`."""
+        X = self.rows[which]
         P = np.linalg.inv(np.linalg.inv(self.P) + X.T @ X)
-        P = (P + P.T) / 2
-        return RidgeState(P, np.maximum(np.einsum("ij,ij->i", rows @ P, rows), 0.0))
+        return RidgeState(self.rows, (P + P.T) / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """One regression: rows (n, d) of length one, the second-order state and the scores (n, K)."""
+    """One regression: the second-order state on its rows of length one, and the weights W (d, K)."""
 
-    rows: Floats
     ridge: RidgeState
-    scores: Floats
+    W: Floats
 
     @staticmethod
     def start(rows: Floats, n_classes: int, gamma: float) -> "Regression":
         """No answer yet."""
-        return Regression(rows, RidgeState.start(rows, gamma), np.zeros((rows.shape[0], n_classes)))
+        return Regression(RidgeState.start(rows, gamma), np.zeros((rows.shape[1], n_classes)))
+
+    @property
+    def rows(self) -> Floats:
+        """(n, d)."""
+        return self.ridge.rows
+
+    def scores_at(self, which: Any) -> Floats:
+        """(m, K) f of some nodes."""
+        return np.asarray(self.rows[which] @ self.W)
 
     def learn(self, row: int, target: int | Floats) -> "Regression":
         """With one answer more: its code, or (K,) how likely it is each class."""
-        missed = -self.scores[row]
+        missed = -(self.rows[row] @ self.W)
         if isinstance(target, int):
             missed[target] += 1
         else:
             missed += target
-        share, ridge = self.ridge.learn(self.rows, row)
-        return Regression(self.rows, ridge, self.scores + np.outer(share, missed))
+        share, ridge = self.ridge.learn(row)
+        return Regression(ridge, self.W + np.outer(share, missed))
 
     def retarget(self, rows: Sequence[int], change: Floats) -> "Regression":
-        """With the targets of answers at `rows` changed by (m, K): `f' = f + M P X' change`."""
-        step = self.ridge.P @ (self.rows[rows].T @ change)
-        return Regression(self.rows, self.ridge, self.scores + self.rows @ step)
+        """With the targets of answers at `rows` changed by (m, K): `W' = W + P X' change`."""
+        return Regression(self.ridge, self.W + self.ridge.P @ (self.rows[rows].T @ change))
 
     def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
         """(m, K) scores at `rows`, each without its own answer: `(f_i - r_i t_i) / (1 - r_i)`."""
-        r = self.ridge.r[rows][:, None]
-        return np.asarray((self.scores[rows] - r * targets) / np.maximum(1 - r, SURELY))
+        r = self.ridge.r_at(rows)[:, None]
+        return np.asarray((self.scores_at(rows) - r * targets) / np.maximum(1 - r, SURELY))
 
     def opened(self, rows: Sequence[int]) -> "Regression":
         """With answers at `rows` to come: the variance has them, the scores have not."""
-        return Regression(self.rows, self.ridge.opened(self.rows, rows), self.scores)
+        return Regression(self.ridge.opened(rows), self.W)
 
     def learn_all(self, rows: Sequence[int], targets: Floats) -> "Regression":
-        """With many answers more, at the price of a few: with X their rows and Y their targets (m, K),
+        """With many answers more: with X their rows and Y their targets (m, K),
 
-        A' = A + X'X,   P' = A'^-1,   f' = f + M P' X'(Y - f_X),   r'_i = m_i'P' m_i.
+        A' = A + X'X,   P' = A'^-1,   W' = W + P' X'(Y - X W).
         """
-        X, missed = self.rows[rows], targets - self.scores[rows]
-        ridge = self.ridge.learn_all(self.rows, X)
-        return Regression(self.rows, ridge, self.scores + self.rows @ (ridge.P @ (X.T @ missed)))
+        missed, ridge = targets - self.scores_at(rows), self.ridge.learn_all(rows)
+        return Regression(ridge, self.W + ridge.P @ (self.rows[rows].T @ missed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +189,7 @@ class QuickModel:
     ----------
     answered : the regressions whose scores are averaged, as the answers leave them
     open_rows : rows of questions that wait for an answer
-    rows, choosing : rows (n, d) of length one, and the second-order state, by which questions are chosen
+    choosing : the second-order state by which questions are chosen
     gamma : its ridge
     near : (n,) squared distance of each row to the nearest one with an answer or an open question, at most
         `FAR`; but for those at the rows `since`
@@ -180,7 +200,6 @@ class QuickModel:
     """
 
     answered: tuple[Regression, ...]
-    rows: Floats
     choosing: RidgeState
     gamma: float
     near: Floats
@@ -226,7 +245,6 @@ class QuickModel:
             answered=tuple(
                 Regression.start(leading(embedding, rank), n_classes + several, own) for rank in widths
             ),
-            rows=rows,
             choosing=RidgeState.start(rows, ridge),
             gamma=ridge,
             near=np.full(n, FAR),
@@ -239,7 +257,12 @@ class QuickModel:
     @property
     def n_classes(self) -> int:
         """K."""
-        return int(self.answered[0].scores.shape[1]) - self.several
+        return int(self.answered[0].W.shape[1]) - self.several
+
+    @property
+    def rows(self) -> Floats:
+        """(n, d) of length one, by which questions are chosen."""
+        return self.choosing.rows
 
     def learn(self, row: int, target: Code | Floats) -> "QuickModel":
         """The state with one answer more: its code, or (K,) how likely it is, or has, each class."""
@@ -249,9 +272,7 @@ class QuickModel:
         else:
             soft = indicator([target], self.n_classes) if isinstance(target, tuple) else target[None]
             own = self._columns(soft, 1.0)[0]
-        return self._with(
-            [row], (m.learn(row, own) for m in self.regressions), self.choosing.learn(self.rows, row)[1]
-        )
+        return self._with([row], (m.learn(row, own) for m in self.regressions), self.choosing.learn(row)[1])
 
     def retarget(self, rows: Sequence[int], change: Floats) -> "QuickModel":
         """The state with the targets of answers at `rows` changed by (m, K)."""
@@ -266,13 +287,16 @@ class QuickModel:
         """The state with questions at `rows` open: whatever comes, the variance falls; the scores stay."""
         if not len(rows):
             return self
-        return replace(
+        found = replace(
             self,
             **self._nearer(rows),
             open_rows=(*self.open_rows, *rows),
-            choosing=self.choosing.opened(self.rows, rows),
+            choosing=self.choosing.opened(rows),
             pending=self.pending + np.bincount(self.components[rows], minlength=self.pending.size),
         )
+        # What an open question leaves as it is was perhaps worked out already.
+        found.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("scores", "ambiguity")})
+        return found
 
     def learn_all(self, rows: Sequence[int], codes: Sequence[Code]) -> "QuickModel":
         """The state with many answers more."""
@@ -280,7 +304,7 @@ class QuickModel:
         return self._with(
             rows,
             (m.learn_all(rows, targets) for m in self.regressions),
-            self.choosing.learn_all(self.rows, self.rows[rows]),
+            self.choosing.learn_all(rows),
         )
 
     def _with(
@@ -321,13 +345,11 @@ class QuickModel:
     @cached_property
     def scores(self) -> Floats:
         """(n, K) f, the mean of the regressions'; of sets 2 f - h, yes less no."""
-        return self._by_class(sum(m.scores for m in self.answered) / len(self.answered))
+        return self._scores_at(slice(None))
 
-    def _scores_at(self, rows: Sequence[int]) -> Floats:
-        """(m, K) f of some nodes, without working out that of all."""
-        if "scores" in self.__dict__:
-            return np.asarray(self.scores[rows])
-        return self._by_class(sum(m.scores[rows] for m in self.answered) / len(self.answered))
+    def _scores_at(self, rows: Sequence[int] | slice) -> Floats:
+        """(m, K) f of some nodes, without working out that of all: the same bits whoever looked before."""
+        return self._by_class(sum(m.scores_at(rows) for m in self.answered) / len(self.answered))
 
     def _by_class(self, columns: Any) -> Floats:
         return np.asarray(2 * columns[:, :-1] - columns[:, -1:] if self.several else columns)
@@ -374,7 +396,7 @@ class QuickModel:
         share = (K / (K + self.answers))[components, None]
         return np.asarray((1 - share) * p + share / K)
 
-    @property
+    @cached_property
     def ambiguity(self) -> Floats:
         """(n,) `1 - (p_1 - p_2)` by the beliefs; of sets the mean of that over the classes, yes and no."""
         if not self.several:

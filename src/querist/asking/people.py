@@ -146,7 +146,7 @@ class Opinions:
         fresh = cast.row not in self.rows
         if fresh:
             self.rows[cast.row] = len(self.rows)
-            self.priors.append(self._cautious(model.beliefs[cast.row]))
+            self.priors.append(self._cautious(model.beliefs_at([cast.row])[0][0]))
             self.by_row.append([])
         at = self.rows[cast.row]
         self.by_row[at].append(len(self.votes))
@@ -198,7 +198,7 @@ class Opinions:
 
     def sureness(self) -> list[tuple[int, float, int]]:
         """(row, belief in its likeliest class, or set, votes) of every node that has votes."""
-        return [(row, self.sure[at], len(self.by_row[at])) for row, at in self.rows.items()]
+        return list(zip(self.rows, self.sure, map(len, self.by_row), strict=True))
 
     def _sureness(self, at: int) -> float:
         return float(sureness(self.targets[at], self.several))

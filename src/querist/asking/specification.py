@@ -17,6 +17,7 @@ from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
 from querist.labelling.kernel_ridge import are_measurements
 from querist.labels import checked_names
+from querist.parameters import checked_count, is_finite
 from querist.types import Sparse
 
 RANDOM = "random"
@@ -59,17 +60,18 @@ class CampaignSpec:
     multilabel: bool = False
 
     def __post_init__(self) -> None:
-        most = 1 - 1 / len(self.classes)
+        checked_count("seed", self.seed, 0, most=np.inf)
+        for name, least in {"audit": 0, "repeats": 0, "overlap": 1}.items():
+            checked_count(name, getattr(self, name), least)
+        guessing = 1 - 1 / len(self.classes)
         classes = ", ".join(map(str, self.classes))
         refuse(
             {
                 f"audit {self.audit}; it must lie between 0 and the {self.nodes:,} nodes": not (
-                    0 <= self.audit <= self.nodes
+                    self.audit <= self.nodes
                 ),
-                f"noise {self.noise}; it is the share of wrong answers, from 0 to below {most:.2g}, which is "
-                "guessing": not 0 <= self.noise < most,
-                f"repeats {self.repeats}; it must be 0 or more": self.repeats < 0,
-                f"overlap {self.overlap}; it must be 1 or more": self.overlap < 1,
+                f"noise {self.noise}; it is the share of wrong answers, from 0 to below {guessing:.2g}, "
+                "which is guessing": not 0 <= self.noise < guessing,
                 f"find {self.find!r} is none of the classes {classes}; name one of them": (
                     self.find is not None and self.find not in self.classes
                 ),
@@ -142,6 +144,13 @@ def way_to_choose(
     if name == "pool" and graph is not None and are_measurements(graph.attributes):
         return FOR_MEASUREMENTS
     return DEFAULTS.get(name, name)
+
+
+def check_limits(budget: Any, stop: Any, least: int = 0) -> None:
+    """Refuse limits of a campaign that cannot be kept: they may change later, and are not part of it."""
+    checked_count("budget", budget, least)
+    if stop is not None and not is_finite(stop):
+        raise InputError(f"stop = {stop!r}; it must be a finite number")
 
 
 def checked_classes(classes: Any) -> tuple[Hashable, ...]:

@@ -5,7 +5,7 @@ state. An undo gives the state as if the answer had never been there.
 """
 
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -225,11 +225,14 @@ class CampaignState:
         found = (pick for some in self.picking(left) for pick in some)
         return list(islice(found, count))
 
-    def picking(self, left: int, at_once: int = 1) -> Iterator[list[Pick]]:
+    def picking(self, left: int, at_once: int = 1, put: Sequence[int] = ()) -> Iterator[list[Pick]]:
         """One question after another, each chosen with those before it open; `at_once` that many, which do
-        not know of each other."""
-        model = self.model.opened([turn.row for turn in self.opens if not turn.audit and not turn.again])
+        not know of each other. `put` are rows of questions that this state has not heard of yet."""
         free = self.free
+        unheard = [row for row in dict.fromkeys(put) if row < free.size and free[row]]
+        asked = [turn.row for turn in self.opens if not turn.audit and not turn.again]
+        model = self.model.opened([*asked, *unheard])
+        free[unheard] = False
         while some := self.chooser.several(model, Outlook(free, self.turns, left), at_once):
             yield some
             rows = [pick.row for pick in some]
@@ -261,7 +264,8 @@ class CampaignState:
         """(row, belief, votes) of the answered rows nobody has decided on."""
         if self.opinions is None:
             return []
-        return [each for each in self.opinions.sureness() if each[0] not in self.settled]
+        found = self.opinions.sureness()
+        return [each for each in found if each[0] not in self.settled] if self.settled else found
 
     def foreseen(self, code: Code, left: int = 1) -> tuple[QuickModel, Pick | None]:
         """The model and the next question if the open one were answered so; -1: with nothing."""

@@ -11,7 +11,7 @@ is known, or decided on, is withdrawn.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, overload
@@ -146,9 +146,9 @@ class Turns(Sequence[Turn]):
         return [self._turns[number] for number in self._of_row.get(row, ())]
 
     @property
-    def rows(self) -> set[int]:
+    def rows(self) -> KeysView[int]:
         """Rows that a question was put about."""
-        return {row for row, own in self._of_row.items() if own}
+        return self._of_row.keys()
 
     def last_closed(self, person: str | None = None) -> Turn | None:
         """The turn that was closed last, by this person where one is named."""
@@ -240,6 +240,8 @@ class Turns(Sequence[Turn]):
         turn = self._turns.pop(number)
         self._open.pop(turn.row)
         self._of_row[turn.row].remove(number)
+        if not self._of_row[turn.row]:
+            del self._of_row[turn.row]
         self.leases.pop(turn.row, None)
         self._count(turn, -1)
 

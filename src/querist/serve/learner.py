@@ -24,11 +24,17 @@ LEAST, MOST = 2, 24
 FEW, MOST_AT_ONCE = 8, 8
 """Where more than the first number are to be ready, half of those that are missing are chosen for the work of
 one, up to so many; they do not know of each other."""
+PART = 6
+"""One in so many of those that are to be ready may be missing, before others are chosen: where many people
+ask, that many at once."""
 SLICE = 0.1
 """Seconds of learning, before questions are made ready again."""
 PAUSE, LONGEST = 3.0, 0.1
 """Where requests wait to be written, they have the processor to themselves for so many times what an event
 took to learn; at most so many seconds."""
+REST = 1.0
+"""What is ready is chosen anew after so many times as long as choosing took: so long others have the
+processor."""
 CURVE = 400
 """Points that are kept of how the expected accuracy grew."""
 
@@ -60,6 +66,10 @@ class BackgroundLearner:
         """Who waits for a question, the first to ask for one first."""
         self._stale = False
         """Whether something was learned since what is ready was chosen."""
+        self._unnoted = False
+        """Whether something was learned since the last point of the curve."""
+        self._rested = 0.0
+        """When what is ready may be chosen anew, and a point be noted."""
         self.wanted = LEAST
         self.curve: list[tuple[int, float]] = []
         """(answers, expected accuracy), after each time that answers were learned."""
@@ -163,15 +173,22 @@ class BackgroundLearner:
         """Learn what came, then make questions ready; False at the end."""
         with self._changed:
             while not (
-                self._ended or self._events or (len(self.ready) < self.wanted and not self._exhausted)
+                self._ended or self._events or (len(self.ready) < self._enough and not self._exhausted)
             ):
-                self._changed.wait()
+                rest = self._rested - time.monotonic()
+                behind = self._stale or self._unnoted
+                if behind and rest <= 0:
+                    break
+                self._changed.wait(rest if behind else None)
             if self._ended:
                 return False
         events = self._learn_some()
         learned = any(event.kind not in ("question", "lease", "beat", "comment") for event in events)
         self._stale |= learned
-        if self._stale and not self._events and not self._waiting:
+        self._unnoted |= learned
+        began = time.monotonic()
+        rested = began >= self._rested
+        if self._unnoted and rested and not self._events:
             self._note()
         wanting = self.state.wanting() if learned else self.wanting
         put = self.state.turns.rows
@@ -179,15 +196,21 @@ class BackgroundLearner:
             if events:
                 self.seq, self._exhausted = events[-1].seq, False
             self.wanting = wanting
-            enough = sum(pick.row not in put for pick in self.ready) >= self.wanted
+            enough = sum(pick.row not in put for pick in self.ready) >= self._enough
             more = bool(self._events)
             self._changed.notify_all()
             self._wake()
         # What is ready is as good as it was where nothing was learned, and good enough while there is more.
-        if not enough or (self._stale and not more):
+        if not enough or (self._stale and not more and rested):
             self._stale = more
             self._choose()
+            self._rested = time.monotonic() + REST * (time.monotonic() - began)
         return True
+
+    @property
+    def _enough(self) -> int:
+        """With fewer ready, others are chosen at once."""
+        return self.wanted - self.wanted // PART
 
     def _learn_some(self) -> list[Event]:
         """Learn what came, for a while."""
@@ -214,13 +237,16 @@ class BackgroundLearner:
         """Make questions ready, each as soon as it is chosen; what was ready before stays so behind them.
 
         As many as are wanted; no more than one more where there is more to learn, by which they would change.
+        What others were asked meanwhile is asked of nobody else, though it is not learned yet.
         """
         state, found = self.state, list[Pick]()
+        with self._changed:
+            put = [event.body["row"] for event in self._events if event.kind == "question"]
         count = self.wanted if state.chooser.foresees else 1 - min(1, state.turns.n_open)
         left = max(1, self.asking.budget - state.asked - state.turns.n_open)
         missing = count - len(self.ready)
-        at_once = max(1, min(MOST_AT_ONCE, missing // 2)) if count > FEW else 1
-        for some in state.picking(left, at_once) if count else ():
+        at_once = min(MOST_AT_ONCE, max(missing // 2, count // PART)) if count > FEW else 1
+        for some in state.picking(left, at_once, put) if count else ():
             found += [self._gaining(pick) for pick in some]
             rows = {pick.row for pick in found}
             with self._changed:
@@ -244,6 +270,7 @@ class BackgroundLearner:
 
     def _note(self) -> None:
         """How right the labels would be now."""
+        self._unnoted = False
         expected = self.asking.expected_accuracy
         if expected is not None:
             self.curve.append((self.state.asked, expected))

@@ -11,6 +11,7 @@ from querist.asking.campaign import BUDGET
 from querist.asking.files import FileCampaign, from_files
 from querist.asking.journal import Journal
 from querist.asking.people import NOISE
+from querist.asking.specification import check_limits
 from querist.asking.store.events import Draft
 from querist.asking.store.interface import EventStore
 from querist.asking.texts import NodeTexts
@@ -56,8 +57,7 @@ def create(
     odd = next((key for key in (*choices, *(columns or {})) if key not in (*CHOICES, *COLUMNS)), None)
     if odd is not None:
         raise InputError(f"{odd} is no option of a campaign; there are {', '.join((*CHOICES, *COLUMNS))}")
-    if budget < 1:
-        raise InputError(f"budget {budget}; it must be 1 or more")
+    check_limits(budget, stop, least=1)
     rules = [rule_draft(stop)] if stop else []
     id = secrets.token_hex(6)
     options, contents = _taken_in(

@@ -13,6 +13,7 @@ from querist.asking.journal import Journal, JournalError
 from querist.asking.results import Audit
 from querist.asking.specification import CampaignSpec
 from querist.asking.state import due
+from querist.asking.store.events import Event
 from querist.embedding import Embedding
 from querist.errors import InputError
 
@@ -151,6 +152,33 @@ def test_an_answer_that_was_taken_back_was_never_there(chosen, many):
     wrong = next(name for name in classes if name != labels[one.question.node])
     one.answer(wrong)
     assert list(one.answers.values())[-1] == wrong
+
+
+@pytest.mark.parametrize("several", [{}, {"noise": 0.1}])
+def test_who_looks_at_the_model_changes_nothing(several):
+    graph, labels = planted()
+    one, other = (ask(graph, None, 20, classes=sorted(set(labels.values())), **several) for _ in range(2))
+    while one.question is not None:
+        model = one.state.model
+        assert model.scores.shape[0] == model.variance.size == model.ambiguity.size
+        assert one.expected_accuracy is None or 0 <= one.expected_accuracy <= 1
+        for asking in (one, other):
+            asking.answer(labels[asking.question.node])
+    same_model(one, other)
+    for mine, others in zip(one.state.model.answered, other.state.model.answered, strict=True):
+        np.testing.assert_array_equal(mine.W, others.W)
+
+
+def test_questions_that_were_put_elsewhere_count_as_open():
+    graph, labels = planted()
+    here, there = (ask(graph, labels, 12) for _ in range(2))
+    there.state.apply(Event(1000, 0.0, "question", {"row": (row := here.state.pick().row), "audit": False}))
+    # Of a state that has not heard of a question, and of one that has: rows it does not know are left out.
+    unheard = next(here.state.picking(9, 5, put=[row, row, 10**6]))
+    heard = next(there.state.picking(9, 5))
+    assert [pick.row for pick in unheard] == [pick.row for pick in heard]
+    assert row not in {pick.row for pick in unheard}
+    assert [pick.row for pick in unheard] != [pick.row for pick in next(here.state.picking(9, 5))]
 
 
 def test_undo_before_any_answer_does_nothing():
@@ -677,7 +705,7 @@ def test_what_is_left_unanswered_has_a_limit_of_its_own(unanswered, put):
     assert (asking.asked, asking.unanswered) == (0, put)
     assert asking.stopped == f"{put} questions left unanswered, as many as may be"
     assert ask(graph, lambda node: None, 40, classes=["a", "b"]).unanswered == 40, "as many as the budget"
-    with pytest.raises(InputError, match="unanswered -1; it must be 0 or more"):
+    with pytest.raises(InputError, match="unanswered = -1; it must be a whole number, 0 or more"):
         ask(graph, None, 4, classes=["a", "b"], unanswered=-1)
 
 
