@@ -43,7 +43,8 @@ def tried(factory, use):
             if (parameter, value) in ALLOWED:
                 continue
             with np.errstate(all="ignore"), suppress(QueristError):
-                use(**{parameter: value})
+                found = use(**{parameter: value})
+                assert np.isfinite(found).all(), (parameter, value)
 
 
 @pytest.mark.parametrize(
@@ -66,25 +67,53 @@ def test_an_option_of_an_embedding_is_refused(option, value, said):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["msg", "pounce"])
+@pytest.mark.parametrize("name", ["msg", "pounce", "paced", "bbq", "fastonl", "ollgc"])
 def test_a_learner_on_a_graph(name):
     place = GRAPH if name in ("pounce", "paced", "fastonl") else querist.embed(GRAPH, 5, cache=False)
-    tried(ALGORITHMS[name], lambda **own: ALGORITHMS[name](place, 3, **own).by_row().run(range(N), CODES))
+    tried(
+        ALGORITHMS[name],
+        lambda **own: ALGORITHMS[name](place, 3, **own).by_row().run(range(N), CODES).predicted,
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["bls", "pa1", "spasc", "ressl", "sklearn_sgd"])
 def test_a_learner_on_a_stream(name):
-    tried(STREAMS[name], lambda **own: STREAMS[name](3, **own).run(X, np.arange(20) % 3))
+    tried(STREAMS[name], lambda **own: STREAMS[name](3, **own).run(X, np.arange(20) % 3).predicted)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["gmnr", "wvrn"])
+@pytest.mark.parametrize("name", ["gmnr", "wvrn", "ica"])
 def test_a_classifier(name):
     labels = np.where(np.arange(N) % 2 == 0, CODES, -1)
     tried(CLASSIFIERS[name], lambda **own: CLASSIFIERS[name](**own).fit(GRAPH, labels).predict_proba())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["seed", "costs"])
+def test_a_number_of_label(name):
+    labels = {k: int(CODES[k]) for k in range(0, N, 2)}
+    for value in EXTREME:
+        with np.errstate(all="ignore"), suppress(QueristError):
+            given = {(0, 1): value} if name == "costs" else value
+            P = querist.label(GRAPH, labels, **{name: given}).probabilities
+            assert np.isfinite(P).all() and abs(P.sum(axis=1) - 1).max() < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name", ["budget", "audit", "noise", "repeats", "overlap", "unanswered", "stop", "seed"]
+)
+def test_a_number_of_ask(name):
+    for value in EXTREME:
+        with np.errstate(all="ignore"), suppress(QueristError):
+            settings = {"budget": 6, "classes": [0, 1, 2], name: value}
+            done = querist.ask(GRAPH, lambda node: int(CODES[node]), **settings)
+            assert done.asked <= settings["budget"]
 
 
 def test_a_budget_that_does_not_fit_is_refused():

@@ -11,8 +11,8 @@ from strategies import case_of, cases
 pytestmark = pytest.mark.slow
 
 BROKE_ONCE = {
-    "online": [173, 1522, 2110],
-    "classify": [600, 1524, 1814, 2850, 2943, 7051, 11944, 15955, 17427, 19852],
+    "online": [173, 1522, 2110, 41723],
+    "classify": [600, 1524, 1814, 2850, 2943, 7051, 11944, 15955, 17427, 19852, 41136, 95355],
     "label": [911, 1353],
     "ask": [107],
 }

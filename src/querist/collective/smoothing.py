@@ -40,6 +40,9 @@ Solver: TypeAlias = Literal["auto", "factor", "cg", "jacobi"]
 EPS = 1e-12
 """Added inside the logarithms of the regularisers, where clamped rows hold zeros."""
 
+ROUNDING = 1e-6
+"""By how much the rows of an exact solution may miss the simplex."""
+
 TRIED, MOST_SWEEPS = 4, 24
 """After so many sweeps "auto" judges how many are needed; beyond the second number gradients are quicker."""
 
@@ -76,6 +79,8 @@ class Smoother:
             B[idle] = Y[idle]
         if self._free is None:
             return self._solved(B, start)
+        if not self._free.any():
+            return Y + 0, "all nodes are labelled"
         free = self._mask(self._free)
         B = B[free] + self.lam * (self._across @ Y[~free])
         found, how = self._solved(B, Y[free])
@@ -220,8 +225,9 @@ class Smoother:
         return X, how.method
 
     def _proper(self, X: Floats, how: str, B: Floats, rho: Floats) -> Floats:
-        """An inexact solution put back on the simplex; the exact one is there already."""
-        return X if how == "factor" else self._on_simplex(X, B, rho)
+        """An inexact solution put back on the simplex. That of a factor is there already, unless weights are
+        so much larger than counts that the counts are lost in rounding."""
+        return X if how == "factor" and is_distribution(X) else self._on_simplex(X, B, rho)
 
     def _swept(self, B: Floats, Y: Floats, tol: float = 0.0) -> tuple[Floats, int, bool]:
         """`sweeps` of them, or until `tol`: the distribution, how many, whether `tol` was reached."""
@@ -260,3 +266,9 @@ class Smoother:
     @cached_property
     def _laplacian(self) -> Any:
         return self._operators[0] if self._free is None else self._laplacian_of(self.S)
+
+
+def is_distribution(X: Floats) -> bool:
+    """Whether rows are distributions, but for rounding."""
+    missed = np.abs(X.sum(axis=1) - 1)
+    return bool(X.min(initial=0.0) >= -ROUNDING and missed.max(initial=0.0) <= ROUNDING)

@@ -25,6 +25,10 @@ from querist.types import Codes, Floats
 TIE = 1e-12
 """Scores closer than this are equal."""
 
+SHORTEST, ROUNDING = 1e-6, 1e-15
+"""The smallest chance to go back, and the smallest push: below the one a walk takes hours, below the other
+there is rounding alone."""
+
 
 class FastonlLearner(Learner):
     """FastONL in the protocol of every `Learner`; `fastonl` makes one. It knows no variance and says 1.
@@ -115,11 +119,11 @@ def fastonl(
 
 
 def check_walk(alpha: float, eps: float) -> None:
-    """Refuse walks that never come back, and pushes without an end."""
+    """Refuse walks that never come back, and pushes without an end: their number goes with 1 / alpha."""
     refuse(
         {
-            f"alpha = {alpha!r}; it must lie strictly between 0 and 1": not 0 < alpha < 1,
-            f"eps = {eps!r}; it must be above 0 and finite": not 0 < eps < np.inf,
+            f"alpha = {alpha!r}; it must lie from {SHORTEST:g} to below 1": not SHORTEST <= alpha < 1,
+            f"eps = {eps!r}; it must be a finite number from {ROUNDING:g}": not ROUNDING <= eps < np.inf,
         }
     )
 

@@ -126,23 +126,20 @@ def check_irreducible(M: Sparse, name: str = "the graph") -> None:
     """Refuse a Laplacian under which some nodes have no distance."""
     S = weights_of(M)
     count, component = csgraph.connected_components(S, directed=False)
-    if not _signed(S):
-        if count > 1:
-            raise InputError(
-                f"{name} has {count:,} components: its Laplacian is reducible, and no "
-                "current flows between them, so the effective resistance is infinite (pounce08, Theorem 2 "
-                "needs an irreducible Laplacian). Use graph.largest_component() (--component largest), or "
-                "add edges"
-            )
-        return
-    signs = null_signs(S, component.astype(np.int64))
-    if signs.any():
-        balanced = np.unique(component[signs != 0]).size
+    if count > 1:
         raise InputError(
-            f"{name} is signed, and {balanced:,} of its {count:,} components are balanced "
-            "(the negative edges only separate two camps): the signed Laplacian is singular, and pounce08 "
-            "needs a positive definite one. Flip the signs of one camp to get an unsigned graph, or use "
-            "the components that are not balanced"
+            f"{name} has {count:,} components: its Laplacian is reducible, and no "
+            "current flows between them, so the effective resistance is infinite (pounce08, Theorem 2 "
+            "needs an irreducible Laplacian). Use graph.largest_component() (--component largest), or "
+            "add edges"
+        )
+    if not _signed(S):
+        return
+    if null_signs(S, component.astype(np.int64)).any():
+        raise InputError(
+            f"{name} is signed and balanced (the negative edges only separate two camps): the signed "
+            "Laplacian is singular, and pounce08 needs a positive definite one. Flip the signs of one camp "
+            "to get an unsigned graph"
         )
 
 

@@ -61,6 +61,13 @@ def test_labels_spread_where_there_are_no_words(clamp, solver):
     assert model.labels_[7] is None and not model.reached_[7]
 
 
+@pytest.mark.parametrize("solver", ["auto", "factor", "cg", "jacobi"])
+def test_nothing_is_solved_for_where_every_node_is_labelled(solver):
+    graph = as_graph([(0, 1), (1, 2)], attributes=np.ones((3, 2)))
+    model = GMNR(clamp="dirichlet", solver=solver).fit(graph, {0: "a", 1: "b", 2: "b"})
+    assert model.labels_.tolist() == ["a", "b", "b"]
+
+
 @pytest.mark.parametrize("kind", [PLSA, GMNR, MRGM])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_solvers_agree_on_labels_and_say_what_they_did(kind, dtype):
