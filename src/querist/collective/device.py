@@ -81,14 +81,10 @@ class DeviceCounts:
 
     def expect(self, Y: Any, F: Any, zero: Zero = "post", loglik: bool = True) -> tuple[Any, Any, float]:
         """`Z` (n, K), `G` (M, K) and the log-likelihood of the parameters that came in."""
-        counts, q = self.X.values, self.likelihoods(Y, F)
-        likely = (q > self.floor) & (counts != 0)
-        total = (
-            float(torch.sum(counts * torch.log(torch.where(likely, q, 1.0)), dtype=torch.float64))
-            if loglik
-            else 0.0
-        )
-        ratio = torch.where(likely, counts / torch.where(likely, q, 1.0), 0.0)
+        counts = self.X.values
+        likely, q = self._likely(Y, F)
+        total = self._total(q) if loglik else 0.0
+        ratio = torch.where(likely, counts / q, 0.0)
         Z = (self.X.with_values(ratio) @ F).mul_(Y)
         G = (self.turned.with_values(ratio[self.order]) @ Y).mul_(F)
         if zero == "post" and not bool(likely.all()):
@@ -101,9 +97,16 @@ class DeviceCounts:
 
     def loglik(self, Y: Any, F: Any) -> float:
         """The log-likelihood of the counts (eq. 2)."""
-        counts, q = self.X.values, self.likelihoods(Y, F)
-        likely = (q > self.floor) & (counts != 0)
-        return float(torch.sum(counts * torch.log(torch.where(likely, q, 1.0)), dtype=torch.float64))
+        return self._total(self._likely(Y, F)[1])
+
+    def _likely(self, Y: Any, F: Any) -> tuple[Any, Any]:
+        """(nnz,) which counts have a likelihood, and that, 1 for the others."""
+        q = self.likelihoods(Y, F)
+        likely = (q > self.floor) & (self.X.values != 0)
+        return likely, torch.where(likely, q, 1.0)
+
+    def _total(self, q: Any) -> float:
+        return float(torch.sum(self.X.values * torch.log(q), dtype=torch.float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ and columns but a long inner side would otherwise keep a small part of a GPU bus
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -42,6 +42,11 @@ class DeviceSpace:
     def rows(self) -> int:
         """All of them."""
         return self.n
+
+    @property
+    def in_double(self) -> Self:
+        """By another `dtype`."""
+        return replace(self, dtype=np.dtype(np.float64))
 
     @property
     def number(self) -> Any:

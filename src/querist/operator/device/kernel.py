@@ -165,52 +165,37 @@ def combine(
     n, K = out.shape
     if not n or not K:
         return
-    columns = columns_of(K)
-    usual: Any = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
-    arguments: Any = (indptr, indices, values, centre, X, out, long, (scale, weight, shift, previous))
-    if launch:
-        _launch(*arguments, **usual | launch)
-        return
-    try:
-        _launch(*arguments, **usual)
-    except RuntimeError:  # releases of Triton differ in the sizes that they can compile
-        _launch(*arguments, **usual | {"rows": min(FEW, usual["rows"])})
-
-
-def _launch(
-    indptr: Any,
-    indices: Any,
-    values: Any | None,
-    centre: Any | None,
-    X: Block,
-    out: Block,
-    long: LongRows,
-    factors: tuple[float, ...],
-    *,
-    rows: int,
-    warps: int,
-    ahead: int,
-    columns: int,
-) -> None:
-    """The product with programs of one size: rows, and segments of long ones."""
-    n, K = out.shape
-    wide = triton.cdiv(K, columns)
+    factors = scale, weight, shift, previous
     numbers = [half for factor in factors for half in halves(factor)]
     one = [half for factor in (0.0, 1.0, 0.0, 0.0) for half in halves(factor)]
-    weighted = values is not None
     data, diagonal = (out if given is None else given for given in (values, centre))  # what is not read
-    sizes = {"ROWS": rows, "COLUMNS": columns, "AHEAD": ahead, "num_warps": warps, "WEIGHTED": weighted}
-    combine_kernel[(triton.cdiv(n, rows), wide)](
-        indptr, indptr[1:], indices, data, diagonal, X, out, n, K, X.stride(0), *numbers,
-        LONG=long.longest, OWN=centre is not None, PREVIOUS=factors[3] != 0, **sizes,
-    )  # fmt: skip
-    if not len(long.rows):
+
+    def by(rows: int, warps: int, ahead: int, columns: int) -> None:
+        """With programs of one size: rows, and segments of long ones."""
+        wide = triton.cdiv(K, columns)
+        sizes = {"ROWS": rows, "COLUMNS": columns, "AHEAD": ahead, "num_warps": warps}
+        alike = {"LONG": long.longest, "WEIGHTED": values is not None, **sizes}
+        combine_kernel[(triton.cdiv(n, rows), wide)](
+            indptr, indptr[1:], indices, data, diagonal, X, out, n, K, X.stride(0), *numbers,
+            OWN=centre is not None, PREVIOUS=previous != 0, **alike,
+        )  # fmt: skip
+        if not len(long.rows):
+            return
+        parts = torch.empty((len(long.first), K), dtype=out.dtype, device=out.device)
+        combine_kernel[(triton.cdiv(len(parts), rows), wide)](
+            long.first, long.last, indices, data, diagonal, X, parts, len(parts), K, X.stride(0), *one,
+            OWN=False, PREVIOUS=False, **alike,
+        )  # fmt: skip
+        add_kernel[(len(long.rows), wide)](
+            long.rows, long.bounds, parts, out, K, out.stride(0), *halves(weight), COLUMNS=columns
+        )
+
+    columns = columns_of(K)
+    usual = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
+    if launch:
+        by(**usual | launch)
         return
-    parts = torch.empty((len(long.first), K), dtype=out.dtype, device=out.device)
-    combine_kernel[(triton.cdiv(len(parts), rows), wide)](
-        long.first, long.last, indices, data, diagonal, X, parts, len(parts), K, X.stride(0), *one,
-        LONG=long.longest, OWN=False, PREVIOUS=False, **sizes,
-    )  # fmt: skip
-    add_kernel[(len(long.rows), wide)](
-        long.rows, long.bounds, parts, out, K, out.stride(0), *halves(factors[1]), COLUMNS=columns
-    )
+    try:
+        by(**usual)
+    except RuntimeError:  # releases of Triton differ in the sizes that they can compile
+        by(**usual | {"rows": min(FEW, usual["rows"])})

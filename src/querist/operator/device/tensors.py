@@ -73,12 +73,13 @@ def embed_tensors(
 
     def operator(dtype: Any) -> DeviceOperator:
         kind = np.dtype(dtype)
-        return kept.setdefault(kind, made.to(kind))
+        if kind not in kept:
+            kept[kind] = made.to(kind)
+        return kept[kind]
 
-    count = min(rank, n - 1)
     with one_blas_thread():  # what is left to this process is small
         found = filtered_pairs(
-            operator, null, count, ceiling=2.0, tol=tol, seed=seed, progress=progress, spare=count - rank + 1
+            operator, null, rank, ceiling=2.0, tol=tol, seed=seed, progress=progress, spare=1
         )
     clock("pairs")
     wanted = rank - 1
@@ -87,7 +88,7 @@ def embed_tensors(
     rows[:, :wanted] *= operator(np.float64).space.small(1 / np.sqrt(found.values[:wanted]))
     rows[:, wanted] = constant
     clock("rows")
-    solver = f"chebyshev, {found.products / count:.0f} products" + (
+    solver = f"chebyshev, {found.products / rank:.0f} products" + (
         "" if found.arrived else ", did not arrive"
     )
     return TensorEmbedding(rows, found.values[:wanted], found.residuals[:wanted], solver)
