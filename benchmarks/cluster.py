@@ -254,7 +254,7 @@ def differences() -> dict[str, float]:
     one = model.fit(Graph(plain.adjacency, attributes=X), {int(k): int(truth[k]) for k in seeds})
     S, Z = sp.csr_array(plain.adjacency), weighted(X, "unit")
     expected = singular_triples(
-        *smoothed_products(smoothing(Graph(S)), Z, 10, 0.9), Z.shape, 2,
+        smoothed_products(smoothing(Graph(S)), Z, 10, 0.9), 2,
         tol=0.0, sweeps=20, seed=0, progress=silent,
     )  # fmt: skip
 
@@ -271,7 +271,7 @@ def differences() -> dict[str, float]:
         Y = inferred(GenerativeShard(shard, X[own], codes[own], 3), model)[0]
         features = word_features(shard, word_weights(shard, X[own], "unit"), np.float64)
         settings = RowSettings("attributes", 10, 0.9)
-        left = smoothed_triples(shard, features, settings, 2, sweeps=20, dtype=np.float64).left
+        left = smoothed_triples(shard, features, settings, 2, sweeps=20, dtype=np.float64).left[:, :2]
         return Y, left
 
     parts = in_threads(2, work)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from querist.cluster.reading import spread
+from querist.cluster.components import spread
 from querist.cluster.shard import Shard
 from querist.collective.gmnr import GMNR
 from querist.collective.mixture import CountMatrix, share
@@ -81,10 +81,14 @@ def inferred(problem: GenerativeShard, model: GMNR) -> tuple[Floats, Floats, Boo
             Z[rows], own, _ = part.expect(np.ascontiguousarray(Y[rows]), F, model.zero, loglik=False)
             G.append(own)
         Z[idle] = Y[idle]
-        Y = solver.solve(Z, Y)
+        latest = solver.solve(Z, Y)
         if model.clamp == "reset":
-            Y[seeds] = clamped
-        F = share(problem.summed(G, np.zeros(words)))
+            latest[seeds] = clamped
+        fresh = share(problem.summed(G, np.zeros(words)))
+        change = max(np.abs(latest - Y).max(initial=0.0), np.abs(fresh - F).max(initial=0.0))
+        Y, F = latest, fresh
+        if max(map(float, shard.group.everyone(np.array(change)))) <= model.tol:
+            break
     return Y, F, reached(problem, seeds, model.lam > 0)
 
 

@@ -8,31 +8,28 @@ answers at labels that are left out, and so are probabilities scaled.
 `classify` is GMNR (generative.py), and `measure` says how often it is right.
 """
 
-import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from querist.cluster.components import spread
 from querist.cluster.generative import GenerativeShard, inferred
 from querist.cluster.partition import draws
-from querist.cluster.reading import spread
-from querist.cluster.rows import decisive, link_features, smoothed_triples, word_features, word_weights
-from querist.cluster.run import connected, on_workers
+from querist.cluster.rows import link_features, smoothed_triples, word_features, word_weights
 from querist.cluster.shard import Shard
-from querist.cluster.store import WORK, begun, load_matrix, load_rows, read_about, write_table
-from querist.cluster.tables import graph_tables, prepare
+from querist.cluster.store import WORK, load_matrix, load_rows, read_about, write_table
+from querist.cluster.tables import graph_tables, work_on
 from querist.cluster.transport import Group
 from querist.collective.gmnr import GMNR
 from querist.errors import InputError
 from querist.labelling import combine
 from querist.labelling.heads import accuracy, judgeable
-from querist.labelling.members import MEMBERS, FittedRidges, SmoothedRidge
-from querist.labelling.rows import FEW_SWEEPS, LARGE, SWEEPS, SingularRows
-from querist.labelling.workspace import RANKS, Workspace
+from querist.labelling.members import MEMBERS, FittedRidges, SmoothedRidge, regressions
+from querist.labelling.rows import FEW_SWEEPS, LARGE, SWEEPS, SingularRows, decisive
 from querist.stats import wilson
 from querist.tables.arrow import pa
 from querist.types import Bools, Codes, Floats
@@ -216,19 +213,9 @@ def measure(
         )
     model = _model(settings or {})
     tables = graph_tables(edges, labels, attributes, **(columns or {}))
-    place = begun(scratch, tables)
-    with connected(cluster) as client:
-        on_workers(client, prepare, place / WORK, tables, workers=workers)
-        found = on_workers(client, measured_rows, place, model, labelled, trials, seed, workers=workers)
-    about = read_about(place / WORK)
-    shutil.rmtree(place / WORK)
-    return MeasuredParts(
-        int(about["segments"][-1]),
-        int(about["entries"]) // 2,
-        tuple(about["classes"].tolist()),
-        len(found),
-        tuple(found[0]),
-    )
+    done = work_on(cluster, workers, scratch, tables, measured_rows, model, labelled, trials, seed)
+    classes = tuple(done.about["classes"].tolist())
+    return MeasuredParts(done.nodes, done.edges, classes, len(done.parts), tuple(done.parts[0]))
 
 
 def _model(settings: Mapping[str, Any]) -> GMNR:
@@ -247,30 +234,23 @@ def _run(
     columns: Mapping[str, Any], work: Any, setting: Any,
 ) -> LabelledParts:  # fmt: skip
     tables = graph_tables(edges, labels, attributes, **columns)
-    place = begun(out, tables, setting=setting)
-    with connected(cluster) as client:
-        began = time.perf_counter()
-        on_workers(client, prepare, place / WORK, tables, workers=workers)
-        read = time.perf_counter()
-        found = on_workers(client, work, place, setting, workers=workers)
-        seconds = {"reading": read - began, "solving": time.perf_counter() - read}
-    about = read_about(place / WORK)
-    shutil.rmtree(place / WORK)
+    done = work_on(cluster, workers, out, tables, work, setting)
+    first = done.parts[0]
     return LabelledParts(
-        out=str(place),
-        workers=len(found),
-        cut=float(about["cut"]),
-        nodes=int(about["segments"][-1]),
-        edges=int(about["entries"]) // 2,
-        classes=tuple(about["classes"].tolist()),
-        lost=int(about["lost_labels"]),
-        reached=sum(part["reached"] for part in found),
-        bytes=sum(part["bytes"] for part in found),
-        labels=found[0]["labels"],
-        method=found[0]["method"],
-        accuracy=found[0]["accuracy"],
-        interval=found[0]["interval"],
-        seconds=seconds,
+        out=str(done.place),
+        workers=len(done.parts),
+        cut=float(done.about["cut"]),
+        nodes=done.nodes,
+        edges=done.edges,
+        classes=tuple(done.about["classes"].tolist()),
+        lost=int(done.about["lost_labels"]),
+        reached=sum(part["reached"] for part in done.parts),
+        bytes=sum(part["bytes"] for part in done.parts),
+        labels=first["labels"],
+        method=first["method"],
+        accuracy=first["accuracy"],
+        interval=first["interval"],
+        seconds=done.seconds,
     )
 
 
@@ -293,7 +273,7 @@ def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
             features = word_features(shard, word_weights(shard, load_matrix(shard, place / WORK)))
         sweeps = SWEEPS if shard.n <= LARGE else FEW_SWEEPS
         triples = smoothed_triples(shard, features, method.settings, COLUMNS, sweeps=sweeps, seed=seed)
-        fitted[name] = _fitted(shard, method, *decisive(triples.left, triples.values), codes, Y)
+        fitted[name] = _fitted(shard, decisive(triples, COLUMNS), codes, Y)
     P, left_out = _pooled(shard, fitted, codes, Y)
     judged = judgeable(Y)
     right = accuracy(left_out, Y, judged) if judged.any() else float("nan")
@@ -317,20 +297,12 @@ def _indicators(shard: Shard, codes: Codes, count: int) -> Floats:
     return np.asarray(np.eye(count)[every])
 
 
-def _fitted(
-    shard: Shard, method: SmoothedRidge, left: Floats, values: Floats, codes: Codes, Y: Floats
-) -> FittedRidges:
-    """Regressions on the labelled rows of all ranks, with own rows in place of theirs."""
-    every = np.concatenate(shard.group.everyone(left[codes >= 0]))
-
-    class LabelledRows:
-        rank = max(rank for rank in RANKS if rank <= COLUMNS)
-
-        def rows(self, settings: Any) -> SingularRows:
-            return SingularRows(every, values)
-
-    found = method.fit(cast(Workspace, LabelledRows()), np.arange(len(Y)), Y, "softmax")
-    return replace(found, rows=SingularRows(left, values))
+def _fitted(shard: Shard, rows: SingularRows, codes: Codes, Y: Floats) -> FittedRidges:
+    """Regressions on the labelled rows of all ranks, which answer for own rows."""
+    labelled = codes >= 0
+    every = np.concatenate(shard.group.everyone(rows.left[labelled]))
+    found = regressions(SingularRows(every, rows.values), COLUMNS, Y, "softmax")
+    return FittedRidges(rows, *found, np.flatnonzero(labelled))
 
 
 def _pooled(

@@ -1,14 +1,11 @@
 """Edges in many files become rows at their owners: split on the ranks that read, assembled on those that own.
 
 Every rank reads its share of the files a piece at a time, turns each edge both ways and hands the entries to
-the owner of their row. An entry is two *keys*, whole numbers that stand for nodes:
+the owner of their row. An entry is two keys (keys.py). Where they are hashed, the owner of a key keeps its
+text: two texts with one key are noticed, and all are hashed another way.
 
-- *dense*: ids that are whole numbers from 0 on with few gaps are keys as they are;
-- *hashed*: others are hashed to 63 bits as texts, and the owner of a key keeps its text. Two texts with one
-  key are noticed, and all are hashed another way.
-
-The key space is cut into `SEGMENTS` ranges, of which a rank owns a run: what is assembled does not depend on
-the ranks. Labels and attributes come by the same way. Nothing of the size of the graph comes to the driver.
+A rank owns a run of the ranges of the key space: what is assembled does not depend on the ranks. Labels and
+attributes come by the same way. Nothing of the size of the graph comes to the driver.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,25 +14,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
 
+from querist.cluster.files import column_names, pieces
+from querist.cluster.keys import Keys
 from querist.cluster.partition import SEGMENTS, RankRows, sort_rows
-from querist.cluster.shard import Shard
 from querist.cluster.transport import Group
 from querist.compiled import compiled
 from querist.errors import InputError
 from querist.tables.arrow import pa, pc, pq
-from querist.tables.files import read_table
-from querist.tables.formats import Wanted
 from querist.tables.names import WEIGHT, edge_columns, named
 from querist.types import Codes
-
-PIECE = 1 << 21
-"""Rows of a table that are read at a time."""
-
-ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 GAPS = 4
 """Whole numbers below this many for each edge are keys as they are."""
@@ -44,112 +33,6 @@ TRIES = 3
 """Ways to hash texts, before two that have one key are taken for a fault."""
 
 Array = NDArray[Any]
-
-
-def table_files(place: str | Path) -> tuple[str, ...]:
-    """The files of a table: all in a folder, by name, or the one that is named.
-
-    A folder of parquet or of text; hidden files, and those that begin with _ as other programs' marks do, are
-    left out.
-    """
-    path = Path(place).expanduser()
-    if path.is_file():
-        return (str(path.resolve()),)
-    if not path.is_dir():
-        raise InputError(f"{place}: no such file or folder; give a folder of {', '.join(ENDINGS)}")
-    found = sorted(
-        str(file.resolve())
-        for file in path.rglob("*")
-        if file.name.lower().endswith(ENDINGS) and not file.name.startswith((".", "_"))
-    )
-    if not found:
-        raise InputError(f"{place}: no file in it ends in {', '.join(ENDINGS)}")
-    return tuple(found)
-
-
-# -- files ------------------------------------------------------------------------------------------
-
-
-def column_names(path: str) -> list[str]:
-    """Of a table."""
-    if path.lower().endswith(".parquet"):
-        return list(pq.read_schema(path).names)
-    return list(read_table(Path(path), Wanted(lambda columns: columns)).table.column_names)
-
-
-def pieces(path: str, columns: Sequence[str]) -> Iterator[Any]:
-    """The columns of a file as Arrow tables of at most `PIECE` rows."""
-    if path.lower().endswith(".parquet"):
-        for batch in pq.ParquetFile(path).iter_batches(PIECE, columns=list(columns)):
-            yield pa.table(batch)
-        return
-    # Whole numbers in text become such where all of a file are: see `keys_of` for files that differ.
-    table = read_table(Path(path), Wanted(lambda found: columns)).table.select(list(columns))
-    for first in range(0, max(1, table.num_rows), PIECE):
-        yield table.slice(first, PIECE)
-
-
-@dataclass(frozen=True)
-class Keys:
-    """How ids become keys. Dense ones are below `limit`; where it is 0 they are hashed, as texts.
-
-    `whole` says that the ids are whole numbers.
-    """
-
-    limit: int
-    whole: bool
-    salt: int = 0
-
-    @property
-    def dtype(self) -> Any:
-        """Of keys."""
-        return np.int32 if 0 < self.limit < 2**31 else np.int64
-
-    @property
-    def cuts(self) -> NDArray[np.int64]:
-        """(SEGMENTS,) where ranges of the key space begin, whatever the ranks; the last one is open."""
-        return np.array([(self.limit or 2**63) * s // SEGMENTS for s in range(SEGMENTS)], dtype=np.int64)
-
-    def texts(self, column: Any) -> Any:
-        """The ids as texts."""
-        return pc.cast(column, pa.large_string())
-
-    def of(self, column: Any) -> Array:
-        """Keys of an Arrow column of ids; -1 for what cannot be one of the graph's."""
-        if not self.limit:
-            return hashed_texts(self.texts(column), self.salt)
-        if not pa.types.is_integer(column.type):
-            numbers = pc.if_else(pc.match_substring_regex(self.texts(column), "^[0-9]{1,18}$"), column, "-1")
-            column = pc.cast(numbers, pa.int64())
-        found = np.asarray(pc.cast(column, pa.int64()))
-        if found.size and (found.max() >= self.limit or found.min() < 0):
-            found = np.where((found >= 0) & (found < self.limit), found, -1)
-        return found.astype(self.dtype, copy=False)
-
-
-def hashed_texts(column: Any, salt: int) -> Array:
-    """(n,) 63-bit keys of texts."""
-    out = [np.empty(0, dtype=np.int64)]
-    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        _, offsets, data = chunk.buffers()
-        ends = np.frombuffer(offsets, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
-        text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-        found = np.empty(len(chunk), dtype=np.uint64)
-        hash_texts(ends, text, np.uint64(salt), found)
-        out.append((found >> np.uint64(1)).astype(np.int64))
-    return np.concatenate(out)
-
-
-@compiled
-def hash_texts(ends: Any, text: Any, salt: Any, out: Any) -> None:
-    """`out_i`: the bytes of text i, from ends_i to ends_i+1, as one number (FNV-1a, then splitmix64)."""
-    for i in range(out.size):
-        x = np.uint64(0xCBF29CE484222325) ^ salt
-        for p in range(ends[i], ends[i + 1]):
-            x = (x ^ np.uint64(text[p])) * np.uint64(0x100000001B3)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        out[i] = x ^ (x >> np.uint64(31))
 
 
 # -- edges ------------------------------------------------------------------------------------------
@@ -441,56 +324,6 @@ def merge_entries(indptr: Any, columns: Any, weights: Any) -> int:
         begin = end
         indptr[i + 1] = kept
     return kept
-
-
-# -- components -------------------------------------------------------------------------------------
-
-
-def components(shard: Shard) -> Codes:
-    """(own,) the smallest number of a row that each own row is joined to."""
-    return joined(shard, shard.first + np.arange(shard.own))
-
-
-def spread(shard: Shard, marks: Any) -> Any:
-    """(own,) whether a row is joined to one that has a mark, or has one."""
-    return joined(shard, np.where(marks, 0, 1)) == 0
-
-
-def joined(shard: Shard, values: Codes) -> Codes:
-    """(own,) the smallest value of a row that each own row is joined to.
-
-    Within a shard by SciPy's components; between shards the smallest known value goes over until nobody
-    learns of a smaller one.
-    """
-    size = shard.own + shard.halo.size
-    indptr = np.r_[shard.indptr, np.full(shard.halo.size, shard.nnz)]
-    local = sp.csr_array((np.ones(shard.nnz, dtype=np.int8), shard.indices, indptr), shape=(size, size))
-    count, piece = csgraph.connected_components(local, directed=True, connection="weak")
-    label = shard.with_halo(values.astype(np.int64))
-    while True:
-        least = np.full(count, np.iinfo(np.int64).max)
-        np.minimum.at(least, piece, label)
-        fresh = least[piece]
-        shard.fill(fresh)  # what others have found of our halo, and we of theirs
-        np.minimum(fresh, label, out=fresh)
-        moved = int((fresh != label).any())
-        label = fresh
-        if not any(int(each) for each in shard.group.everyone(np.array(moved))):
-            return label[: shard.own]
-
-
-def largest(shard: Shard, component: Codes) -> tuple[Any, int]:
-    """(own,) whether a row is in the largest component, and how many components there are, not counting rows
-    without entries."""
-    linked = np.diff(shard.indptr) > 0
-    names, sizes = np.unique(component[linked], return_counts=True)
-    found = shard.group.everyone(np.stack([names, sizes]))
-    every = np.concatenate(found, axis=1)
-    names, place = np.unique(every[0], return_inverse=True)
-    sizes = np.bincount(place, every[1])
-    # The lowest number among equally large ones.
-    best = names[int(sizes.argmax())] if names.size else -1
-    return linked & (component == best), int(names.size)
 
 
 # -- labels and attributes ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The rows of a symmetric matrix that one rank holds, and the operator over all ranks' rows.
+"""The rows of a symmetric matrix that one rank holds.
 
 Rows are numbered through all ranks; rank p holds those from `bounds[p]` on. A shard numbers its columns anew:
 own rows first, then the *halo*, the rows of others that it has entries in, in order of their number and so
@@ -27,9 +27,6 @@ from querist.operator.threads import available, cuts, over_rows
 from querist.types import Codes, Floats
 
 Block = NDArray[Any]
-
-SLICE = 8
-"""Columns of a float64 product that are exchanged at a time: halos of all would be most of the memory."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from querist.cluster.shard import Shard
 from querist.operator import LocalSpace, empty_block
 from querist.operator.lanes import LINE
+from querist.operator.local import CHUNK
 from querist.operator.threads import each
 from querist.types import Floats
 
@@ -100,16 +101,28 @@ class ShardSpace(LocalSpace):
         return block
 
     def dot(self, X: Block, Y: Block) -> float:
-        """By the Gram matrix."""
-        return float(np.trace(self.gram(X, Y)))
+        """By column."""
+        return float(self.dots(X, Y).sum())
+
+    def dots(self, X: Block, Y: Block) -> Floats:
+        """By parts."""
+
+        def part_of(rows: slice) -> Floats:
+            return LocalSpace.dots(self, X[rows], Y[rows])
+
+        return np.asarray(self.total(self.over(part_of, CHUNK), CHUNK, np.zeros(X.shape[1])))
+
+    def lengths(self, X: Block) -> Floats:
+        """By inner products."""
+        return np.sqrt(self.dots(X, X))
 
     def norm(self, X: Block) -> float:
-        """By the Gram matrix."""
+        """By inner products."""
         return float(np.sqrt(self.dot(X, X)))
 
     def normalise(self, X: Block) -> None:
-        """By the Gram matrix."""
-        X /= np.sqrt(self.gram(X, X).diagonal()).astype(X.dtype)
+        """By inner products."""
+        X /= self.lengths(X).astype(X.dtype)
 
     def remove(self, W: Block, Q: Block) -> None:
         """By the Gram matrix; rows by parts, so that they have the same bits in any company."""
@@ -119,7 +132,7 @@ class ShardSpace(LocalSpace):
         def subtract(rows: slice) -> None:
             W[rows] -= Q[rows] @ along
 
-        self.over(subtract, 4096)
+        self.over(subtract, CHUNK)
 
     def times(self, X: Block, Z: Floats) -> Block:
         """By parts, as `remove`."""

@@ -5,8 +5,6 @@ process in what a block is (space.py) and in the order of the nodes. The largest
 how many nodes lie elsewhere is said. Rows are those of `querist.embed`: `v / sqrt(lambda)` and a constant.
 """
 
-import shutil
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from querist.cluster.operator import ShardOperator
-from querist.cluster.run import connected, on_workers
 from querist.cluster.shard import Shard
 from querist.cluster.space import ShardSpace
-from querist.cluster.store import WORK, Checkpoints, begun, load_rows, names_of, read_about, write_table
-from querist.cluster.tables import graph_tables, prepare
+from querist.cluster.store import WORK, Checkpoints, load_rows, names_of, write_table
+from querist.cluster.tables import graph_tables, work_on
 from querist.cluster.transport import Group
 from querist.embedding.kinds.spectral import ROUNDING, TOL, column_scales, doubts_about, relative_gap
 from querist.embedding.make import RANK
@@ -115,33 +112,25 @@ def embed(
     rank = checked_count("rank", RANK if rank is None else rank, 2)
     tol = TOL if tol is None else float(tol)
     tables = graph_tables(edges, source=source, target=target, weights=weights, connect=True)
-    place = begun(out, tables, rank=rank, tol=tol, constant=constant, seed=seed)
-    with connected(cluster) as client:
-        began = time.perf_counter()
-        on_workers(client, prepare, place / WORK, tables, workers=workers)
-        read = time.perf_counter()
-        found = on_workers(client, solve, place, rank, tol, constant, seed, workers=workers)
-        seconds = {"reading": read - began, "solving": time.perf_counter() - read}
-    about = read_about(place / WORK)
-    shutil.rmtree(place / WORK)
-    first = found[0]
+    done = work_on(cluster, workers, out, tables, solve, rank, tol, constant, seed)
+    first = done.parts[0]
     return EmbeddedParts(
-        out=str(place),
-        workers=len(found),
-        cut=float(about["cut"]),
-        sent=sum(part["sent"] for part in found),
-        nodes=int(about["segments"][-1]),
-        edges=int(about["entries"]) // 2,
-        components=int(about["components"]),
-        left_out=int(about["left_out"]),
+        out=str(done.place),
+        workers=len(done.parts),
+        cut=float(done.about["cut"]),
+        sent=sum(part["sent"] for part in done.parts),
+        nodes=done.nodes,
+        edges=done.edges,
+        components=int(done.about["components"]),
+        left_out=int(done.about["left_out"]),
         rank=rank,
         eigenvalues=tuple(first["values"].tolist()),
         residuals=tuple(first["residuals"].tolist()),
         eigengap=first["eigengap"],
         solver=first["solver"],
         doubts=first["doubts"],
-        bytes=sum(part["bytes"] for part in found),
-        seconds=seconds,
+        bytes=sum(part["bytes"] for part in done.parts),
+        seconds=done.seconds,
     )
 
 

@@ -35,7 +35,7 @@ WORK, RUN = "_work", "run.txt"
 what they are of."""
 
 
-def begun(out: str | Path, tables: Any, **settings: Any) -> Path:
+def begun(out: str | Path, tables: Any, settings: Sequence[Any]) -> Path:
     """The folder of results, made: empty, or with what a stopped run of the same work left.
 
     Refused where something else is in it.

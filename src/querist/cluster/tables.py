@@ -1,35 +1,36 @@
-"""The tables of a graph on a cluster, and how they become segments on disk: the first half of every verb.
+"""The tables of a graph on a cluster, how they become segments on disk, and what every verb does around it.
 
 Edges, and perhaps labels (`node, label`) and attributes (`node, attribute, count`), each a folder of parquet
 or CSV files. Ranks read them, find components, place rows where their neighbours are, and write segments
 (store.py). A run that was stopped finds them there.
 """
 
-from collections.abc import Sequence
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from querist.cluster.components import components, largest
+from querist.cluster.files import column_names, table_files
 from querist.cluster.partition import RankRows, cut_share, partitioned
 from querist.cluster.reading import (
     Destination,
     Directory,
     EdgeColumns,
     codes_of,
-    column_names,
-    components,
     edge_table,
     ids_of,
-    largest,
     read_columns,
     read_rows,
     routed,
-    table_files,
 )
-from querist.cluster.store import WHOLE, write_matrix, write_rows
+from querist.cluster.run import connected, on_workers
+from querist.cluster.store import WHOLE, WORK, begun, read_about, write_matrix, write_rows
 from querist.cluster.transport import Group
 from querist.errors import InputError
 from querist.tables.arrow import pa, pc
@@ -105,6 +106,48 @@ def _attributes(place: str | Path, id: str | None) -> PartedTable:
         )
     count = named(columns, COUNTS, but=(node, word))
     return PartedTable(files, (node, word) if count is None else (node, word, count))
+
+
+class Worked(NamedTuple):
+    """What a verb did: `parts` are the ranks' answers, `about` what is known of the graph, `seconds` of
+    reading and of solving."""
+
+    place: Path
+    parts: list[Any]
+    about: Mapping[str, Any]
+    seconds: Mapping[str, float]
+
+    @property
+    def nodes(self) -> int:
+        """Of the graph."""
+        return int(self.about["segments"][-1])
+
+    @property
+    def edges(self) -> int:
+        """Every one once."""
+        return int(self.about["entries"]) // 2
+
+
+def work_on(
+    cluster: str,
+    workers: int | None,
+    out: str | Path,
+    tables: GraphTables,
+    work: Callable[..., Any],
+    *settings: Any,
+) -> Worked:
+    """`work(group, place, *settings)` on all workers, once the graph lies in `place / WORK`, which is removed
+    at the end; where a run of the same was stopped, it is gone on with."""
+    place = begun(out, tables, (work.__name__, *settings))
+    with connected(cluster) as client:
+        began = time.perf_counter()
+        on_workers(client, prepare, place / WORK, tables, workers=workers)
+        read = time.perf_counter()
+        parts = on_workers(client, work, place, *settings, workers=workers)
+        seconds = {"reading": read - began, "solving": time.perf_counter() - read}
+    about = read_about(place / WORK)
+    shutil.rmtree(place / WORK)
+    return Worked(place, parts, about, seconds)
 
 
 def prepare(group: Group, work: Path, tables: GraphTables) -> None:

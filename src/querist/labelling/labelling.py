@@ -32,6 +32,7 @@ from querist.labelling.rows import device_for
 from querist.labelling.workspace import RANKS, Workspace
 from querist.labels import tabulate
 from querist.operator.threads import one_blas_thread
+from querist.parameters import checked_count
 from querist.progress import Progress, part, shown
 from querist.types import Bools, Codes, Floats
 
@@ -420,6 +421,7 @@ def label(
     from querist.collective.catalogue import CLASSIFIERS
     from querist.collective.problem import Problem, in_range, pose
 
+    seed = checked_count("seed", seed, 0, most=np.inf)
     problem = pose(graph, labels, attributes, classes, missing, nodes)
     known = problem.known
     if known.multilabel and not multilabel:

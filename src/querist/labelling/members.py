@@ -69,19 +69,26 @@ class SmoothedRidge:
 
     def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> "FittedRidges":
         """A regression a rank and power; they weigh by their left-out loss."""
-        rows, judged = workspace.rows(self.settings), judgeable(Y)
-        most = rows.values.size
-        ranks = sorted({min(rank, most, workspace.rank) for rank in RANKS})
+        rows = workspace.rows(self.settings)
         own = SingularRows(rows.left[labelled], rows.values)
-        fits, losses = [], []
-        for rank in ranks:
-            for power in POWERS:
-                found = ridge(own.take(rank, power), Y)
-                scale = combine.scaled_ridge(found.left_out, found.mean, Y, link, judged)
-                fits.append((rank, power, found, scale))
-                scored = scale.of(found.left_out)[judged]
-                losses.append(combine.loss(scored, Y[judged], link) if judged.any() else 0.0)
-        return FittedRidges(rows, tuple(fits), combine.weights(losses, int(judged.sum()), ETA), labelled)
+        return FittedRidges(rows, *regressions(own, workspace.rank, Y, link), labelled)
+
+
+Regression = tuple[int, float, RidgeFit, combine.Scale]
+"""A rank, a power, and what was fitted on rows cut at them."""
+
+
+def regressions(own: SingularRows, most: int, Y: Floats, link: Link) -> tuple[tuple[Regression, ...], Floats]:
+    """Ridge regressions on labelled rows, up to a rank, and their shares by the loss at left-out labels."""
+    judged, fits, losses = judgeable(Y), list[Regression](), list[float]()
+    for rank in sorted({min(rank, own.values.size, most) for rank in RANKS}):
+        for power in POWERS:
+            found = ridge(own.take(rank, power), Y)
+            scale = combine.scaled_ridge(found.left_out, found.mean, Y, link, judged)
+            fits.append((rank, power, found, scale))
+            scored = scale.of(found.left_out)[judged]
+            losses.append(combine.loss(scored, Y[judged], link) if judged.any() else 0.0)
+    return tuple(fits), combine.weights(losses, int(judged.sum()), ETA)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ class FittedRidges:
     """Ridge regressions on the same rows cut at several ranks, pooled."""
 
     rows: SingularRows
-    fits: tuple[tuple[int, float, RidgeFit, combine.Scale], ...]
+    fits: tuple[Regression, ...]
     shares: Floats
     labelled: Codes
 

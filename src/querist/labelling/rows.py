@@ -20,8 +20,10 @@ import scipy.sparse as sp
 from querist.embedding import Embedding, embed
 from querist.embedding.kinds import usual_kind
 from querist.embedding.kinds.diffusion import (
-    Smoothed,
+    Products,
+    Triples,
     device_bytes,
+    own_weights,
     singular_triples,
     smoothed_products,
     smoothing,
@@ -139,19 +141,22 @@ def smoothed_rows(
         seed=seed,
         progress=progress,
     )
-    positive = found.values[:columns] > 1e-12 * max(found.values[0], 1e-300)
-    kept = max(1, int(positive.sum()))
-    return SingularRows(
-        np.ascontiguousarray(found.left[:, :kept], dtype=np.float64), found.values[:kept].astype(np.float64)
-    )
+    return decisive(found, columns)
 
 
-def _smoothed(graph: Graph, X: Sparse, settings: RowSettings, device: str | None) -> Smoothed:
+def decisive(found: Triples, columns: int) -> SingularRows:
+    """Up to so many columns, without directions that are rounding, in double precision."""
+    values = found.values[:columns]
+    kept = max(1, int((values > 1e-12 * max(values[0], 1e-300)).sum()))
+    left = np.ascontiguousarray(found.left[:, :kept], dtype=np.float64)
+    return SingularRows(left, values[:kept].astype(np.float64))
+
+
+def _smoothed(graph: Graph, X: Sparse, settings: RowSettings, device: str | None) -> Products:
     """The smoothed features as their products with thin blocks, in single precision."""
     graph, scale = scaled(graph), None
     if settings.by_row:
-        neighbours = np.diff(graph.adjacency.indptr)
-        own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
+        own = own_weights(graph.degrees, graph.adjacency.indptr)
         scale = _lifted(np.sqrt(graph.degrees + own), graph)
     return smoothed_products(
         smoothing(graph), X, settings.steps, settings.damping, device, dtype=np.float32, scale=scale

@@ -20,10 +20,10 @@ from typing import Any
 from querist.errors import InputError
 from querist.operator.eigen.chebyshev import width_of
 
-GATHERED = 16e9
+GATHERED = 12.5e9
 """Bytes that a core gathers in a second; `python benchmarks/cluster.py --only kernel` prints it."""
 
-PACKED = 9e9
+PACKED = 4.7e9
 """Bytes that a core packs in a second; `python benchmarks/cluster.py --only kernel` prints it."""
 
 MEMORY_BUS = 150e9

@@ -5,8 +5,8 @@ float64 copy. The parts depend on the rows alone, so sums over them do not depen
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -58,6 +58,11 @@ class LocalSpace:
     def rows(self) -> int:
         """All of them."""
         return self.n
+
+    @property
+    def in_double(self) -> Self:
+        """By another `dtype`."""
+        return replace(self, dtype=np.dtype(np.float64))
 
     def over(self, work: Callable[[slice], T], chunk: int) -> list[T]:
         """`work(part)` for the rows held here, in parts of `chunk`: see `over_parts`."""

@@ -70,6 +70,10 @@ class Space(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """float32 or float64."""
 
+    @property
+    def in_double(self) -> "Space":
+        """The same in float64."""
+
     def empty(self, k: int) -> Block:
         """An uninitialised block that a product may read without a copy."""
 

@@ -40,7 +40,7 @@ def test_the_model_is_that_of_its_page():
     found = estimate(1e6, 1e7, 2, cores=1, network=8, cut=0.5)
     halo = 4 * 48 * 1e6 * found.halo
     assert found.product_bytes == pytest.approx(halo)
-    assert found.product_seconds == pytest.approx(2e7 * 200 / 2 / 16e9 + halo / 0.9e9 + halo / 9e9)
+    assert found.product_seconds == pytest.approx(2e7 * 200 / 2 / 12.5e9 + halo / 0.9e9 + halo / 4.7e9)
     assert found.memory == pytest.approx(6 * 2e7 + 4 * 48 * (2e6 + 3e6 * found.halo))
     count = machines_for(1e8, 1e9, 64e9)
     assert estimate(1e8, 1e9, count).memory <= 64e9 < estimate(1e8, 1e9, count - 1).memory

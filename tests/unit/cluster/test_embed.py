@@ -111,6 +111,6 @@ def test_results_are_not_mixed_with_what_is_there(edges, tmp_path):
     with pytest.raises(InputError, match=r"holds notes\.txt"):
         on_cluster.embed(edges, tmp_path, RANK, cluster="tcp://127.0.0.1:9")
     tables, place = graph_tables(edges, connect=True), tmp_path / "stopped"
-    assert begun(place, tables, rank=8) == begun(place, tables, rank=8)
+    assert begun(place, tables, (8,)) == begun(place, tables, (8,))
     with pytest.raises(InputError, match="of other files or settings"):
-        begun(place, tables, rank=9)
+        begun(place, tables, (9,))

@@ -9,17 +9,16 @@ import pytest
 import scipy.sparse as sp
 
 from querist import as_graph
+from querist.cluster.components import components, largest
+from querist.cluster.files import table_files
 from querist.cluster.reading import (
     Destination,
     codes_of,
-    components,
     edge_table,
     ids_of,
-    largest,
     merged_names,
     read_rows,
     routed,
-    table_files,
 )
 from querist.cluster.transport import Alone, in_threads
 from querist.errors import InputError

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from querist.cluster.operator import ShardOperator
 from querist.cluster.partition import cut_share, draws, partitioned, rank_bounds
+from querist.cluster.space import ShardSpace
 from querist.cluster.transport import Alone, in_threads
-from querist.operator import Operator
+from querist.operator import LocalSpace, Operator
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,43 @@ def test_products_and_sums_have_the_bits_of_one_rank(graph, products, dtype):
         np.testing.assert_array_equal(several[0][2], M.matmat(one[0])[: len(several[0][2])])
         for found in several:
             np.testing.assert_array_equal(found[5], one[5])
+
+
+def sums_of(space, X, Y):
+    return {
+        "gram": space.gram(X, Y),
+        "dot": space.dot(X, Y),
+        "dots": space.dots(X, Y),
+        "norm": space.norm(X),
+        "lengths": space.lengths(X),
+        "residuals": space.residuals(Y, X, np.arange(6.0)),
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_sum_of_a_block_is_over_all_ranks(graph, rows_of, dtype):
+    def work(group):
+        shard = rows_of(graph, group).shard(group)
+        space = ShardSpace.of(shard, dtype)
+        rng = np.random.default_rng(5)
+        X, Y = space.random(rng, 6), space.given(space.in_double.random(rng, 6))
+        unit = space.copy(X)
+        space.normalise(unit)
+        return sums_of(space, X, Y), X, Y, unit
+
+    alone = LocalSpace(graph.shape[0], np.dtype(dtype))
+    one = work(Alone())
+    expected = np.linalg.norm(one[1].astype(np.float64), axis=0)
+    np.testing.assert_allclose(one[0]["lengths"], expected, rtol=1e-6)
+    for size in (1, 2, 3):
+        parts = in_threads(size, work)
+        X, Y, unit = (np.concatenate([part[k] for part in parts]) for k in (1, 2, 3))
+        np.testing.assert_allclose(alone.lengths(unit), 1.0, rtol=1e-6)
+        local = sums_of(alone, X, Y)
+        for sums, *_ in parts:
+            for name, found in sums.items():
+                np.testing.assert_array_equal(found, one[0][name], err_msg=name)
+                np.testing.assert_allclose(found, local[name], rtol=1e-4, atol=1e-4, err_msg=name)
 
 
 def test_no_byte_is_sent_but_the_rows_that_are_needed(graph, products, rows_of):

@@ -93,8 +93,16 @@ def diffusion(
     )
 
 
-def weighted(attributes: Sparse, weighting: Weighting) -> Sparse:
-    """Attribute rows: of length one, tf-idf of length one (`idf = 1 + ln((1+n)/(1+df))`), or as they are."""
+def rarity(n: int, often: Any) -> Floats:
+    """(m,) `1 + ln((1+n)/(1+df))`, the weight of a word that so many of n nodes have."""
+    return np.asarray(1 + np.log((1 + n) / (1 + often)))
+
+
+def weighted(attributes: Sparse, weighting: Weighting, rare: Floats | None = None) -> Sparse:
+    """Attribute rows: of length one, tf-idf of length one, or as they are.
+
+    `rare` (m,) is the `rarity` of the words, where these rows are not all there are.
+    """
     check_name("weighting", weighting, WEIGHTINGS)
     X: Sparse = attributes.astype(np.float64, copy=True)
     X.sum_duplicates()
@@ -102,8 +110,9 @@ def weighted(attributes: Sparse, weighting: Weighting) -> Sparse:
     if weighting == "raw":
         return X
     if weighting == "tfidf":
-        counts = np.bincount(X.indices, minlength=X.shape[1])
-        X.data *= (1 + np.log((1 + X.shape[0]) / (1 + counts)))[X.indices]
+        if rare is None:
+            rare = rarity(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]))
+        X.data *= rare[X.indices]
     # Divided by its largest entry first, a row's sum of squares neither overflows nor vanishes.
     for length in (_row_max, _row_norm):
         per_row = length(X)
@@ -119,17 +128,22 @@ def _row_norm(X: Sparse) -> Floats:
     return np.asarray(np.sqrt(X.multiply(X).sum(axis=1)), dtype=np.float64).ravel()
 
 
+def own_weights(degrees: Floats, indptr: Any) -> Floats:
+    """(n,) the weight of a node as its own neighbour: the average of its others', or 1."""
+    neighbours = np.diff(indptr)
+    return np.where(neighbours > 0, degrees / np.maximum(neighbours, 1), 1.0)
+
+
 def smoothing(graph: Graph) -> Sparse:
     """T: the normalised adjacency in which a node is its own, average, neighbour."""
-    neighbours = np.diff(graph.adjacency.indptr)
-    own = np.where(neighbours > 0, graph.degrees / np.maximum(neighbours, 1), 1.0)
+    own = own_weights(graph.degrees, graph.adjacency.indptr)
     scale = sp.diags_array(1 / np.sqrt(graph.degrees + own))
     return sp.csr_array(scale @ (graph.adjacency + sp.diags_array(own)) @ scale)
 
 
-class Smoothed(NamedTuple):
-    """Z (n, m) as its products: `forward(B)` is `Z B` for blocks of the columns' space, `backward(B)` is
-    `Z'B` for those of the rows'."""
+class Products(NamedTuple):
+    """A matrix Z (n, m) as its products: `forward(B)` is `Z B` for blocks of the columns' space,
+    `backward(B)` is `Z'B` for those of the rows'."""
 
     forward: Apply
     backward: Apply
@@ -146,7 +160,7 @@ def smoothed_products(
     *,
     dtype: Any = np.float64,
     scale: Floats | None = None,
-) -> Smoothed:
+) -> Products:
     """The smoothed attributes by the recursion (T is symmetric), on a device or in this process.
 
     With a scale s (n,) it is `diag(s)^-1 T diag(s)` that smooths.
@@ -179,7 +193,7 @@ def smoothed_products(
     def backward(B: Any) -> Any:
         return tall @ (smooth(B) if s is None else s * smooth(B / s))
 
-    return Smoothed(forward, backward, operator.space, columns)
+    return Products(forward, backward, operator.space, columns)
 
 
 def smoothed(T: BlockOperator, block: Any, steps: int, damping: float) -> Any:
@@ -202,7 +216,7 @@ class Triples(NamedTuple):
 
 
 def singular_triples(
-    Z: Smoothed,
+    Z: Products,
     count: int,
     *,
     tol: float | None,
@@ -218,13 +232,14 @@ def singular_triples(
     """
     rows, columns = Z.rows, Z.columns
     width = min(count + OVERSAMPLING, rows.n, columns.n)
-    block = Z.forward(first_block(columns, np.random.default_rng(seed), width))
+    # Drawn in float64, whatever the precision.
+    block = Z.forward(columns.given(columns.in_double.random(np.random.default_rng(seed), width)))
     sweep = 0
     while True:
         sweep += 1
         basis = thin_qr(block, rows)[0]
         right, triangle = thin_qr(Z.backward(basis), columns)
-        inner, values, turn = np.linalg.svd(triangle.T)
+        inner, values, turn = map(rows.agreed, np.linalg.svd(triangle.T))
         left = rows.times(basis, inner)
         progress(sweep / (sweeps + 1), "diffusing attributes")
         if tol is None and sweep >= sweeps:
@@ -234,13 +249,6 @@ def singular_triples(
         gaps = rows.lengths(rest) / max(values[0], np.finfo(np.float64).tiny)
         if tol is not None and (gaps[:count].max(initial=0.0) <= tol or sweep >= sweeps):
             return Triples(rows.array(left), values, gaps, sweep)
-
-
-def first_block(space: Space, random: np.random.Generator, k: int) -> Any:
-    """A random block; in this process drawn in float64 whatever the precision."""
-    if isinstance(space, LocalSpace):
-        return space.given(random.standard_normal((space.rows, k)))
-    return space.random(random, k)
 
 
 def _gap(values: Floats, count: int) -> float:
