@@ -13,7 +13,7 @@ demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
 
 test: lint $(DEV)  ## lint, types, import contract, then every test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 25
 
 quick: lint $(DEV)  ## lint and the tests that are not slow
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow" tests
