@@ -95,10 +95,10 @@ def width() -> int:
 
 
 @contextmanager
-def progress(keep: bool = False) -> Iterator[Meter]:
+def progress(keep: bool = False, clock: Callable[[], float] = time.monotonic) -> Iterator[Meter]:
     """A meter that shows bars on a terminal, and a line now and then off it. `keep` leaves the bars."""
     if not sys.stderr.isatty():
-        with _Lines() as lines:
+        with _Lines(clock) as lines:
             yield lines
         return
     from rich.console import Console
@@ -129,8 +129,9 @@ class _Bars:
 class _Lines:
     """A plain line, when it takes long; said again while a step that takes longer says nothing."""
 
-    def __init__(self) -> None:
-        self._next = time.monotonic() + QUIET_SECONDS
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._next = clock() + QUIET_SECONDS
         self._now = ("", 0.0, "")
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -142,7 +143,7 @@ class _Lines:
     def _say(self) -> None:
         with self._lock:
             stage, fraction, text = self._now
-            now = time.monotonic()
+            now = self._clock()
             if stage and now >= self._next:
                 self._next = now + LINE_SECONDS
                 with suppress(OSError):  # the work goes on though nobody can read how far it is
@@ -157,13 +158,13 @@ class _Lines:
             while not self._over.wait(BEAT):
                 self._say()
 
-        self._clock = threading.Thread(target=beat, daemon=True)
-        self._clock.start()
+        self._beating = threading.Thread(target=beat, daemon=True)
+        self._beating.start()
         return self
 
     def __exit__(self, *problem: object) -> None:
         self._over.set()
-        self._clock.join()
+        self._beating.join()
 
 
 def _console() -> "Console":

@@ -13,9 +13,11 @@ import shutil
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from registered import families
 
 import querist
 from querist.cli.app import app
@@ -50,6 +52,17 @@ def verbs() -> set[str]:
     return groups | {command.callback.__name__ for command in app.registered_commands}
 
 
+@pytest.fixture
+def nothing_stays_registered() -> Iterator[None]:
+    """What a page registers, to show how that is done, is gone after the test."""
+    before = {family: set(registry) for family, (registry, _) in families().items()}
+    yield
+    for family, (registry, _) in families().items():
+        for name in set(registry) - before[family]:
+            del registry[name]
+
+
+@pytest.mark.usefixtures("nothing_stays_registered")
 @pytest.mark.parametrize(("page", "code"), blocks("python"))
 def test_python_blocks_run(page: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
