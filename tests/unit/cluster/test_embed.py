@@ -1,13 +1,17 @@
 """An embedding on shards: the rows of one process, the same bits on any number of ranks, killed or not."""
 
 import os
+import shutil
 import signal
+import subprocess
 
+import dask
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from distributed import LocalCluster, Security
 
 import querist
 from querist import cluster as on_cluster
@@ -59,6 +63,33 @@ def test_rows_have_the_same_bits_on_any_number_of_ranks_and_are_those_of_one_pro
     np.testing.assert_allclose(found[1][0]["values"], alone.eigenvalues, rtol=1e-6)
     assert max(found[1][0]["residuals"]) < 1e-6
     np.testing.assert_allclose(np.abs((rows * alone.rows).sum(axis=0)) / (rows**2).sum(axis=0), 1, atol=1e-4)
+
+
+def test_encrypted_connections_carry_the_same_rows(edges, tmp_path):
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl, which makes the certificate of this test, is not installed")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=querist"]
+    command = [openssl, "req", "-x509", *made, "-keyout", key, "-out", certificate]
+    subprocess.run(command, check=True, capture_output=True)
+    ends = {f"{end}.{what}": str(file) for end in ("scheduler", "worker", "client")
+            for what, file in (("cert", certificate), ("key", key))}  # fmt: skip
+    tls = {
+        f"distributed.comm.tls.{name}": value for name, value in {"ca-file": str(certificate), **ends}.items()
+    }
+    with (
+        dask.config.set({**tls, "distributed.comm.require-encryption": True}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=None, dashboard_address=None, silence_logs=50,
+            protocol="tls://", security=Security(),
+        ) as encrypted,
+    ):  # fmt: skip
+        address = encrypted.scheduler_address
+        assert address.startswith("tls://")
+        on_cluster.embed(edges, tmp_path / "rows", RANK, cluster=address, tol=1e-6)
+    embedded(edges, tmp_path / "plain", 2)
+    assert rows_in(tmp_path / "rows")[1].tobytes() == rows_in(tmp_path / "plain")[1].tobytes()
 
 
 def test_a_killed_worker_costs_a_part_of_the_time_and_none_of_the_result(edges, cluster, tmp_path):
