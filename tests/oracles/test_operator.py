@@ -22,6 +22,7 @@ from querist.errors import InputError, QueristError, ResidualWarning
 from querist.graph.graph import Graph
 from querist.graph.laplacian import laplacian
 from querist.operator import Operator, empty_block, fill, kernels, solve, threads
+from querist.operator.matrix import LocalMatrix
 from querist.types import Floats
 
 pytestmark = pytest.mark.slow
@@ -47,6 +48,22 @@ def dense_laplacian(S: Floats, normalised: bool) -> Floats:
 
 
 dtypes = st.sampled_from([np.float32, np.float64])
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 70), dtypes, st.integers(0, 99))
+def test_products_of_a_matrix_that_is_not_square(n: int, m: int, k: int, dtype: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, m)) * (rng.random((n, m)) < 0.4)
+    B = rng.standard_normal((m, k)).astype(dtype)
+    found = LocalMatrix.of(sp.csr_array(A), dtype) @ B
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, A @ B, atol=1e-12 if dtype == np.float64 else 2e-5)
+    # Nothing beside the block is read: what lies behind it there is not a number.
+    room = np.full((n + m, k), np.nan, dtype=dtype)
+    room[:m] = B
+    assert (LocalMatrix.of(sp.csr_array(A), dtype) @ room[:m]).tobytes() == found.tobytes()
+    with pytest.raises(InputError, match=f"the matrix needs \\({m}, k\\)"):
+        LocalMatrix.of(sp.csr_array(A), dtype) @ np.zeros((m + 1, k), dtype=dtype)
 
 
 @given(adjacencies(), st.booleans(), dtypes, st.integers(1, 9), st.integers(1, 4))

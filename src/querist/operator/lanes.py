@@ -111,7 +111,9 @@ def _pass(
     with _tools.for_range_slice(builder, *rows, _WORD(1), _WORD) as (i, _):
         for total in sums:
             builder.store(ir.Constant(x.vector, None), total)
-        add(builder.fadd(builder.fmul(scale, at(centre, i)), shift), x, i)
+        own = builder.fadd(builder.fmul(scale, at(centre, i)), shift)
+        with builder.if_then(builder.fcmp_unordered("!=", own, number(0.0))):
+            add(own, x, i)
         with builder.if_then(builder.fcmp_unordered("!=", previous, number(0.0))):
             add(previous, z, i)
         end = at(indptr, builder.add(i, _WORD(1)))
@@ -157,8 +159,9 @@ def _combine(
 ) -> Any:
     """`out = (scale centre + shift) X + previous Z + w V X` in rows first to last - 1, for kernels.
 
-    `out` may be Z, never X. With `previous` 0, Z is not read. X, Z and out have as many columns; all arrays
-    are C-contiguous and, but for the pattern of V, of one dtype, which is also that of the four factors.
+    `out` may be Z, never X. With `previous` 0, Z is not read; where `scale centre + shift` is 0, X is read at
+    the entries of V alone, so that V need not be square. X, Z and out have as many columns; all arrays are
+    C-contiguous and, but for the pattern of V, of one dtype, which is also that of the four factors.
     """
     blocks, factors = (values, centre, X, Z, out), (scale, w, shift, previous)
     layouts = {array.layout for array in (indptr, indices, *blocks)}
