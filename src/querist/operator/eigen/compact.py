@@ -156,7 +156,10 @@ def reordered(indptr: Any, indices: Any, data: Floats, keep: Bools, factor: Floa
     place = np.full(n, -1, dtype=np.int32 if n <= np.iinfo(np.int32).max else np.int64)
     place[order] = np.arange(order.size)
     starts = np.zeros(order.size + 1, dtype=np.int64)
-    count_kept(indptr, indices, keep, order, starts)
+    if order.size == n:
+        np.cumsum(np.diff(indptr)[order], out=starts[1:])
+    else:
+        count_kept(indptr, indices, keep, order, starts)
     columns, values = np.empty(int(starts[-1]), dtype=place.dtype), np.empty(int(starts[-1]))
     over_parts(
         lambda rows: copy_rows(
