@@ -159,7 +159,7 @@ def solved(group: Any, work: Path, rank: int, checkpoints: bool = False) -> dict
     with one_blas_thread():
         found = filtered_pairs(
             make, null, rank, ceiling=2.0, tol=2e-3, seed=0, progress=silent, start=start, spare=1,
-            keep=(lambda X: None) if kept is None else kept.save,
+            keep=(lambda X: None) if kept is None else kept.save, exact=False,
         )  # fmt: skip
     return {
         "cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall, "memory": high_water(),

@@ -158,7 +158,7 @@ def solve(group: Group, place: Path, rank: int, tol: float, constant: float, see
     with one_blas_thread():
         found = filtered_pairs(
             make, null, wanted + 1, ceiling=2.0, tol=tol, seed=seed, progress=silent,
-            start=checkpoints.newest(), spare=1, keep=checkpoints.save,
+            start=checkpoints.newest(), spare=1, keep=checkpoints.save, exact=False,
         )  # fmt: skip
     values, vectors = found.values[:wanted], found.vectors[:, :wanted]
     tiny = values <= ROUNDING

@@ -52,13 +52,18 @@ WARM = 10.0
 REACH = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
 """How much more a sweep may amplify the lowest vector than the cut, so that rounding leaves the weakest."""
 
+NEARLY, STRICTER = 0.95, 0.8
+"""The part of its goal that a residual must reach before it is measured in float64, and how much less when it
+was not enough there: a measurement costs as much as a product or two, another sweep many."""
+
 Block = Any
 
 
 class FilteredPairs(NamedTuple):
     """Pairs (growing), residuals, products with one vector, and whether all arrived.
 
-    The vectors are a float64 block of the operator's space.
+    The vectors are a float64 block of the operator's space, or one of the sweeps' precision where that was
+    asked for.
     """
 
     values: Floats
@@ -89,13 +94,16 @@ def filtered_pairs(
     known: Density | None = None,
     spare: int = 0,
     keep: Callable[[Block], None] | None = None,
+    exact: bool = True,
 ) -> FilteredPairs:
     """The `count` lowest pairs of a symmetric operator whose null vector is the unit vector `u`, or nothing.
 
     `make(dtype)` gives the operator in a precision, made once; no eigenvalue exceeds `ceiling`; `start` is
     (n, k), a guess of the lowest vectors; `known` the density, when it is known already; the last `spare`
     pairs are given as they are and need not arrive. `keep` is called with the block after every Rayleigh-Ritz
-    step, for a later `start`; a Lanczos space would be too much to keep, so that there is none.
+    step, for a later `start`; a Lanczos space would be too much to keep, so that there is none. Without
+    `exact` what the sweeps found is taken in their own precision: a step in float64 takes more memory than
+    all before it.
     """
     random = np.random.default_rng(seed)
     M = make(precision(tol, ceiling))
@@ -128,14 +136,17 @@ def filtered_pairs(
                 # An eigenvalue so small that float32 cannot tell it from 0.
                 block.promote(make(np.float64), u)
             continue
+        if not exact:
+            return FilteredPairs(*block.found(count), block.products, True)
         found = block.exact(make(np.float64), u, count)
         if found.values.size < count:
             continue
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if not late.any():
             return FilteredPairs(*found, block.products, True)
-        block.goal_factor /= 2
-    return FilteredPairs(*block.exact(make(np.float64), u, count), block.products, False)
+        block.goal_factor *= STRICTER
+    last = block.exact(make(np.float64), u, count) if exact else block.found(count)
+    return FilteredPairs(*last, block.products, False)
 
 
 def lanczos_pairs(
@@ -200,7 +211,7 @@ class _Sweeps:
         self.M, self.v, self.top, self.width, self.count, self.tol = M, v, top, width, count, tol
         self.ready, self.products, self.expected, self.stalls, self.lowest = 0, 0, 0, 0, 0.0
         self.progress = progress
-        self.worst, self.goal_factor = np.inf, 0.8
+        self.worst, self.goal_factor = np.inf, NEARLY
         self.late: Any = np.ones(count, dtype=bool)
         self.X: Block = None
 
@@ -230,6 +241,10 @@ class _Sweeps:
         X[:] = self.X[:, :count]
         return ritz(M, X, None if u is None else M.space.given(u))
 
+    def found(self, count: int) -> Ritz:
+        """The pairs in the precision of the block."""
+        return Ritz(self.values[:count], self.X[:, :count], self.errors[:count])
+
     def _filtered(self, X: Block, degree: int) -> Block:
         def each() -> None:
             self.products += X.shape[1]
@@ -246,7 +261,7 @@ class _Sweeps:
 
     def judge(self, found: Ritz) -> None:
         """Who is late, and from that the cut and degree of the next sweep."""
-        values, self.X, errors = self._whole(found)
+        self.values, self.X, self.errors = values, _, errors = self._whole(found)
         if self.keep is not None:
             self.keep(self.X)
         excess = (errors / goals(values, self.tol))[: self.count]

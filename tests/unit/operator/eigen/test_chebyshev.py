@@ -225,3 +225,26 @@ def test_sweeps_with_little_left_to_gain_stay_in_single_precision() -> None:
     )
     assert found.arrived and not steps
     assert found.residuals[:-1].max() <= 2e-3
+
+
+def test_pairs_in_single_precision_are_those_in_double_but_for_rounding() -> None:
+    graph = nx.random_partition_graph([150] * 6, 0.2, 0.01, seed=2)
+    S = sp.csr_array(nx.to_scipy_sparse_array(graph, dtype=float))
+    made = {np.dtype(d): Operator.laplacian(S, normalised=True, dtype=d) for d in (np.float32, np.float64)}
+    u = np.sqrt(np.asarray(S.sum(axis=1)).ravel() / S.sum())
+
+    def pairs(exact: bool) -> chebyshev.FilteredPairs:
+        return chebyshev.filtered_pairs(
+            lambda dtype: made[np.dtype(dtype)], u, 8, ceiling=2.0, tol=2e-3, seed=0, progress=silent,
+            keep=lambda X: None, exact=exact,
+        )  # fmt: skip
+
+    single, double = pairs(exact=False), pairs(exact=True)
+    assert single.arrived
+    assert single.vectors.dtype == np.float32
+    np.testing.assert_allclose(single.values, double.values, atol=1e-6)
+    V = single.vectors.astype(np.float64)
+    measured = np.linalg.norm(made[np.dtype(np.float64)].matmat(V) - V * single.values, axis=0)
+    np.testing.assert_allclose(single.residuals, measured, atol=1e-6)
+    assert measured.max() <= 2e-3
+    np.testing.assert_allclose(V.T @ V, np.eye(8), atol=1e-5)
