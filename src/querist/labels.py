@@ -161,8 +161,9 @@ def encode(
     >>> encode(["b", None, "a", "b"])
     (array([ 1, -1,  0,  1]), ('a', 'b'))
     """
-    items = [plain(v) for v in values]
-    present = [v for v in items if not is_missing(v, missing)]
+    items = [None if v is None else plain(v) for v in values]
+    places = [k for k, v in enumerate(items) if v is not None and not is_missing(v, missing)]
+    present = [items[k] for k in places]
     for value in present:
         if not isinstance(value, Hashable):
             raise InputError(f"label {value!r} is not hashable; use a string, a number or a tuple")
@@ -175,7 +176,8 @@ def encode(
         raise InputError(
             f"label {unknown!r} is not among the classes {names!r}; add it to classes or mend the label"
         )
-    codes = np.array([UNLABELLED if is_missing(v, missing) else code[v] for v in items], dtype=np.int64)
+    codes = np.full(len(items), UNLABELLED, dtype=np.int64)
+    codes[places] = [code[v] for v in present]
     return codes, names
 
 

@@ -141,8 +141,11 @@ def own_weights(degrees: Floats, indptr: Any) -> Floats:
 def smoothing(graph: Graph) -> Sparse:
     """T: the normalised adjacency in which a node is its own, average, neighbour."""
     own = own_weights(graph.degrees, graph.adjacency.indptr)
-    scale = sp.diags_array(1 / np.sqrt(graph.degrees + own))
-    return sp.csr_array(scale @ (graph.adjacency + sp.diags_array(own)) @ scale)
+    scale = 1 / np.sqrt(graph.degrees + own)
+    T = sp.csr_array(graph.adjacency + sp.diags_array(own))
+    T.data *= np.repeat(scale, np.diff(T.indptr))
+    T.data *= scale[T.indices]
+    return T
 
 
 class Products(NamedTuple):

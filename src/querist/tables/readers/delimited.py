@@ -196,12 +196,16 @@ def _refuse_swallowed(table: Any, file: TextFile) -> None:
 
     Where no field may hold a line break every line is a row; elsewhere the marks must come in pairs.
     """
+    marks, breaks, last = 0, 0, b""
     with opened(file.path) as raw:
-        marks = sum(block.count(b'"') for block in iter(partial(raw.read, 1 << 24), b""))
+        for block in iter(partial(raw.read, 1 << 24), b""):
+            marks, breaks, last = marks + block.count(b'"'), breaks + block.count(b"\n"), block[-1:]
     if not marks or (_quoted(file) and marks % 2 == 0):
         return
     if not _quoted(file):
-        with opened(file.path) as raw:
+        if breaks + int(last != b"\n") - int(file.headed) == table.num_rows:
+            return
+        with opened(file.path) as raw:  # some lines may be blank
             lines = sum(bool(line.strip()) for line in raw)
         if lines - int(file.headed) == table.num_rows:
             return
