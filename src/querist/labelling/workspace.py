@@ -100,12 +100,18 @@ class Workspace:
 
     def entries(self, source: Source) -> tuple[int, int]:
         """How many features the nodes have, and how many there are; on a device they are not made here."""
-        X = self.graph.attributes
         if self.device is None or source in self._features:
             made = self.features(source)
             return made.nnz, made.shape[1]
-        if source == "links":
-            return self.graph.adjacency.nnz + int(np.count_nonzero(self.graph.degrees)), self.graph.n_nodes
+        return self._entries_of_links if source == "links" else self._entries_of_attributes
+
+    @cached_property
+    def _entries_of_links(self) -> tuple[int, int]:
+        return self.graph.adjacency.nnz + int(np.count_nonzero(self.graph.degrees)), self.graph.n_nodes
+
+    @cached_property
+    def _entries_of_attributes(self) -> tuple[int, int]:
+        X = self.graph.attributes
         assert X is not None
         return int(np.count_nonzero(X.data)), X.shape[1]
 

@@ -19,8 +19,8 @@ from querist.types import Floats
 
 Tensor = Any
 
-ENTRIES = 1 << 26
-"""Shares that are gathered at the counts at a time."""
+ENTRIES = 1 << 27
+"""Most posteriors, of a class at a count, that are held at a time."""
 
 KNOWN = {"lam", "objective", "max_iter", "smooth", "solver_tol", "sweeps"}
 """Parameters of GMNR that may differ from its own."""
@@ -96,29 +96,30 @@ def _iterated(
 
 
 def expected(counts: DeviceCounts, Y: Tensor, words: Tensor, fits: int) -> tuple[Tensor, Tensor]:
-    """`DeviceCounts.expect` of every fit: Z (n, F K) and G (M, F K)."""
-    values, K = counts.X.values, Y.shape[1] // fits
-    q = torch.empty((fits, len(values)), dtype=Y.dtype, device=Y.device)
-    step = max(1, ENTRIES // Y.shape[1])
-    for first in range(0, len(values), step):
-        part = slice(first, first + step)
-        product = Y[counts.row[part]] * words[counts.X.indices[part]]
-        q[:, part] = product.unflatten(1, (fits, K)).sum(dim=2).T
-    likely = (q > counts.floor) & (values != 0)
-    ratio = torch.where(likely, values / torch.where(likely, q, 1.0), 0.0)
+    """`DeviceCounts.expect` of every fit: Z (n, F K) and G (M, F K).
+
+    The posterior of all classes at every count is formed for as many fits at a time as there is room for, and
+    added up along rows and along columns.
+    """
+    K, own = Y.shape[1] // fits, len(counts.X.values)
     Z, G = torch.empty_like(Y), torch.empty_like(words)
-    for own, mine in zip(_blocks(fits, K), ratio, strict=True):
-        Z[:, own] = (counts.X.with_values(mine) @ words[:, own]).mul_(Y[:, own])
-        G[:, own] = (counts.turned.with_values(mine[counts.order]) @ Y[:, own]).mul_(words[:, own])
-    if not bool(likely.all()):
-        # A word without likelihood takes P(c|x) for its posterior.
-        one = torch.ones((counts.X.shape[1], 1), dtype=Y.dtype, device=Y.device)
-        for own, mine in zip(_blocks(fits, K), torch.where(likely, 0.0, values), strict=True):
-            Z[:, own] += Y[:, own] * (counts.X.with_values(mine) @ one)
-            G[:, own] += counts.turned.with_values(mine[counts.order]) @ Y[:, own]
+    together = ENTRIES // max(1, own * K)
+    for first in range(0, fits, max(1, together)):
+        part = slice(first * K, (first + max(1, together)) * K)
+        if together:
+            Z[:, part], G[:, part] = _added(counts, Y[:, part], words[:, part], K)
+        else:
+            Z[:, part], G[:, part], _ = counts.expect(Y[:, part], words[:, part], loglik=False)
     return Z, G
 
 
-def _blocks(fits: int, K: int) -> list[slice]:
-    """The columns of every fit."""
-    return [slice(f * K, f * K + K) for f in range(fits)]
+def _added(counts: DeviceCounts, Y: Tensor, words: Tensor, K: int) -> tuple[Tensor, Tensor]:
+    x = counts.X.values[:, None, None]
+    y = Y[counts.row].unflatten(1, (-1, K))
+    shares = y * words[counts.X.indices].unflatten(1, (-1, K))
+    q = shares.sum(dim=2, keepdim=True)
+    likely = (q > counts.floor) & (x != 0)
+    # A word without likelihood takes P(c|x) for its posterior.
+    posterior = torch.where(likely, shares * (x / torch.where(likely, q, 1.0)), x * y).flatten(1)
+    by_row, by_column = counts.sums
+    return by_row @ posterior, by_column @ posterior
