@@ -239,7 +239,7 @@ def _on_device(folds: LabelFolds, methods: Sequence[LabellingMethod]) -> Any:
         return None
     from querist.labelling.device.fits import DeviceFolds, can_be_together
 
-    return DeviceFolds.brought(folds, methods) if can_be_together(folds) else None
+    return DeviceFolds.brought(folds, methods) if can_be_together(folds, methods) else None
 
 
 def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:

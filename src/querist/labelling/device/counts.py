@@ -19,7 +19,7 @@ from querist.types import Floats
 
 Tensor = Any
 
-ENTRIES = 1 << 27
+ENTRIES = 1 << 25
 """Most posteriors, of a class at a count, that are held at a time."""
 
 KNOWN = {"lam", "objective", "max_iter", "smooth", "solver_tol", "sweeps"}
@@ -58,8 +58,9 @@ def gmnr_logits(
     F, (_, K) = len(labels.W), labels.Y.shape
     for own in settings:
         model = GMNR(**own)
+        network: Any = place.network
         smoother = FoldSmoother(
-            place.network, rho.cpu().numpy(), place.workspace.graph.components, np.eye(K),
+            network, rho.cpu().numpy(), place.workspace.graph.components, np.eye(K),
             lam=float(model.lam), lam_labels=0.0, tol=model.solver_tol, sweeps=model.sweeps,
             device=str(place.device), fits=F,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from querist.embedding.kinds.diffusion import OVERSAMPLING
 from querist.graph.scaling import ORDINARY, far_apart
 from querist.labelling.device.counts import gmnr_logits
 from querist.labelling.device.kernels import DeviceChannels, DeviceGaussians, DeviceKernels
@@ -30,13 +31,18 @@ from querist.labelling.members import (
     RandomWalk,
     SmoothedRidge,
 )
+from querist.labelling.rows import RowSettings
 from querist.labelling.workspace import RANKS, Fitted, LabellingMethod
+from querist.operator.device.choice import chosen_device, free_on
 from querist.types import Codes, Floats
 
 Tensor = Any
 
 LABELS = JUDGES
 """Most labels: up to here all of them span, and judge, every regression."""
+
+A_NUMBER, AN_ENTRY, AT_A_TIME = 48.0, 100.0, 3e9
+"""Bytes on the device for a number in the blocks of the rows, for an entry of a matrix, and beside them."""
 
 
 class MemberFits(NamedTuple):
@@ -68,9 +74,24 @@ class FittedTogether:
         return self.method.fit(folds.workspace, folds.labelled, folds.Y, folds.link)
 
 
-def can_be_together(folds: LabelFolds) -> bool:
-    """Whether members can be fitted at once: on a device, one label a node, few labels."""
-    return folds.workspace.device is not None and folds.link == "softmax" and len(folds.Y) <= LABELS
+def can_be_together(folds: LabelFolds, methods: Sequence[LabellingMethod]) -> bool:
+    """Whether members can be fitted at once: on a device with room, one label a node, few labels."""
+    workspace = folds.workspace
+    if workspace.device is None or folds.link != "softmax" or len(folds.Y) > LABELS:
+        return False
+    graph = workspace.graph
+    words = 0 if graph.attributes is None else graph.attributes.nnz
+    blocks = graph.n_nodes * (workspace.rank + OVERSAMPLING) * len(kinds_of(methods))
+    needed = A_NUMBER * blocks + AN_ENTRY * (words + 2 * graph.adjacency.nnz) + AT_A_TIME
+    return needed <= free_on(chosen_device(workspace.device))
+
+
+def kinds_of(methods: Sequence[LabellingMethod]) -> list[RowSettings]:
+    """The kinds of rows that methods need."""
+    families = [method.kernels for method in methods if isinstance(method, KernelRidge)]
+    kinds = [method.settings for method in methods if isinstance(method, SmoothedRidge)]
+    kinds += [own.rows for own in families if isinstance(own, Gaussians) and own.rows is not None]
+    return list(dict.fromkeys(kinds))
 
 
 class DeviceFolds:
@@ -86,10 +107,7 @@ class DeviceFolds:
     def brought(cls, folds: LabelFolds, methods: Sequence[LabellingMethod]) -> "DeviceFolds":
         """The folds and what these methods need of the graph, which the workspace holds as its `place`."""
         place = folds.workspace.place = DeviceGraph(folds.workspace)
-        families = [method.kernels for method in methods if isinstance(method, KernelRidge)]
-        kinds = [method.settings for method in methods if isinstance(method, SmoothedRidge)]
-        kinds += [own.rows for own in families if isinstance(own, Gaussians) and own.rows is not None]
-        compute(place, kinds)
+        compute(place, kinds_of(methods))
         return cls(folds, place)
 
     def fits(self, method: LabellingMethod) -> MemberFits | None:
@@ -190,7 +208,7 @@ class DeviceFolds:
             out = start.clone()
             a = method.damping
             G = place.walks.combine(G, out, scale=-a, shift=a, previous=1 - a)
-        found = (root * G).unflatten(1, (F, K)).transpose(0, 1)  # (F, n, K)
+        found = (root * G).reshape(-1, F, K).transpose(0, 1)  # (F, n, K)
         visits = (found > 0).sum(dim=(1, 2))
         typical = torch.where(visits > 0, found.clamp(min=0).sum(dim=(1, 2)) / visits.clamp(min=1), 1.0)
         mean = each / self.labels.count[:, None]

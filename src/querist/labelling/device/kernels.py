@@ -85,13 +85,11 @@ class DeviceGaussians:
 
     def times(self, nodes: Any, B: Tensor, chosen: Sequence[int]) -> Tensor:
         """A block of nodes at a time; fits of one width at once."""
-        every = torch.arange(self.place.workspace.graph.n_nodes, device=self.place.device)[nodes]
+        every: Any = torch.arange(self.place.workspace.graph.n_nodes, device=self.place.device)[nodes]
         parts: list[Tensor] = []
         for some in every.split(BLOCK):
-            D, found = (
-                self._distances(self._at(some)),
-                torch.empty((len(B), len(some), B.shape[2]), dtype=B.dtype, device=B.device),
-            )
+            D = self._distances(self._at(some))
+            found = torch.empty((len(B), len(some), B.shape[2]), dtype=B.dtype, device=B.device)
             for kernel in set(chosen):
                 own = [f for f, other in enumerate(chosen) if other == kernel]
                 found[own] = torch.exp(-D / self._widths[kernel]) @ B[own]
@@ -151,16 +149,18 @@ class DeviceChannels:
 
     def among(self) -> Tensor:
         """One."""
-        return sum(Z.T @ Z for Z in self._channels)[None]  # type: ignore[return-value]
+        return sum(Z.T @ Z for Z in self._channels)[None]
 
     def times(self, nodes: Any, B: Tensor, chosen: Sequence[int]) -> Tensor:
         """Through coefficients of the features, of all fits at once."""
         F, m, K = B.shape
         columns = B.transpose(0, 1).reshape(m, F * K)
-        wide, total = self.place.features(self.family.source).wide, 0.0
+        wide = self.place.features(self.family.source).wide
+        total: Any = 0.0
         for hop, (Z, inverse) in enumerate(zip(self._channels, self._inverse_lengths, strict=True)):
             block = wide @ (Z @ columns)
             for _ in range(hop):
                 block = self.place.neighbours(block)
             total = total + inverse[:, None] * block
-        return total[nodes].unflatten(1, (F, K)).transpose(0, 1)
+        found = total[nodes]
+        return found.reshape(len(found), F, K).transpose(0, 1)

@@ -20,7 +20,8 @@ Tensor = Any
 def by_rows(place: DeviceGraph, settings: RowSettings, nodes: Any, P: Sequence[Floats]) -> list[Floats]:
     """`refine.by_rows` for tables of the same nodes."""
     rows, given = place.rows[settings], place.tensor(np.stack(P))
-    part, total = rows.of(_places(place, nodes)), 0.0
+    part = rows.of(_places(place, nodes))
+    total: Any = 0.0
     ranks = sorted({min(rank, len(rows.values)) for rank in RANKS})
     for rank in ranks:
         Z = part[:, :rank] * rows.values[:rank] ** 0.5

@@ -19,7 +19,7 @@ from querist.labelling.heads import STRENGTHS
 
 Tensor = Any
 
-ENTRIES = 2e8
+ENTRIES = 5e7
 """Numbers in the inverses that are made at a time."""
 
 POINTS, LEVELS = 17, 7

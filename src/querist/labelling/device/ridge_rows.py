@@ -49,9 +49,9 @@ class RowCuts:
         turned = (self._factors[None, :, :, None] * coefficients).permute(2, 1, 0, 3).reshape(r, B * F * K)
         squares = (self._factors**2).T
         left, parts = self.rows.left[nodes], []
-        for some in left.split(max(1, NUMBERS // max(1, B * F * K))):
+        for some in left.split(max(1, NUMBERS // max(1, r, B * F * K))):
             part = some.double()
             length = (part**2 @ squares).sqrt()
             inverse = 1 / torch.where(length > 0, length, 1.0)
-            parts.append(torch.einsum("nbc,nb->nc", (part @ turned).unflatten(1, (B, F * K)), inverse))
-        return torch.cat(parts).unflatten(1, (F, K)).transpose(0, 1)
+            parts.append(torch.einsum("nbc,nb->nc", (part @ turned).reshape(len(part), B, F * K), inverse))
+        return torch.cat(parts).reshape(len(left), F, K).transpose(0, 1)

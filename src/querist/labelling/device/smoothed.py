@@ -14,9 +14,10 @@ import numpy as np
 import torch
 
 from querist.embedding.kinds.diffusion import OVERSAMPLING
-from querist.labelling.device.place import DeviceGraph, DeviceRows
+from querist.labelling.device.place import DeviceGraph, DeviceRows, FeatureMatrix
 from querist.labelling.rows import RowSettings, sweeps_for
 from querist.operator.threads import each
+from querist.types import Floats
 
 Tensor = Any
 
@@ -31,25 +32,30 @@ def compute(place: DeviceGraph, kinds: Sequence[RowSettings], seed: int = 0) -> 
     """The rows of these kinds, which `place.rows` keeps."""
     groups: dict[Any, list[RowSettings]] = {}
     for kind in dict.fromkeys(kinds):
-        if kind not in place.rows:
-            groups.setdefault((kind.source, kind.steps), []).append(kind)
-    if not groups:
-        return
+        groups.setdefault((kind.source, kind.steps), []).append(kind)
     products = [SmoothedKinds(place, tuple(group)) for group in groups.values()]
-    bases, triangles, worst = _iterated(place, products, seed)
-    singular = not float(worst) < _good(max(Z.width for Z in products))
-    every = [kind for Z in products for kind in Z.kinds]
-    small = [R for triangle in triangles for R in triangle.cpu().numpy()]
-    found = each(lambda R: np.linalg.svd(R.T)[:2], [] if singular else small)
-    owners = [(Z, k) for Z in products for k in range(len(Z.kinds))]
-    for kind, (inner, values), (Z, k) in zip([] if singular else every, found, owners, strict=False):
-        basis = bases[products.index(Z)][:, k * Z.width : (k + 1) * Z.width]
-        kept = max(1, int((values[: Z.columns] > LEAST * max(values[0], 1e-300)).sum()))
-        left = basis @ place.tensor(inner[:, :kept], torch.float32)
-        place.rows[kind] = DeviceRows(left, place.tensor(values[:kept]))
-    for kind in every if singular else ():
-        rows = place.workspace.rows(kind)
-        place.rows[kind] = DeviceRows(place.tensor(rows.left, torch.float32), place.tensor(rows.values))
+    bases, triangles, met = _iterated(place, products, seed)
+    small = [triangle.cpu().numpy() for triangle in triangles]
+    fine = [worst.cpu().numpy() < _good(Z.width) for Z, worst in zip(products, met, strict=True)]
+    regular = [R for own, good in zip(small, fine, strict=True) for R in own[good]]
+    found = iter(each(lambda R: np.linalg.svd(R.T)[:2], regular))
+    for Z, basis, good in zip(products, bases, fine, strict=True):
+        for kind, part, is_regular in zip(Z.kinds, basis.split(Z.width, dim=1), good, strict=True):
+            place.rows[kind] = (
+                _turned(place, part, *next(found), Z.columns) if is_regular else _alone(place, kind)
+            )
+
+
+def _turned(place: DeviceGraph, basis: Tensor, inner: Floats, values: Floats, columns: int) -> DeviceRows:
+    """The directions that are no rounding, as `rows.decisive` takes them."""
+    kept = max(1, int((values[:columns] > LEAST * max(values[0], 1e-300)).sum()))
+    return DeviceRows(basis @ place.tensor(inner[:, :kept], torch.float32), place.tensor(values[:kept]))
+
+
+def _alone(place: DeviceGraph, kind: RowSettings) -> DeviceRows:
+    """By `rows.smoothed_rows`."""
+    rows = place.workspace.rows(kind)
+    return DeviceRows(place.tensor(rows.left, torch.float32), place.tensor(rows.values))
 
 
 def _good(width: int) -> float:
@@ -59,10 +65,11 @@ def _good(width: int) -> float:
 
 def _iterated(
     place: DeviceGraph, products: Sequence["SmoothedKinds"], seed: int
-) -> tuple[list[Tensor], list[Tensor], Tensor]:
-    """A group: (n, kinds w) bases, and (kinds, w, w) the triangles of `Z'` times them; and what was met."""
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """Of every group (n, kinds w) bases, (kinds, w, w) the triangles of `Z'` times them, and (kinds,) how far
+    from orthonormal a second factorisation found a block at worst."""
     draw = int(np.random.default_rng(seed).integers(1 << 62))
-    right, met = [], list[Tensor]()
+    right, met = [], list[list[Tensor]]()
     for Z in products:
         source = torch.Generator(device=place.device).manual_seed(draw)
         shape = Z.features.wide.shape[1], Z.width
@@ -75,44 +82,47 @@ def _iterated(
         blocks = [Z.backward(Q) for Z, Q in zip(products, bases, strict=True)]
         right, triangles, worst = _together(products, blocks)
         met.append(worst)
-    return bases, triangles, torch.stack(met).amax()
+    return (
+        bases,
+        triangles,
+        [torch.stack(list(each_time)).amax(dim=0) for each_time in zip(*met, strict=True)],
+    )
 
 
 def _together(
     products: Sequence["SmoothedKinds"], blocks: Sequence[Tensor]
-) -> tuple[list[Tensor], list[Tensor], Tensor]:
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """`orthonormal` for the blocks of all groups: those of one shape at once."""
     shapes = [(len(block), Z.width) for Z, block in zip(products, blocks, strict=True)]
-    Q, R = [torch.empty(0)] * len(blocks), [torch.empty(0)] * len(blocks)
-    met: list[Tensor] = []
+    found: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
     for shape in dict.fromkeys(shapes):
         own = [i for i, other in enumerate(shapes) if other == shape]
         counts = [len(products[i].kinds) for i in own]
         whole, triangle, worst = orthonormal(torch.cat([blocks[i] for i in own], dim=1), sum(counts))
-        met.append(worst)
         wide = whole.split([count * shape[1] for count in counts], dim=1)
-        for i, block, part in zip(own, wide, triangle.split(counts), strict=True):
-            Q[i], R[i] = block.contiguous(), part
-    return Q, R, torch.stack(met).amax()
+        for i, block, *rest in zip(own, wide, triangle.split(counts), worst.split(counts), strict=True):
+            found[i] = block.contiguous(), rest[0], rest[1]
+    Q, R, met = zip(*(found[i] for i in range(len(blocks))), strict=True)
+    return list(Q), list(R), list(met)
 
 
 def orthonormal(block: Tensor, kinds: int) -> tuple[Tensor, Tensor, Tensor]:
     """Q (n, kinds w) whose blocks of w columns are orthonormal, (kinds, w, w) upper R with `QR` the blocks,
-    and how far from the identity the second Gram matrix was: infinite where a block is singular.
+    and (kinds,) how far from the identity the second Gram matrix was: infinite where a block is singular.
 
     >>> Q, R, worst = orthonormal(torch.tensor([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]]), 1)
-    >>> (Q.double() @ R[0]).round(decimals=5).tolist(), bool(worst < 1e-5)
+    >>> (Q.double() @ R[0]).round(decimals=5).tolist(), bool(worst[0] < 1e-5)
     ([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]], True)
     """
     width = block.shape[1] // kinds
     one = torch.eye(width, dtype=torch.float64, device=block.device)
-    R, worst, regular = one, one, True
+    R, worst, regular = one, one, torch.ones(kinds, dtype=torch.bool, device=block.device)
     for _ in range(2):
         own = block.unflatten(1, (kinds, width)).transpose(0, 1)
         G = grams(own)
-        worst = (G - one).abs().amax()
+        worst = (G - one).abs().amax(dim=(1, 2))
         lower, info = torch.linalg.cholesky_ex(G)
-        regular = (info == 0).all() & regular
+        regular = (info == 0) & regular
         inverse = torch.linalg.solve_triangular(lower, one.expand_as(lower), upper=False)
         block = (own @ inverse.transpose(1, 2).to(block.dtype)).transpose(0, 1).flatten(1)
         R = lower.transpose(1, 2) @ R
@@ -143,19 +153,23 @@ class SmoothedKinds:
     kinds: tuple[RowSettings, ...]
 
     @cached_property
-    def features(self) -> Any:
+    def features(self) -> FeatureMatrix:
         """In single precision."""
         return self.place.single(self.kinds[0].source)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.features.wide.shape
 
     @cached_property
     def columns(self) -> int:
         """That are wanted."""
-        return min(self.place.workspace.rank, *self.features.wide.shape)
+        return min(self.place.workspace.rank, *self._shape)
 
     @cached_property
     def width(self) -> int:
         """Columns of a kind."""
-        return min(self.columns + OVERSAMPLING, *self.features.wide.shape)
+        return min(self.columns + OVERSAMPLING, *self._shape)
 
     @cached_property
     def _damping(self) -> Tensor:
