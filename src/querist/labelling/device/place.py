@@ -191,6 +191,8 @@ def _tfidf(both: DeviceCounts, values: Tensor) -> FeatureMatrix:
     # Divided by its largest entry first, a row's sum of squares neither overflows nor vanishes.
     largest = nothing.scatter_reduce(0, row, values, "amax")
     values = values / torch.where(largest > 0, largest, 1.0)[row]
-    squares = nothing.index_add(0, row, values**2)
+    # By a product, whose sums run in one order: adding at many places at once does not.
+    one = torch.ones((m, 1), dtype=values.dtype, device=values.device)
+    squares = (both.X.with_values(values**2) @ one)[:, 0]
     values = values / torch.where(squares > 0, squares, 1.0).sqrt()[row]
     return FeatureMatrix(both.X.with_values(values), both.turned.with_values(values[both.order]))

@@ -33,6 +33,8 @@ def compute(place: DeviceGraph, kinds: Sequence[RowSettings], seed: int = 0) -> 
     groups: dict[Any, list[RowSettings]] = {}
     for kind in dict.fromkeys(kinds):
         groups.setdefault((kind.source, kind.steps), []).append(kind)
+    if not groups:
+        return
     products = [SmoothedKinds(place, tuple(group)) for group in groups.values()]
     bases, triangles, met = _iterated(place, products, seed)
     small = [triangle.cpu().numpy() for triangle in triangles]
