@@ -83,7 +83,8 @@ def _ridges(G: Tensor, labels: SeenLabels) -> Ridges:
     inverse = torch.linalg.inv_ex(A)[0]  # (F, B, S, m, m)
     solved = inverse @ y
     missed = W * solved / inverse.diagonal(dim1=3, dim2=4)[..., None]
-    out = Y - missed
+    # The mean last: where nothing else is known the answer is the mean itself, and ties are ties.
+    out = (y - missed) + labels.mean[:, None, None, None]
     own = torch.gather(Y.expand(out.shape), 4, out.argmax(dim=4, keepdim=True)) > 0
     seen = labels.count[:, None, None]
     right = (W * own).sum(dim=(3, 4)) / seen
