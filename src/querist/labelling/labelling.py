@@ -409,8 +409,8 @@ def label(
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
     device : where the methods are fitted: on the threads of this process (None), or on a device of torch, as
-        "cuda" (of several labels a node, or of many, rows and counts alone); "auto" takes a GPU where there is
-        one, the graph is large and all fits
+        "cuda" (with several labels a node, or many in all, rows and counts alone); "auto" takes a GPU where
+        there is one, the graph is large and all fits
     progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
     >>> from querist.datasets import load
