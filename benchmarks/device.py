@@ -453,7 +453,7 @@ def labelled(device: str, name: str, clock: Clock, profile: bool) -> list[Found]
     known = {graph.nodes[i]: graph.classes[k] for k, some in enumerate(picks) for i in some}
     bare, found = graph.without_labels(), list[Found]()
     for where in (device, None):
-        seconds, made = clock.best(lambda: querist.label(bare, known, device=where), 1)  # noqa: B023
+        seconds, made = clock.best(lambda: querist.label(bare, known, device=where), 3)  # noqa: B023
         said = np.array([graph.classes.index(label) for label in made.labels])
         row = {
             "data": name, "device": where or f"{available()} threads", "seconds": seconds,

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from querist import as_graph
 from querist.labelling.folds import cut_folds
-from querist.labelling.refine import PRIOR, by_counts, refined, self_training_weight
+from querist.labelling.refine import PRIOR, by_counts, one_by_one, refined, self_training_weight
 from querist.labelling.workspace import Workspace
 
 
@@ -95,7 +95,7 @@ def test_refining_adds_what_a_model_says_by_its_weight(folds):
         asked.append(P)
         return np.tile(more, (len(P), 1))
 
-    whole, held, weights = refined(folds, {"model": model}, L, tables)
+    whole, held, weights = refined(folds, {"model": one_by_one(model)}, L, tables)
     w = self_training_weight(folds, tables, [table + more for table in tables])
     assert np.diff(whole, axis=1) == pytest.approx(np.diff(L + w * more, axis=1))
     assert len(held) == folds.n_folds

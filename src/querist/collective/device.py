@@ -9,6 +9,7 @@ two sparse products with blocks of K columns (`o` multiplies entry by entry).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ from querist.types import Bools, Floats
 
 ENTRIES = 1 << 24
 """Counts whose likelihoods are formed at a time."""
+
+SEGMENT = 64
+"""Counts of a word that are added up together: words are few, and common ones have many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,23 @@ class DeviceCounts:
         starts = torch.searchsorted(columns, torch.arange(m + 1, device=lengths.device, dtype=columns.dtype))
         turned = DeviceMatrix(starts.to(torch.int64), row[order], X.values[order], (m, n))
         return cls(X, turned, order, row, floor)
+
+    @cached_property
+    def sums(self) -> tuple[DeviceMatrix, DeviceMatrix]:
+        """(n, nnz) and (M, nnz) matrices of ones: they add up what stands at the entries, by row and column.
+
+        >>> X = DeviceMatrix(torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1]), torch.ones(3), (2, 2))
+        >>> by_row, by_column = DeviceCounts.of(X, 0.0).sums
+        >>> at = torch.tensor([[1.0], [2.0], [4.0]])
+        >>> (by_row @ at).ravel().tolist(), (by_column @ at).ravel().tolist()
+        ([3.0, 4.0], [1.0, 6.0])
+        """
+        (n, m), size = self.X.shape, len(self.X.values)
+        ones, place = torch.ones_like(self.X.values), torch.arange(size, device=self.order.device)
+        return (
+            DeviceMatrix(self.X.indptr, place, ones, (n, size)),
+            DeviceMatrix(self.turned.indptr, self.order, ones, (m, size), SEGMENT),
+        )
 
     def block(self, rows: Any, dtype: Any) -> Any:
         """Rows of this process, or of the device, in a precision."""

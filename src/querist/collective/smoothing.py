@@ -237,7 +237,7 @@ class Smoother:
         most = 0.0 if self._shared else self.lam_labels * float(f.max())
         space = self._space
         degrees = np.asarray(space.array(self._operators[0].diagonal()), dtype=np.float64)
-        diagonal, goal = rho + self.lam * degrees, tol * lengths(space, B)
+        diagonal, size = rho + self.lam * degrees, lengths(space, B)
         centre, step = space.given(diagonal), space.given(1 / (diagonal + most))
         spare: list[Floats] = []
         worst: list[float] = []
@@ -250,9 +250,9 @@ class Smoother:
             Y = out
             if not tol:
                 continue
-            if (residual <= goal).all():
+            if (residual <= tol * size).all():
                 return Y, done, True
-            worst.append(float((residual / lengths(space, B)).max()))
+            worst.append(float((residual / size).max()))
             if done == TRIED:
                 rate = (worst[-1] / worst[0]) ** (1 / (TRIED - 1))
                 if rate >= 1 or np.log(tol / worst[-1]) / np.log(rate) > MOST_SWEEPS - TRIED:

@@ -192,6 +192,7 @@ def choose(
         self_training=self_training,
         largest=_guess(problem.known.classes, folds, estimate),
     )
+    workspace.place = None  # the memory of a device is not kept
     progress(1.0, "labelled")
     model = FittedMembers(labelled, fitted, pool.weights)
     return Prediction(P, reached(problem), choice, decision, estimate, model, logits_by_member)
@@ -208,7 +209,9 @@ def fit_members(
     tables: dict[str, list[Floats]] = {}
     workspace, methods = folds.workspace, {name: member.method for name, member in members.items()}
     show(0.0, "looking at the graph")
-    workspace.compute_rows([way.settings for way in methods.values() if isinstance(way, SmoothedRidge)])
+    together = _on_device(folds, list(methods.values()))
+    if together is None:
+        workspace.compute_rows([way.settings for way in methods.values() if isinstance(way, SmoothedRidge)])
     costs = [method.cost(workspace, *folds.Y.shape) for method in methods.values()]
     total, begun = sum(once + fit * (folds.n_folds + 1) for once, fit in costs) or 1.0, 0.0
     for (name, method), (once, fit) in zip(methods.items(), costs, strict=True):
@@ -216,6 +219,11 @@ def fit_members(
         show(0.85 * begun / total, text)
         # The rows are computed in the first fit, which takes long on a large graph: it tells how far it is.
         workspace.progress = part(show, 0.85 * begun / total, 0.85 * once / total, text)
+        fits = None if together is None else together.fits(method)
+        if fits is not None:
+            fitted[name], tables[name] = fits
+            begun += once + fit * (folds.n_folds + 1)
+            continue
         fitted[name] = method.fit(workspace, folds.labelled, folds.Y, folds.link)
         begun += once + fit
         show(0.85 * begun / total, text)
@@ -223,6 +231,15 @@ def fit_members(
         begun += fit * folds.n_folds
     workspace.progress = silent  # the fitted keep the workspace, and whoever keeps them may pickle them
     return fitted, tables
+
+
+def _on_device(folds: LabelFolds, methods: Sequence[LabellingMethod]) -> Any:
+    """The folds on the device, where members can be fitted there to all folds at once; or None."""
+    if folds.workspace.device is None:
+        return None
+    from querist.labelling.device.fits import DeviceFolds, can_be_together
+
+    return DeviceFolds.brought(folds, methods) if can_be_together(folds, methods) else None
 
 
 def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:

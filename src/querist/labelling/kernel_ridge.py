@@ -117,7 +117,7 @@ class ChannelKernel:
             block = np.asarray(X @ W)
             for _ in range(hop):
                 block = self.workspace.neighbours(block)
-            total += self._inverse_lengths[hop][:, None] * block
+            total += self.inverse_lengths[hop][:, None] * block
         return total[nodes]
 
     def _channels(self, nodes: Codes) -> Sparse:
@@ -129,7 +129,7 @@ class ChannelKernel:
     def _computed(self, nodes: Codes) -> Sparse:
         reach: Any = sp.eye_array(self.workspace.graph.n_nodes, format="csr")[nodes]
         found = []
-        for inverse in self._inverse_lengths:
+        for inverse in self.inverse_lengths:
             found.append(sp.diags_array(inverse[nodes]) @ (reach @ self.workspace.features(self.source)))
             reach = reach @ self._step
         return sp.csr_array(sp.hstack(found))
@@ -142,10 +142,10 @@ class ChannelKernel:
         return sp.csr_array(sp.diags_array(1 / degrees) @ abs(graph.adjacency))
 
     @cached_property
-    def _inverse_lengths(self) -> list[Floats]:
+    def inverse_lengths(self) -> list[Floats]:
         """(n,) a hop: exact where the channels of all nodes are small, else by a few random directions."""
         block: Any = self.workspace.features(self.source)
-        if block.shape[0] * channel_entries(self.workspace, self.source, self.hops) > SMALL:
+        if not measured_exactly(self.workspace, self.source, self.hops):
             signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(block.shape[1], SKETCH))
             block = np.asarray(block @ (signs / np.sqrt(SKETCH)))
         found = []
@@ -164,9 +164,14 @@ def _holds(kept: Codes, nodes: Codes) -> bool:
 
 def channel_entries(workspace: Workspace, source: Source, hops: int) -> float:
     """About how many features a node has within these steps."""
-    graph, X = workspace.graph, workspace.features(source)
+    graph, (entries, columns) = workspace.graph, workspace.entries(source)
     around = (1 + 2 * graph.n_edges / graph.n_nodes) ** hops
-    return float(min(X.nnz / graph.n_nodes * around, X.shape[1]))
+    return float(min(entries / graph.n_nodes * around, columns))
+
+
+def measured_exactly(workspace: Workspace, source: Source, hops: int) -> bool:
+    """Whether the lengths of channels are: they are few enough."""
+    return workspace.graph.n_nodes * channel_entries(workspace, source, hops) <= SMALL
 
 
 @dataclass(frozen=True)
@@ -209,8 +214,7 @@ class Channels:
 
     def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
         """Lengths and channels; inner products, which folds share where they can be kept."""
-        graph, X = workspace.graph, workspace.features(self.source)
-        walked = graph.adjacency.nnz * self.hops + X.nnz
+        walked = workspace.graph.adjacency.nnz * self.hops + workspace.entries(self.source)[0]
         held = labels * channel_entries(workspace, self.source, self.hops) * (self.hops + 1)
         once = TOO_LARGE if held > SPACE else SKETCH * walked + 10 * held
         others = min(labels, IN_FOLDS * LANDMARKS)
@@ -221,6 +225,16 @@ class Channels:
 def are_measurements(X: Sparse | None) -> bool:
     """Whether attributes (n, d) are points of a space, not words: few columns, and most entries not zero."""
     return X is not None and bool(X.shape[1] <= COLUMNS and X.nnz > DENSE * X.shape[0] * X.shape[1])
+
+
+def typical_distance(some: Floats) -> float:
+    """The median squared distance of points (m, d) in random order; 1 where all are the same.
+
+    >>> typical_distance(np.array([[0.0], [5.0], [2.0]]))
+    4.0
+    """
+    distances = np.sum((some - some[::-1]) ** 2, axis=1)
+    return float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
 
 
 @dataclass(frozen=True)
@@ -246,9 +260,7 @@ class Gaussians:
     def of(self, workspace: Workspace) -> tuple[Kernel, ...]:
         """One a width."""
         points = workspace.standardised if self.rows is None else workspace.rows(self.rows).take(RANK, 1.0)
-        some = points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]]
-        distances = np.sum((some - some[::-1]) ** 2, axis=1)
-        typical = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
+        typical = typical_distance(points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]])
         return tuple(GaussianKernel(points, width * typical) for width in WIDTHS)
 
     def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:

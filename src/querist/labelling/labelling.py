@@ -408,8 +408,9 @@ def label(
     missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
-    device : where rows are smoothed and counts are modelled: on the threads of this process (None), or on a
-        device of torch, as "cuda"; "auto" takes a GPU where there is one, the graph is large and all fits
+    device : where the methods are fitted: on the threads of this process (None), or on a device of torch, as
+        "cuda" (with several labels a node, or many in all, rows and counts alone); "auto" takes a GPU where
+        there is one, the graph is large and all fits
     progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
     >>> from querist.datasets import load

@@ -32,8 +32,9 @@ RANKS = (25, 50, 100)
 PRIOR = 0.1
 """How many counts a class has of an average word before any is seen, divided as in all nodes together."""
 
-Refiner: TypeAlias = Callable[[Any, Floats], Floats]
-"""(m, K) log-probabilities of m nodes from their rows, and from the classes (m, K) that they seem to have."""
+Refiner: TypeAlias = Callable[[Any, Sequence[Floats]], list[Floats]]
+"""(m, K) log-probabilities of m nodes from their rows, and from the classes (m, K) that they seem to have;
+for several such tables of the same nodes."""
 
 
 class Refined(NamedTuple):
@@ -49,11 +50,21 @@ def refiners(workspace: Workspace, members: Mapping[str, Member]) -> dict[str, R
     models: dict[str, Refiner] = {}
     methods = [member.method for member in members.values()]
     settings = next((method.settings for method in methods if isinstance(method, SmoothedRidge)), None)
+    place = workspace.place
+    if place is not None:
+        from querist.labelling.device import refining
     if settings is not None:
-        models["rows"] = partial(by_rows, workspace, settings)
+        here = one_by_one(partial(by_rows, workspace, settings))
+        models["rows"] = here if place is None else partial(refining.by_rows, place, settings)
     if any(isinstance(method, ClassifierMethod) and method.counts for method in methods):
-        models["counts"] = partial(by_counts, workspace)
+        here = one_by_one(partial(by_counts, workspace))
+        models["counts"] = here if place is None else partial(refining.by_counts, place)
     return models
+
+
+def one_by_one(model: Callable[[Any, Floats], Floats]) -> Refiner:
+    """A model that is asked about one table after the other."""
+    return lambda nodes, tables: [model(nodes, P) for P in tables]
 
 
 def refined(folds: LabelFolds, models: Mapping[str, Refiner], L: Floats, tables: Sequence[Floats]) -> Refined:
@@ -68,11 +79,11 @@ def refined(folds: LabelFolds, models: Mapping[str, Refiner], L: Floats, tables:
         for fold, table in enumerate(tables)
     ]
     for name, model in models.items():
-        added = [model(folds.sample, P) for P in parts]
+        added = model(folds.sample, parts) if parts else []
         together = [table + more for table, more in zip(tables, added, strict=True)]
         w = self_training_weight(folds, tables, together)
         tables = [table + w * more for table, more in zip(tables, added, strict=True)]
-        L, weights[name] = L + w * model(slice(None), whole), w
+        L, weights[name] = L + w * model(slice(None), [whole])[0], w
     return Refined(L, tables, weights)
 
 

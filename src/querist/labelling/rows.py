@@ -154,13 +154,16 @@ def decisive(found: Triples, columns: int) -> SingularRows:
 
 def _smoothed(graph: Graph, X: Sparse, settings: RowSettings, device: str | None) -> Products:
     """The smoothed features as their products with thin blocks, in single precision."""
-    graph, scale = scaled(graph), None
-    if settings.by_row:
-        own = own_weights(graph.degrees, graph.adjacency.indptr)
-        scale = _lifted(np.sqrt(graph.degrees + own), graph)
+    graph = scaled(graph)
+    scale = row_scale(graph) if settings.by_row else None
     return smoothed_products(
         smoothing(graph), X, settings.steps, settings.damping, device, dtype=np.float32, scale=scale
     )
+
+
+def row_scale(graph: Graph) -> Floats:
+    """(n,) the s of `diag(s)^-1 T diag(s)`, the plain means of the neighbours."""
+    return _lifted(np.sqrt(graph.degrees + own_weights(graph.degrees, graph.adjacency.indptr)), graph)
 
 
 def _lifted(scale: Floats, graph: Graph) -> Floats:

@@ -26,23 +26,27 @@ SMALL = 200_000
 
 @dataclass
 class Workspace:
-    """A graph, and what was computed of it without any label; shared by all methods and folds."""
+    """A graph, and what was computed of it without any label; shared by all methods and folds.
+
+    `place` is what lies on the device while members are fitted there (`device/`).
+    """
 
     graph: Graph
     rank: int = max(RANKS)
     progress: Progress = silent
     device: str | None = None
+    place: Any = None
     _rows: dict[RowSettings, SingularRows] = field(default_factory=dict)
     _features: dict[str, Sparse] = field(default_factory=dict)
     _kernels: dict[Any, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def has_attributes(self) -> bool:
         """Whether there are attributes to look at."""
         X = self.graph.attributes
         return X is not None and bool(X.count_nonzero() > 0)
 
-    @property
+    @cached_property
     def has_counts(self) -> bool:
         """Whether the attributes can be read as counts."""
         return self.has_attributes and bool(self.graph.attributes.data.min() >= 0)  # type: ignore[union-attr]
@@ -93,6 +97,23 @@ class Workspace:
         if source not in self._features:
             self._features[source] = features(self.graph, source)
         return self._features[source]
+
+    def entries(self, source: Source) -> tuple[int, int]:
+        """How many features the nodes have, and how many there are; on a device they are not made here."""
+        if self.device is None or source in self._features:
+            made = self.features(source)
+            return made.nnz, made.shape[1]
+        return self._entries_of_links if source == "links" else self._entries_of_attributes
+
+    @cached_property
+    def _entries_of_links(self) -> tuple[int, int]:
+        return self.graph.adjacency.nnz + int(np.count_nonzero(self.graph.degrees)), self.graph.n_nodes
+
+    @cached_property
+    def _entries_of_attributes(self) -> tuple[int, int]:
+        X = self.graph.attributes
+        assert X is not None
+        return int(np.count_nonzero(X.data)), X.shape[1]
 
     @cached_property
     def standardised(self) -> Floats:

@@ -1,10 +1,14 @@
 """`label(..., device=)` on torch's CPU: what this process finds, but for rounding."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from querist import label
-from querist.datasets import load
+from querist.datasets import load, sbm
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling import rows
@@ -21,8 +25,6 @@ def club() -> Graph:
 @pytest.mark.parametrize("method", ["links", "gmnr"])
 def test_a_device_labels_as_this_process_does(club: Graph, method: str) -> None:
     if method == "gmnr":
-        from dataclasses import replace
-
         club = replace(club, attributes=club.adjacency)
     known = {node: club.labels[node] for node in (0, 1, 2, 31, 32, 33)}
     here = label(club.without_labels(), known, method=method)
@@ -46,3 +48,42 @@ def test_auto_takes_a_gpu_where_it_is_worth_it(club: Graph, monkeypatch: pytest.
     assert rows.device_for(club, 100, "auto") is None
     monkeypatch.setattr(choice, "graphics", lambda: None)
     assert rows.device_for(club, 100, "auto") is None
+
+
+@pytest.fixture(scope="module")
+def described() -> Graph:
+    """Two planted blocks whose nodes have counts of 40 words."""
+    blocks = sbm((90, 80), 0.08, 0.01, seed=1)
+    lean = np.random.default_rng(0).gamma(0.7, size=(2, 40))
+    X = np.random.default_rng(1).poisson(lean[blocks.codes])
+    return replace(blocks, attributes=sp.csr_array(X.astype(float)))
+
+
+def test_all_members_are_fitted_on_a_device_as_in_this_process(described: Graph) -> None:
+    codes = described.codes
+    known = {node: int(codes[node]) for node in range(0, 170, 6)}
+    here, there = (label(described.without_labels(), known, device=device) for device in (None, "cpu"))
+    assert np.mean(here.said == there.said) > 0.97
+    np.testing.assert_allclose(there.probabilities, here.probabilities, atol=0.2)
+    assert abs(there.estimate.accuracy - here.estimate.accuracy) < 0.1
+    assert {score.name for score in there.choice.scores} == {score.name for score in here.choice.scores}
+    assert there.model.weights(np.arange(3))[1].shape == (3, len(known)), "who weighed how much is known"
+    again = label(described.without_labels(), known, device="cpu")
+    assert (again.probabilities == there.probabilities).all()
+
+
+def test_several_labels_a_node_and_many_labels_are_fitted_one_by_one(described: Graph) -> None:
+    sets = {node: {int(described.codes[node]), node % 2} for node in range(0, 170, 6)}
+    here, there = (
+        label(described.without_labels(), sets, multilabel=True, method="walks", device=device)
+        for device in (None, "cpu")
+    )
+    np.testing.assert_array_equal(there.probabilities, here.probabilities)
+
+
+def test_a_labelling_that_was_made_on_a_device_can_be_pickled(described: Graph) -> None:
+    known = {node: int(described.codes[node]) for node in (0, 1, 100, 101)}
+    made = label(described.without_labels(), known, method="smoothed", device="cpu")
+    again = pickle.loads(pickle.dumps(made))
+    assert again.labels == made.labels
+    np.testing.assert_array_equal(again.model.weights(0)[1], made.model.weights(0)[1])

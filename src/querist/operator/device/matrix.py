@@ -173,12 +173,13 @@ class DeviceOperator:
 
 @dataclass(frozen=True, eq=False)
 class DeviceMatrix:
-    """A sparse (n, m) matrix: `A @ B` for (m, k) blocks."""
+    """A sparse (n, m) matrix: `A @ B` for (m, k) blocks. Rows with more entries than `longest` are cut."""
 
     indptr: Any
     indices: Any
     values: Any
     shape: tuple[int, int]
+    longest: int | None = None
 
     @classmethod
     def brought(cls, matrix: Any, device: str, *, dtype: Any = np.float64) -> "DeviceMatrix":
@@ -188,13 +189,13 @@ class DeviceMatrix:
 
     def with_values(self, values: Any) -> "DeviceMatrix":
         """Other entries on the same pattern."""
-        made = DeviceMatrix(self.indptr, self.indices, values, self.shape)
+        made = replace(self, values=values)
         made.__dict__["_long"] = self._long  # it belongs to the pattern
         return made
 
     @cached_property
     def _long(self) -> kernel.LongRows:
-        return kernel.LongRows(self.indptr)
+        return kernel.LongRows(self.indptr, self.longest)
 
     @cached_property
     def _sparse(self) -> Any:
