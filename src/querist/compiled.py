@@ -45,6 +45,14 @@ def compiled(function: F) -> F:
     return _cached(function, _OPTIONS)
 
 
+def compiled_inside(function: F) -> F:
+    """`compiled` for a kernel that others call at every item: its code is put where the call was.
+
+    A call copies the arrays of every record that it is given, field by field.
+    """
+    return _cached(function, {**_OPTIONS, "forceinline": True})
+
+
 def compiled_lanes(function: F) -> F:
     """The same, but sums may be taken in vector lanes, in an order that the compiler chooses.
 

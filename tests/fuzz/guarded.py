@@ -3,6 +3,7 @@
 Every array has pages of its own, with one before and one behind that nobody may touch: it begins behind the
 first, or ends before the last. Only `out` may be written. A load or store beside an array ends the process;
 one that stays on its pages is seen at `MARK`, which fills what the array leaves of them.
+A triangle may be written too, but not above its diagonal.
 
 Entries are small whole numbers, so that every sum is exact and an ordinary product in double precision says
 what it must be, to the last bit.
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from querist.budgeted.inverse import add_squares_and_multiply
 from querist.operator.kernels import combine_rows
 from querist.operator.lanes import AHEAD
 
@@ -108,8 +110,28 @@ def check(
     assert aliased.untouched_beside(), "written beside the block"
 
 
+def check_triangle(b: int, ends: bool, rng: np.random.Generator) -> None:
+    """The pass of a replacement (`budgeted/strips.py`)."""
+    print(f"a triangle of {b} rows, {ends=}", flush=True)
+    H = rng.integers(-4, 5, (b, b)).astype(np.float64)
+    h, v, x = (rng.integers(-4, 5, b).astype(np.float64) for _ in range(3))
+    inputs = [Guarded(each, ends=ends) for each in (h, v, x)]
+    triangle, out = Guarded(H, ends=ends), Guarded(np.full(b, np.nan), ends=ends)
+    for each in inputs:
+        each.allow(mmap.PROT_READ)
+    vectors = [each.array for each in inputs]
+    add_squares_and_multiply(triangle.array, b, vectors[0], 2.0, vectors[1], -3.0, vectors[2], out.array)
+    lower = np.tril(H + 2 * np.outer(h, h) - 3 * np.outer(v, v))
+    assert np.array_equal(triangle.array, lower + np.triu(H, 1))
+    assert np.array_equal(out.array, (lower + np.tril(lower, -1).T) @ x)
+    assert triangle.untouched_beside() and out.untouched_beside(), "written beside the triangle"
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
+    for b in WIDTHS:
+        for ends in (True, False):
+            check_triangle(b, ends, rng)
     for dtype in (np.float32, np.float64):
         for index in (np.int32, np.int64):
             for k in WIDTHS if index == np.int32 else WIDTHS[::6]:

@@ -1,4 +1,4 @@
-"""The loads of `operator/lanes.py`, which bounds checks do not see, touch nothing beside their arrays."""
+"""Loads in LLVM's own words, which bounds checks do not see, touch nothing beside their arrays."""
 
 import subprocess
 import sys

@@ -211,11 +211,11 @@ def test_the_rough_exponential_keeps_its_promise():
 
 def rough(learner, X):
     """Rough scores, and the bounds on their errors."""
-    sketch = screen.sketch_of(learner.state, learner.rules, True)
+    sketch = screen.sketch_of(learner.state, learner.rules)
     found = []
-    for x in X:
+    for t in range(len(X)):
         sketch.error[:] = np.inf
-        screen.screened(sketch, learner.state, learner.rules, x, -1)
+        screen.screened(sketch, learner.state, learner.rules, X, t, len(X), -1)
         found.append((sketch.f.copy(), sketch.error.copy()))
     return (np.array(part) for part in zip(*found, strict=True))
 
@@ -285,17 +285,39 @@ def test_a_sketch_follows_the_budget(strategy):
         3, strategy=strategy, width=2.0, budget_labelled=20, budget_unlabelled=12, limit=300
     )
     learner.run(X[:60], codes[:60])
-    sketch = screen.sketch_of(learner.state, learner.rules, True)
+    sketch = screen.sketch_of(learner.state, learner.rules)
     record = loop.StreamRecord(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
     rows = as_rows(X)
     at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True)
     assert (at, event) == (80, loop.DONE)
     assert record.actions.any()
-    fresh = screen.sketch_of(learner.state, learner.rules, True)
+    fresh = screen.sketch_of(learner.state, learner.rules)
     b = sum(learner.sizes)
     np.testing.assert_allclose(sketch.X[:, :b], fresh.X[:, :b], rtol=1e-6)
     np.testing.assert_allclose(sketch.size, fresh.size, rtol=1e-12)
     assert sketch.longest[0] >= fresh.longest[0] * (1 - 1e-15)
+
+
+@pytest.mark.parametrize("strategy", ["remove", "projection"])
+def test_items_ahead_follow_the_budget(strategy):
+    """An item that was looked at ahead meets what has entered since."""
+    rng = np.random.default_rng(1)
+    X, codes = rng.normal(size=(200, 5)), rng.integers(3, size=200)
+    learner = StreamLearner(3, strategy=strategy, width=2.0, budget_labelled=20, budget_unlabelled=12)
+    learner.run(X[:100], codes[:100])
+    rows, changed = as_rows(X), 0
+    for t in range(100, 196):
+        sketch = screen.sketch_of(learner.state, learner.rules)
+        screen.screened(sketch, learner.state, learner.rules, X, t, 200, -1)
+        assert sketch.span.tolist() == [t, t + screen.AHEAD]
+        record = loop.StreamRecord(np.zeros(200, np.int64), np.empty((0, 3)), np.zeros(200, np.int64))
+        loop.run(learner.state, learner.rules, sketch, rows, codes, record, t, t + 1, True)
+        changed += record.actions[t] in (step.ADDED, step.REPLACED)
+        for ahead in range(t + 1, t + screen.AHEAD):
+            screen.screened(sketch, learner.state, learner.rules, X, ahead, 200, -1)
+            assert (abs(sketch.f - learner.scores(X[ahead : ahead + 1])[0]) <= sketch.error).all()
+        assert sketch.span[0] == t
+    assert changed > 10
 
 
 def test_most_items_are_screened():
@@ -305,8 +327,9 @@ def test_most_items_are_screened():
     X = rng.normal(size=(2000, 6)) + 3.0 * codes[:, None]
     learner = StreamLearner(2, width=10.0, lambda1=0.1)
     learner.run(X[:1000], codes[:1000], rng.random(1000) < 0.3)
-    sketch = screen.sketch_of(learner.state, learner.rules, True)
-    found = [screen.screened(sketch, learner.state, learner.rules, x, -1) for x in X[1000:]]
+    sketch = screen.sketch_of(learner.state, learner.rules)
+    rest = X[1000:]
+    found = [screen.screened(sketch, learner.state, learner.rules, rest, t, 1000, -1) for t in range(1000)]
     full = learner.scores(X[1000:])[:, 0]
     clear = np.array(found) != screen.UNCLEAR
     np.testing.assert_array_equal(np.array(found)[clear], full[clear] > 0)

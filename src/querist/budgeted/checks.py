@@ -56,7 +56,8 @@ def _first_bad(M: Any) -> int:
 
 def checked_squares(M: Any) -> None:
     """Refuse values whose squares overflow."""
-    if M.shape[0] and float(abs(M).max()) > LARGEST:
+    values = M if isinstance(M, np.ndarray) else M.data
+    if values.size and float(abs(values).max()) > LARGEST:
         raise InputError(f"a value is beyond {LARGEST:.0e}, its square overflows; scale the features")
 
 

@@ -295,7 +295,7 @@ class StreamLearner:
             return self._pass_by_python(source.M, codes, record, at, stop, learning=learning)
         # What is screened has no scores to tell.
         worth = self.rules.kernel == RBF and source.dense and learning and stop - at >= screen.SHORTEST
-        sketch = screen.sketch_of(self.state, self.rules, worth)
+        sketch = screen.sketch_of(self.state, self.rules) if worth else screen.NONE
         found: tuple[int, int] = loop.run(
             self.state, self.rules, sketch, source.rows, codes, record, at, stop, learning
         )

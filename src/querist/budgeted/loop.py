@@ -26,7 +26,7 @@ from querist.budgeted.step import (
     size,
     wanted,
 )
-from querist.compiled import compiled
+from querist.compiled import compiled, compiled_inside
 from querist.types import Codes, Floats
 
 DONE, CHECK, FULL, STUCK = 0, 1, 2, 3
@@ -75,7 +75,7 @@ def run(
         if event != DONE:
             return t, event
         if sketched:
-            found = screened(sketch, state, rules, rows.values[t], labels[t])
+            found = screened(sketch, state, rules, rows.values, t, stop, labels[t])
             if found != UNCLEAR:
                 record.predicted[t] = found
                 state.counts[SEEN] += 1
@@ -106,11 +106,11 @@ def run(
             else:
                 put_sparse(state, rows.indices[first:last], rows.data[first:last])
         if sketched:
-            after(sketch, state, rules, rows.values[t], action != PROJECTED)
+            after(sketch, state, rules, rows.values[t], action != PROJECTED, t)
     return stop, DONE
 
 
-@compiled
+@compiled_inside
 def interrupted(state: BudgetState, rules: BudgetRules) -> int:
     """What Python must do before the next item can be learned; DONE where nothing."""
     if state.counts[SINCE] >= PERIOD:
@@ -119,7 +119,7 @@ def interrupted(state: BudgetState, rules: BudgetRules) -> int:
     return FULL if full and rules.strategy != REMOVE and size(state) < rules.limit else DONE
 
 
-@compiled
+@compiled_inside
 def take(
     state: BudgetState,
     rules: BudgetRules,
@@ -147,7 +147,7 @@ def take(
     return action
 
 
-@compiled
+@compiled_inside
 def put_dense(state: BudgetState, x: Floats) -> None:
     """Write a vector into the slot that was just given to it."""
     slot = state.counts[SLOT]

@@ -4,6 +4,9 @@ An item that teaches nothing needs only the sign of its score, and on which side
 In single precision, with a bound on the error, both are nearly always certain, and cheaper; where they
 are not, the score is computed in full. So screening changes no prediction and no state.
 
+The budget is read once for a few items at a time, since it does not fit into the nearest cache. What enters
+while some of them wait changes one kernel value of each.
+
 In units of `sqrt(2 width)` the kernel is `exp(-z)` with `z = |x - y|^2`. Let `u = 2^-24`, and `reach`
 be `|x|` plus the largest `|y|` in the budget. Rounding x and y, and their difference, moves `|x - y|` by at
 most `e = 2.01 u reach`, and a sum of d squares in any order is off by `(d + 1) u` of itself; so
@@ -23,8 +26,8 @@ import numpy.typing as npt
 from querist.budgeted.budget import zeros
 from querist.budgeted.similarity import squared_norm
 from querist.budgeted.step import FILL, SLOT, TEXT, BudgetRules, BudgetState, has_room, size
-from querist.compiled import compiled, compiled_lanes
-from querist.types import Floats
+from querist.compiled import compiled, compiled_inside, compiled_lanes
+from querist.types import Codes, Floats
 
 Singles = npt.NDArray[np.float32]
 
@@ -47,38 +50,51 @@ SHORTEST = 32
 FEATURES, SLOTS = 4, 16
 """A sketch has room for whole groups of them, so that no loop has a rest."""
 
+AHEAD = 4
+"""Items that the budget is read for at a time."""
+
 LOG2_E, LN2_HIGH, LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
 SHIFT, SMALLEST = np.float32(1.5 * 2.0**23), np.float32(-87.0)
 C6, C5, C4, C3, C2, C1 = (np.float32(1 / n) for n in (720, 120, 24, 6, 2, 1))
 
 
 class Sketch(NamedTuple):
-    """The budget in single precision, in units of `sqrt(2 width)`; arrays of size 0 to do without."""
+    """The budget in single precision, in units of `sqrt(2 width)`, and the items ahead."""
 
     X: Singles  # (d, capacity), both rounded up: with zeros
     size: Floats  # (problems,): sum_j |alpha_j|
     longest: Floats  # (1,): at least the norm of every vector
-    x: Singles  # scratch from here: (d,)
-    k: Singles  # (capacity,)
+    span: Codes  # (2,): the first of the items ahead, and the one after the last
+    x: Singles  # (AHEAD, d): they
+    k: Singles  # (AHEAD, capacity): and their kernel with the budget
+    column: Singles  # scratch from here: (AHEAD,)
     f: Floats  # (problems,)
     error: Floats  # (problems,)
 
 
-def sketch_of(state: BudgetState, rules: BudgetRules, wanted: bool) -> Sketch:
-    """A sketch of the budget, or an empty one."""
-    d, capacity, problems = (state.X.shape[0], state.k.size, state.f.size) if wanted else (0, 0, 0)
+def _blank(d: int, capacity: int, problems: int) -> Sketch:
     d, capacity = d + -d % FEATURES, capacity + -capacity % SLOTS
-    found = Sketch(
+    return Sketch(
         zeros((d, capacity), np.float32),
         zeros((problems,)),
         zeros((1,)),
-        zeros((d,), np.float32),
-        zeros((capacity,), np.float32),
+        zeros((2,), np.int64),
+        zeros((AHEAD, d), np.float32),
+        zeros((AHEAD, capacity), np.float32),
+        zeros((AHEAD,), np.float32),
         zeros((problems,)),
         zeros((problems,)),
     )
-    b = size(state)
-    if wanted and b:
+
+
+NONE = _blank(0, 0, 0)
+"""To do without a sketch; nobody writes to it."""
+
+
+def sketch_of(state: BudgetState, rules: BudgetRules) -> Sketch:
+    """A sketch of the budget."""
+    found, b = _blank(state.X.shape[0], state.k.size, state.f.size), size(state)
+    if b:
         unit = np.sqrt(2 * rules.width)
         with np.errstate(over="ignore"):
             found.X[: state.X.shape[0], :b] = state.X[:, :b] / unit
@@ -87,9 +103,9 @@ def sketch_of(state: BudgetState, rules: BudgetRules, wanted: bool) -> Sketch:
     return found
 
 
-@compiled
-def after(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, entered: bool) -> None:
-    """Follow a change of the budget: x took the slot that was just given, or only alpha moved."""
+@compiled_inside
+def after(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, entered: bool, t: int) -> None:
+    """Follow what item t changed: its x took the slot that was just given, or only alpha moved."""
     b = size(state)
     for p in range(sketch.size.size):
         sketch.size[p] = absolute_sum(state.alpha[p], b)
@@ -98,6 +114,22 @@ def after(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, ent
         for i in range(x.size):
             sketch.X[i, slot] = np.float32(x[i] * unit)
         sketch.longest[0] = max(sketch.longest[0], np.sqrt(squared_norm(x)) * unit)
+        if t + 1 < sketch.span[1]:
+            renew_column(sketch, slot)
+
+
+@compiled
+def renew_column(sketch: Sketch, slot: int) -> None:
+    """The kernel of the items ahead with the vector that has just come."""
+    for n in range(AHEAD):
+        total = np.float32(0)
+        for i in range(sketch.x.shape[1]):
+            e = sketch.x[n, i] - sketch.X[i, slot]
+            total += e * e
+        sketch.column[n] = total
+    decay(sketch.column, AHEAD)
+    for n in range(AHEAD):
+        sketch.k[n, slot] = sketch.column[n]
 
 
 @compiled
@@ -111,15 +143,20 @@ def uncertainty(reach: float, d: int) -> float:
 
 @compiled_lanes
 def distances(X: Singles, b: int, x: Singles, k: Singles) -> None:
-    """`k_j = |x - X_j|^2` for the first b columns, four features at a time."""
-    for j in range(b):
-        k[j] = np.float32(0)
-    for i in range(0, x.size, FEATURES):
-        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
+    """`k_nj = |x_n - X_j|^2` for the first b columns and four rows n, four features at a time."""
+    k0, k1, k2, k3 = k[0], k[1], k[2], k[3]
+    for i in range(0, x.shape[1], FEATURES):
+        a0, a1, a2, a3 = x[0, i], x[0, i + 1], x[0, i + 2], x[0, i + 3]
+        b0, b1, b2, b3 = x[1, i], x[1, i + 1], x[1, i + 2], x[1, i + 3]
+        c0, c1, c2, c3 = x[2, i], x[2, i + 1], x[2, i + 2], x[2, i + 3]
+        d0, d1, d2, d3 = x[3, i], x[3, i + 1], x[3, i + 2], x[3, i + 3]
         r0, r1, r2, r3 = X[i], X[i + 1], X[i + 2], X[i + 3]
         for j in range(b):
-            e0, e1, e2, e3 = x0 - r0[j], x1 - r1[j], x2 - r2[j], x3 - r3[j]
-            k[j] += (e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)
+            y0, y1, y2, y3 = r0[j], r1[j], r2[j], r3[j]
+            k0[j] += ((a0 - y0) ** 2 + (a1 - y1) ** 2) + ((a2 - y2) ** 2 + (a3 - y3) ** 2)
+            k1[j] += ((b0 - y0) ** 2 + (b1 - y1) ** 2) + ((b2 - y2) ** 2 + (b3 - y3) ** 2)
+            k2[j] += ((c0 - y0) ** 2 + (c1 - y1) ** 2) + ((c2 - y2) ** 2 + (c3 - y3) ** 2)
+            k3[j] += ((d0 - y0) ** 2 + (d1 - y1) ** 2) + ((d2 - y2) ** 2 + (d3 - y3) ** 2)
 
 
 @compiled
@@ -157,24 +194,39 @@ def weighted_sum(alpha: Floats, k: Singles, b: int) -> float:
     return total
 
 
-@compiled
-def screened(sketch: Sketch, state: BudgetState, rules: BudgetRules, x: Floats, label: int) -> int:
-    """The class of an item that certainly teaches nothing, or UNCLEAR."""
+@compiled_inside
+def look_ahead(sketch: Sketch, X: Floats, t: int, stop: int, b: int, unit: float) -> None:
+    """The kernel of the budget's b vectors with the items from t on, as many as there are."""
+    sketch.span[0], sketch.span[1] = t, min(t + AHEAD, stop)
+    slots = b + -b % SLOTS
+    for n in range(AHEAD):
+        x = X[min(t + n, stop - 1)]
+        for i in range(x.size):
+            sketch.x[n, i] = np.float32(x[i] * unit)
+        for j in range(slots):
+            sketch.k[n, j] = np.float32(0)
+    distances(sketch.X, slots, sketch.x, sketch.k)
+    for n in range(AHEAD):
+        decay(sketch.k[n], slots)
+
+
+@compiled_inside
+def screened(
+    sketch: Sketch, state: BudgetState, rules: BudgetRules, X: Floats, t: int, stop: int, label: int
+) -> int:
+    """The class of item t of X if it certainly teaches nothing, or UNCLEAR; those below `stop` come next."""
     if rules.condition == FILL and has_room(state, rules, label):
         return UNCLEAR
-    b, unit = size(state), 1.0 / np.sqrt(2.0 * rules.width)
+    x, b, unit = X[t], size(state), 1.0 / np.sqrt(2.0 * rules.width)
     each = uncertainty(sketch.longest[0] + np.sqrt(squared_norm(x)) * unit, x.size)
     for p in range(sketch.f.size):
         sketch.error[p] = each * sketch.size[p]
         if not sketch.error[p] <= WORTH:
             return UNCLEAR
-    for i in range(x.size):
-        sketch.x[i] = np.float32(x[i] * unit)
-    slots = b + -b % SLOTS
-    distances(sketch.X, slots, sketch.x, sketch.k)
-    decay(sketch.k, slots)
+    if not sketch.span[0] <= t < sketch.span[1]:
+        look_ahead(sketch, X, t, stop, b, unit)
     for p in range(sketch.f.size):
-        sketch.f[p] = weighted_sum(state.alpha[p], sketch.k, b)
+        sketch.f[p] = weighted_sum(state.alpha[p], sketch.k[t - sketch.span[0]], b)
     return judged(sketch.f, sketch.error, rules.condition, rules.epsilon, label)
 
 

@@ -31,7 +31,7 @@ import math
 from typing import NamedTuple
 
 from querist.budgeted.inverse import grow, replace, settle, without
-from querist.compiled import compiled
+from querist.compiled import compiled, compiled_inside
 from querist.triangle import dot, product
 from querist.types import Codes, Floats
 
@@ -87,7 +87,7 @@ class BudgetState(NamedTuple):
     c: Floats
 
 
-@compiled
+@compiled_inside
 def size(state: BudgetState) -> int:
     """Vectors in the budget."""
     return int(state.counts[LABELLED] + state.counts[UNLABELLED])
@@ -99,7 +99,7 @@ def settled(state: BudgetState) -> None:
     settle(state.H, size(state), state.waiting_h, state.waiting_v, state.owed)
 
 
-@compiled
+@compiled_inside
 def score(state: BudgetState) -> int:
     """`f = alpha'k`; the predicted class, or -1 where all scores are 0 and nothing can be said."""
     b, f = size(state), state.f
@@ -115,7 +115,7 @@ def score(state: BudgetState) -> int:
     return best if any_score else -1
 
 
-@compiled
+@compiled_inside
 def has_room(state: BudgetState, rules: BudgetRules, label: int) -> bool:
     """Whether an item of this kind would enter without another making room or being projected."""
     if label >= 0:
@@ -123,7 +123,7 @@ def has_room(state: BudgetState, rules: BudgetRules, label: int) -> bool:
     return bool(rules.strategy == REMOVE and state.counts[UNLABELLED] < rules.budget_unlabelled)
 
 
-@compiled
+@compiled_inside
 def wanted(state: BudgetState, rules: BudgetRules, label: int) -> bool:
     """Set the targets y, and say whether the item should enter."""
     if label < 0 and rules.budget_unlabelled == 0:

@@ -62,14 +62,15 @@ def _wide(builder: Any, value: Any) -> Any:
     return value if value.type.width == 64 else builder.sext(value, _WORD)
 
 
-def _spread(builder: Any, value: Any, lanes: int) -> Any:
+def spread(builder: Any, value: Any, lanes: int) -> Any:
     """The same number in every lane."""
     nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     one = builder.insert_element(nothing, value, _FLAG(0))
     return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(_FLAG, lanes), [0] * lanes))
 
 
-def _plus(builder: Any, sum_: Any, a: Any, b: Any) -> Any:
+def added(builder: Any, sum_: Any, a: Any, b: Any) -> Any:
+    """`sum + a b`."""
     # May become one instruction where the processor has it; it is the same one in every width.
     return builder.fadd(sum_, builder.fmul(a, b, flags=("contract",)), flags=("contract",))
 
@@ -104,9 +105,9 @@ def _pass(
                 _ask_for(builder, x.place(j, part))
 
     def add(factor: Any, block: _Rows, row: Any) -> None:
-        spread = _spread(builder, factor, lanes)
+        same = spread(builder, factor, lanes)
         for part, total in enumerate(sums):
-            builder.store(_plus(builder, builder.load(total), spread, block.load(row, part)), total)
+            builder.store(added(builder, builder.load(total), same, block.load(row, part)), total)
 
     with _tools.for_range_slice(builder, *rows, _WORD(1), _WORD) as (i, _):
         for total in sums:
