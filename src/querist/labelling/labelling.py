@@ -28,9 +28,9 @@ from querist.labelling.combine import Link
 from querist.labelling.decisions.estimate import Estimate, Share
 from querist.labelling.decisions.goals import Costs, GoalDecision
 from querist.labelling.new_nodes import Basis, NewNodeModel
-from querist.labelling.rows import device_for
-from querist.labelling.workspace import RANKS, Workspace
+from querist.labelling.workspace import Workspace
 from querist.labels import tabulate
+from querist.operator.device.choice import chosen_device
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import Progress, part, shown
@@ -409,7 +409,9 @@ def label(
         numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
     seed : of the folds; the same seed gives the same result
     device : where rows are smoothed and counts are modelled: on the threads of this process (None), or on a
-        device of torch, as "cuda"; "auto" takes a GPU where there is one, the graph is large and all fits
+        device of torch, as "cuda"; "auto" takes a GPU where there is one, all fits and it is done sooner.
+        `choice.why` says what was taken, and about how long and how much memory it takes, where it takes more
+        than a moment or "auto" was asked for. What does not fit is refused, with what would
     progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
     >>> from querist.datasets import load
@@ -432,7 +434,8 @@ def label(
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     asked = problem if method in CLASSIFIERS else in_range(problem)  # a classifier has ranges of its own
-    device = device_for(asked.graph, max(RANKS), device)
+    if device not in (None, "auto"):
+        chosen_device(device)  # refused before anything is computed
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
             asked,
@@ -457,7 +460,7 @@ def label(
         probabilities=P,
         given_codes=problem.known.indicator.astype(np.int64) if multilabel else np.where(own, codes, -1),
         reached=reached,
-        choice=_with_place(prediction.choice, device),
+        choice=prediction.choice,
         decision=prediction.decision,
         estimate=prediction.estimate,
         model=prediction.model,
@@ -465,10 +468,3 @@ def label(
         new_nodes=NewNodeModel(Basis(problem.graph, P, reached, own, link, weight)),
         n_old=problem.graph.n_nodes,
     )
-
-
-def _with_place(choice: Choice, device: str | None) -> Choice:
-    """The choice, and on which device it was made."""
-    if device is None:
-        return choice
-    return replace(choice, why=(*choice.why, f"Rows were smoothed and counts were modelled on {device}."))

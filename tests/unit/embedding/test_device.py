@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from querist import embed
 from querist.datasets import sbm
-from querist.embedding import make
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.operator import place
 from querist.operator.device import choice
 from querist.operator.eigen import solve
 
@@ -95,14 +95,15 @@ def test_auto_takes_a_gpu_where_there_is_one_and_it_fits(
     solver, notes = found()
     assert "on cpu" not in solver and "there is no GPU that torch can use" in notes
     monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
+    monkeypatch.setattr(choice, "copied_on", lambda _: 1e12)
     solver, notes = found()
-    assert "on cpu" not in solver and "too little for cpu" in notes
-    monkeypatch.setattr(make, "WORTH_A_DEVICE", 1)
+    assert "on cpu" not in solver and "a moment; cpu would take about" in notes
+    monkeypatch.setattr(place, "DEVICE_START", 0.0)
     solver, notes = found()
-    assert "on cpu" in solver and "on cpu: about 0.0 GB" in notes
+    assert "on cpu" in solver and "on cpu: about 1 s and 0.0 GB of" in notes and "threads would take" in notes
     monkeypatch.setattr(choice, "free_on", lambda _: 1.0)
     solver, notes = found()
-    assert "on cpu" not in solver and "on the threads: about 0.0 GB, of which cpu has 0.0 free" in notes
+    assert "on cpu" not in solver and "cpu would need 0.0 GB and has 0.0 GB free" in notes
 
 
 def test_a_kind_that_knows_no_device_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
