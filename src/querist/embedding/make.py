@@ -133,20 +133,27 @@ def counted(graph: Graph, rank: int, kind: Kind, settings: Settings) -> CountedW
         kind.memory(graph, rank, **settings),
         staying,
         kind.on_device(graph, rank, **settings) if kind.on_device else None,
-        # The matrix while it is brought there; vectors that come back, and the rows made of them.
-        24.0 * graph.adjacency.nnz + 3 * 8.0 * graph.n_nodes * rank,
+        beside_bytes(graph, rank),
     )
+
+
+def beside_bytes(graph: Graph, rank: int) -> float:
+    """What this process holds while a device makes rows: the matrix while it is brought there, vectors that
+    come back, and the rows made of them."""
+    return 24.0 * graph.adjacency.nnz + 3 * 8.0 * graph.n_nodes * rank
 
 
 def _place(graph: Graph, rank: int, kind: Kind, settings: Settings, device: str | None) -> Place:
     """Where the rows are made. A device is refused at once that is not there, or that the kind knows not."""
-    if device not in (None, "auto") and (kind.on_device is None or kind.effort is None):
-        able = ", ".join(name for name, other in known().items() if other.on_device and other.effort)
+    if device not in (None, "auto") and kind.on_device is None:
+        able = ", ".join(name for name, other in known().items() if other.on_device)
         raise InputError(f"rows of kind {kind.name!r} are not made on a device; take {able}, or no device")
     if kind.effort is not None:
         return choice.place_for(counted(graph, rank, kind, settings), device)
-    unknown = f"on the threads: what rows of kind {kind.name!r} take has not been counted"
-    return Place(None, None, 0.0, unknown if device == "auto" else "")
+    choice.check_device(device)
+    if device != "auto":
+        return Place(device, None, 0.0)
+    return Place(None, None, 0.0, f"on the threads: what rows of kind {kind.name!r} take is not counted")
 
 
 def check_device_room(graph: Graph, rank: int, kind: Kind, settings: Settings, device: str) -> None:
@@ -160,7 +167,7 @@ def check_device_room(graph: Graph, rank: int, kind: Kind, settings: Settings, d
         _what(graph, rank), need, room, {fits: smaller > 0}, "no rank fits there: leave the device out",
         where=f" on {device}",
     )  # fmt: skip
-    beside = counted(graph, rank, kind, settings).beside_device
+    beside = beside_bytes(graph, rank)
     check_fits(_what(graph, rank), beside, memory.free(), {}, "lower the rank", where=f" beside {device}")
 
 

@@ -30,7 +30,7 @@ from querist.labelling.decisions.goals import Costs, GoalDecision
 from querist.labelling.new_nodes import Basis, NewNodeModel
 from querist.labelling.workspace import Workspace
 from querist.labels import tabulate
-from querist.operator.device.choice import chosen_device
+from querist.operator.device.choice import check_device
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import Progress, part, shown
@@ -434,8 +434,7 @@ def label(
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     asked = problem if method in CLASSIFIERS else in_range(problem)  # a classifier has ranges of its own
-    if device not in (None, "auto"):
-        chosen_device(device)  # refused before anything is computed
+    check_device(device)
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
             asked,

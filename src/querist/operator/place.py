@@ -140,7 +140,8 @@ class Place:
 
 
 def placed(work: CountedWork, there: Resources, asked: str | None) -> Place:
-    """The place of a computation: the threads (`asked` None), a device by its name, or "auto": the faster.
+    """The place of a computation: the threads (`asked` None), a device by its name, or "auto": the faster of
+    those that it fits on.
 
     >>> work = CountedWork(Effort(1e12), 3e9, device_memory=2.1e9)
     >>> gpu = Resources(2, 8e9, "cuda", 139e9, DEVICE_COPIED)
@@ -152,12 +153,14 @@ def placed(work: CountedWork, there: Resources, asked: str | None) -> Place:
     here, aside = (work.moving + work.staying).on_threads(there.threads), device_seconds(work, there)
     threads = f"{there.threads} thread{'' if there.threads == 1 else 's'}"
     worth = asked == "auto" or here >= WORTH_SAYING
-    sooner = there.holds(work) and aside is not None and aside < here
-    if asked is not None and (asked != "auto" or sooner):
+    too_large = work.memory > there.free
+    better = there.holds(work) and (too_large or (aside is not None and aside < here))
+    if asked is not None and (asked != "auto" or better):
         need = work.device_memory or 0.0
         spent = "" if aside is None else f"{in_words(aside)} and "
         held = f"{in_gigabytes(need)} of {in_gigabytes(there.device_free)} free"
-        reason = f"; {threads} would take about {in_words(here)}" if asked == "auto" else ""
+        takes = f"need {_of_free(work.memory, there.free)}" if too_large else f"take about {in_words(here)}"
+        reason = f"; {threads} would {takes}" if asked == "auto" else ""
         said = f"on {there.device}: about {spent}{held}{reason}"
         return Place(there.device, aside, need, said if worth else "")
     takes = f"about {in_words(here)} and {in_gigabytes(work.memory)}" if here >= WORTH_SAYING else "a moment"
@@ -179,12 +182,18 @@ def _of_device(work: CountedWork, there: Resources, aside: float | None, asked: 
         return "; there is no GPU that torch can use" if there.looked else ""
     if need is None:
         return f"; it is not done on {name}"
+    if need > there.device_free:
+        return f"; {name} would need {_of_free(need, there.device_free)}"
     if not there.holds(work):
-        return f"; {name} would need {in_gigabytes(need)} and has {in_gigabytes(there.device_free)} free"
+        return f"; beside {name} it would need {_of_free(work.beside_device, there.free)}"
     if aside is None:
         return f"; how fast {name} is is not known"
     way = f'device="{name}"' if asked is None else name
     return f"; {way} would take about {in_words(aside)}"
+
+
+def _of_free(need: float, free: float) -> str:
+    return f"{in_gigabytes(need)}, and {in_gigabytes(free)} are free"
 
 
 def in_gigabytes(size: float) -> str:

@@ -49,6 +49,6 @@ def test_auto_takes_a_gpu_where_it_is_worth_it(club: Graph, monkeypatch: pytest.
     monkeypatch.setattr(place, "DEVICE_START", 0.0)
     assert "On cpu: about 1 s and 0.0 GB of" in why() and "modelled on cpu." in why()
     monkeypatch.setattr(choice, "free_on", lambda _: 1.0)
-    assert "cpu would need 0.0 GB and has 0.0 GB free" in why() and "modelled on" not in why()
+    assert "cpu would need 0.0 GB, and 0.0 GB are free" in why() and "modelled on" not in why()
     monkeypatch.setattr(choice, "graphics", lambda: None)
     assert "there is no GPU that torch can use" in why()

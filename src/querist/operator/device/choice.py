@@ -62,11 +62,18 @@ def chosen_device(name: str) -> Any:
     return device
 
 
+def check_device(asked: str | None) -> None:
+    """Refuse a device that cannot be used, before anything else is done."""
+    if asked not in (None, "auto"):
+        chosen_device(asked)
+
+
 @cache
 def copied_on(name: str) -> float | None:
-    """Bytes that a GPU reads and writes in a second, by a copy, measured once; None for another device."""
+    """Bytes that a GPU reads and writes in a second, by a copy, measured once; None for another device, and
+    where there is no room for the copy."""
     device = chosen_device(name)
-    if device.type != "cuda":
+    if device.type != "cuda" or free_on(device) < 4 * COPIED_BYTES:
         return None
     import torch
 
@@ -78,6 +85,8 @@ def copied_on(name: str) -> float | None:
         other.copy_(one)
         torch.cuda.synchronize(device)
         best = min(best, time.perf_counter() - started)
+    del one, other
+    torch.cuda.empty_cache()
     return 2 * COPIED_BYTES / best
 
 
