@@ -72,11 +72,12 @@ class SingularRows:
         return unit_rows(self.left[:, :rank] * self.values[:rank] ** power)
 
 
-def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
+def quick_rows(graph: Graph, rank: int, *, device: str | None = None, progress: Any = None) -> Embedding:
     """The embedding behind the quick learner: of the attributes where there are any, else of the graph."""
     X = graph.attributes
     kind = usual_kind(attributes=X is not None and bool(X.count_nonzero()))
-    return embed(graph, min(rank, graph.n_nodes), kind=kind.name, weighting="tfidf", progress=progress)
+    columns = min(rank, graph.n_nodes)
+    return embed(graph, columns, kind=kind.name, weighting="tfidf", device=device, progress=progress)
 
 
 class RowBytes(NamedTuple):
