@@ -159,14 +159,18 @@ def estimates(graphs: list[Graph]) -> list[dict[str, Any]]:
         for kind, rank in itertools.product(kinds, (32, 100)):
             chosen = kind_of(kind)
             work = counted(graph, rank, chosen, chosen.settled(rank))
+            spent = time.process_time()
             with peak_memory() as peak:
                 embedding = querist.embed(graph, rank, kind=kind, cache=False)
+            spent = time.process_time() - spent
             row = {
                 "graph": graph.name,
                 "kind": kind,
                 "rank": rank,
                 "expected_seconds": (work.moving + work.staying).on_threads(available()),
                 "seconds": embedding.seconds,
+                "expected_cpu_seconds": (work.moving + work.staying).on_threads(1),
+                "cpu_seconds": spent,
                 "expected_gb": work.memory / 1e9,
                 "gb": peak[0] / 1e9,
                 "solver": embedding.solver,
@@ -177,13 +181,15 @@ def estimates(graphs: list[Graph]) -> list[dict[str, Any]]:
 
 
 def estimates_table(found: list[dict[str, Any]]) -> None:
-    head = ("graph", "kind", "rank", "s expected", "s", "GB expected", "GB", "solver")
+    names = ("expected_seconds", "seconds", "expected_cpu_seconds", "cpu_seconds", "expected_gb", "gb")
+    words = (word for what in ("s", "s of processor", "GB") for word in (f"{what} expected", what))
+    head = ("graph", "kind", "rank", *words, "solver")
     rows = [
         (
             row["graph"],
             row["kind"],
             str(row["rank"]),
-            *(f"{row[name]:.2f}" for name in ("expected_seconds", "seconds", "expected_gb", "gb")),
+            *(f"{row[name]:.2f}" for name in names),
             row["solver"],
         )
         for row in found

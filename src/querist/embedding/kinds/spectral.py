@@ -60,8 +60,8 @@ FACTOR_BYTES = 32
 FILL = 150.0
 """Entries of a factor, for every node."""
 
-SOLVES = 5.0
-"""Solutions with a factor, for every pair that is wanted."""
+SOLVES = 9.0
+"""Passes of one thread over a factor, for every pair that is wanted: solutions, and what makes the factor."""
 
 
 def spectral(
@@ -320,7 +320,7 @@ def spectral_effort(
     largest = int(np.bincount(graph.components)[0])
     count, entries = min(rank, largest), graph.adjacency.nnz
     if not normalised and not solve.is_small(largest, count):
-        return Effort(), Effort(SOLVES * count * 12.0 * FILL * largest)
+        return Effort(), Effort(alone=SOLVES * count * 12.0 * FILL * largest)
     item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
     found = filter_effort(largest, entries, count, tol=tol, item=item)
     return (Effort(), found) if solve.is_small(largest, count) else (found, Effort())
