@@ -149,6 +149,13 @@ def test_the_products_of_an_embedding_are_about_those_expected(blocks: Graph, ra
     assert filter_effort(n, entries, rank, tol=tol, item=item).gathered == pytest.approx(gathered, rel=0.7)
 
 
+@pytest.mark.parametrize(("rank", "measured"), [(32, 0.147), (100, 0.384)])
+def test_a_device_is_about_as_fast_as_docs_say(rank: int, measured: float) -> None:
+    """A million nodes, ten million edges, on the H200 of docs/device.md: within a factor of three."""
+    found = filter_effort(10**6, 2e7, rank).on_device(DEVICE_COPIED)
+    assert measured / 3 < found < 3 * measured
+
+
 def test_a_dense_decomposition_grows_with_the_cube() -> None:
     small, large = (filter_effort(n, 10 * n, 10) for n in (solve.DENSE // 2, solve.DENSE))
     assert small.gathered == 0 and large.multiplied == 8 * small.multiplied
