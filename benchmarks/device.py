@@ -10,6 +10,8 @@
 - billion: 10^9 edges in 32 planted blocks, made on the device; rank 32.
 - gmnr: expectation-maximisation over counts on the device, 10 iterations.
 - label: PubMed, against the threads of this machine.
+- pool: a question among 1,000,000 nodes of rank 64, ten classes, after 20 answers, by the default rule: one
+  answer learned, all nodes scored, the best one found; against the threads of this machine.
 
 Stages go to the other stream, results to standard output.
 """
@@ -30,7 +32,7 @@ from querist.operator.device.matrix import DeviceOperator
 from querist.operator.device.tensors import embed_tensors
 
 COLUMNS = 48
-PARTS = ("check", "product", "embedding", "billion", "gmnr", "label")
+PARTS = ("check", "product", "embedding", "billion", "gmnr", "label", "pool")
 
 Found = dict[str, Any]
 
@@ -466,6 +468,40 @@ def labelled(device: str, name: str, clock: Clock, profile: bool) -> list[Found]
     return found
 
 
+def pool(device: str, n: int, clock: Clock, rank: int = 64, classes: int = 10) -> list[Found]:
+    """Seconds of a question, on the device and on the threads; and whether the same is asked."""
+    from querist.asking import RULES
+    from querist.asking.model import QuickModel
+    from querist.embedding import Embedding
+    from querist.labelling.suggest import best
+    from querist.operator.threads import available
+
+    rng = np.random.default_rng(0)
+    own = rng.integers(classes, size=n)
+    rows = rng.standard_normal((classes, rank))[own] + 2 * rng.standard_normal((n, rank))
+    embedding = Embedding(rows, np.zeros(n, dtype=np.int64), kind="diffusion", layout=(0, 0, rank))
+    first = rng.choice(n, 20, replace=False)
+    rule, found = RULES["contrast"], list[Found]()
+    for where in (device, None):
+        model = QuickModel.start(embedding, classes, ranks=(rank,), centred=rule.centred, device=where)
+        for row in first[:-1].tolist():
+            model = model.learn(row, int(own[row]))
+        free = np.ones(n, dtype=bool)
+        free[first] = False
+
+        def question(model: QuickModel = model, free: Any = free) -> int | None:
+            return best(rule(model.learn(int(first[-1]), int(own[first[-1]]))), free)
+
+        seconds, asked = clock.best(question, 3)
+        row = {
+            "nodes": n, "rank": rank, "classes": classes, "device": where or f"{available()} threads",
+            "seconds": seconds, "asks": asked, "GB": peak(clock.device),
+        }  # fmt: skip
+        say(f"pool {row}")
+        found.append(row)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -493,6 +529,7 @@ def main() -> None:
         ),
         "billion": lambda: billion(device, 6400 if tiny else 100_000_000, clock),
         "gmnr": lambda: gmnr(device, *((500, 8000) if tiny else (1_000_000, 50_000_000)), clock),
+        "pool": lambda: pool(options.device, 3000 if tiny else 1_000_000, clock),
         "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock, options.profile),
     }
     found = {}

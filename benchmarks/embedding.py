@@ -8,15 +8,20 @@ Prints its tables as Markdown, as they stand in docs/embedding.md; what is going
 - Other programs on the machine slow everybody down, and threads that wait for each other most. Then compare
   the processor seconds of one thread: OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 QUERIST_THREADS=1.
 
-    python benchmarks/embedding.py [--parts peers floor arrivals scale] [--data pubmed] [--limit 10]
+- *Estimates* are what `embed` says of itself before it begins, beside what it takes.
+
+    python benchmarks/embedding.py [--parts peers floor arrivals scale estimates] [--data pubmed] [--limit 10]
 """
 
 import argparse
+import itertools
 import json
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -28,11 +33,14 @@ import scipy.sparse as sp
 import querist
 from embedding_peers import GOALS, TOL, peers, peers_table, say, table
 from querist.embedding.extend import edges_of
+from querist.embedding.kinds import kind_of
+from querist.embedding.make import counted
 from querist.graph.graph import Graph
 from querist.operator import Operator, empty_block
 from querist.operator.eigen.compact import compacted
 from querist.operator.kernels import combine_rows
 from querist.operator.memory import free
+from querist.operator.threads import available
 
 THREADS = os.environ["OMP_NUM_THREADS"]
 
@@ -66,33 +74,40 @@ def resident() -> float:
         return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@contextmanager
+def peak_memory() -> Iterator[list[float]]:
+    """One number: the bytes that were held at most in the block, beyond those at its beginning."""
+    base, most, over = resident(), [0.0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.02):
+            most[0] = max(most[0], resident() - base)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    yield most
+    over.set()
+    watcher.join()
+
+
 def scale(sizes: list[int], rank: int = 32) -> dict[str, Any]:
     """Seconds and memory against edges, ten edges a node; and the product on the same graphs."""
-    import threading
-
     found: dict[str, Any] = {}
     for edges in sizes:
         graph = generated(edges // 10, edges)
-        base, peak, over = resident(), [0.0], threading.Event()
-
-        def watch(peak: list[float] = peak, over: threading.Event = over) -> None:
-            while not over.wait(0.05):
-                peak[0] = max(peak[0], resident())
-
         graph.components  # noqa: B018  part of the graph, not of the embedding
-        threading.Thread(target=watch, daemon=True).start()
         runs = []
-        for _ in range(3 if found else 4):
-            spent = time.process_time()
-            embedding = querist.embed(graph, rank, cache=False)
-            runs.append((embedding.seconds, time.process_time() - spent))
-        over.set()
+        with peak_memory() as peak:
+            for _ in range(3 if found else 4):
+                spent = time.process_time()
+                embedding = querist.embed(graph, rank, cache=False)
+                runs.append((embedding.seconds, time.process_time() - spent))
         wall, processor = np.median(runs[-3:], axis=0).tolist()  # the first of all may compile
         found[str(graph.n_edges)] = row = {
             "nodes": graph.n_nodes,
             "seconds": wall,
             "cpu_seconds": processor,
-            "beyond_graph_gb": (peak[0] - base) / 1e9,
+            "beyond_graph_gb": peak[0] / 1e9,
             "residual": embedding.residual,
             "solver": embedding.solver,
         }
@@ -127,6 +142,59 @@ def scale_table(found: dict[str, Any]) -> None:
         f"Time grows as edges^{powers[0]:.2f}, of the processor as edges^{powers[1]:.2f} (goal: below 1.15; "
         "at 10,000,000 edges under 120 s and 4 GB).\n"
     )
+
+
+# -- estimates ---------------------------------------------------------------------------------------
+
+
+def estimates(graphs: list[Graph]) -> list[dict[str, Any]]:
+    """What `embed` expects of itself, and what it takes: seconds and bytes beyond the graph."""
+    found: list[dict[str, Any]] = []
+    querist.embed(generated(3000, 30_000), 32, cache=False)  # compiles
+    for graph in graphs:
+        graph.components, graph.degrees  # noqa: B018
+        worded = graph.attributes is not None
+        quick = graph.n_nodes <= 50_000  # what is near every node takes minutes
+        kinds = ["spectral", *(["diffusion", "both"] if worded else []), *(["pagerank"] if quick else [])]
+        for kind, rank in itertools.product(kinds, (32, 100)):
+            chosen = kind_of(kind)
+            work = counted(graph, rank, chosen, chosen.settled(rank))
+            spent = time.process_time()
+            with peak_memory() as peak:
+                embedding = querist.embed(graph, rank, kind=kind, cache=False)
+            spent = time.process_time() - spent
+            row = {
+                "graph": graph.name,
+                "kind": kind,
+                "rank": rank,
+                "expected_seconds": (work.moving + work.staying).on_threads(available()),
+                "seconds": embedding.seconds,
+                "expected_cpu_seconds": (work.moving + work.staying).on_threads(1),
+                "cpu_seconds": spent,
+                "expected_gb": work.memory / 1e9,
+                "gb": peak[0] / 1e9,
+                "solver": embedding.solver,
+            }
+            say(f"  {row}")
+            found.append(row)
+    return found
+
+
+def estimates_table(found: list[dict[str, Any]]) -> None:
+    names = ("expected_seconds", "seconds", "expected_cpu_seconds", "cpu_seconds", "expected_gb", "gb")
+    words = (word for what in ("s", "s of processor", "GB") for word in (f"{what} expected", what))
+    head = ("graph", "kind", "rank", *words, "solver")
+    rows = [
+        (
+            row["graph"],
+            row["kind"],
+            str(row["rank"]),
+            *(f"{row[name]:.2f}" for name in names),
+            row["solver"],
+        )
+        for row in found
+    ]
+    table(head, rows)
 
 
 # -- floor -------------------------------------------------------------------------------------------
@@ -282,6 +350,10 @@ def main() -> None:
         print("Rank 32 on generated graphs, ten edges a node:\n")
         scale_table(found["scale"])
         floors = {(f"generated, {int(e):,} edges", 48): row["floor"] for e, row in found["scale"].items()}
+    if "estimates" in options.parts:
+        known = [querist.datasets.load_graph(data) for data in options.data]
+        found["estimates"] = estimates([*known, *(generated(edges // 10, edges) for edges in options.edges)])
+        estimates_table(found["estimates"])
     if "floor" in options.parts:
         graphs = {data: querist.datasets.load_graph(data).largest_component() for data in options.data}
         floors = {(d, c): floor(graph, c) for d, graph in graphs.items() for c in (16, 48, 128)} | floors

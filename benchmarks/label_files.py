@@ -1,4 +1,5 @@
-"""`querist label` from a file of edges to a file of labels: seconds, CPU seconds, memory, accuracy.
+"""`querist label` from a file of edges to a file of labels: seconds, CPU seconds, memory, accuracy, and what
+it said of the first and the third before it began.
 
 A graph of planted classes is generated (an edge joins two nodes of one class with probability 0.7, else any
 two), written as CSV with 1 % of the labels, and labelled by the command in a process of its own.
@@ -76,6 +77,7 @@ def main() -> None:
     right, expected = np.mean(guess[tested] == own[nodes[tested]]), found["accuracy"]["expected"]
     print(f"{seconds:.1f} s, {used.ru_utime + used.ru_stime:.1f} CPU s, {used.ru_maxrss / 1e6:.2f} GB")
     print(f"right {right:.4f}, expected {expected:.4f}")
+    print(next((said for said in found["why"] if said.startswith("On ")), "Said nothing of time and memory."))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_ambiguous_correlation_is_the_squared_correlation_of_answers_weighed_by_
     sizes = 1 + np.diag(C)
     expected = a * ((C / np.sqrt(np.outer(sizes, sizes))) ** 2 @ a)
     found = suggest.ambiguous_correlation(
-        M, model.choosing.P, model.choosing.r, suggest.ambiguity(model.probabilities)
+        suggest.LocalRows(M), model.choosing.P, model.choosing.r, suggest.ambiguity(model.probabilities)
     )
     np.testing.assert_allclose(found, expected, atol=1e-9)
 

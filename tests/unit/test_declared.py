@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EVERYBODY_HAS = {"querist", *sys.stdlib_module_names}
-DEVICE = {"blocks.py", "device.py", "kernel.py", "matrix.py", "tensors.py"}
+DEVICE = {"blocks.py", "device.py", "kernel.py", "matrix.py", "pool.py", "tensors.py"}
 SERVER = {"app.py", "bodies.py", "routes.py", "running.py", "site.py"}
 
 

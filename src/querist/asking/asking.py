@@ -31,6 +31,7 @@ from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.labelling.reading import check_weights, own_labels
 from querist.labels import plain, tabulate
+from querist.operator.device.choice import check_device
 from querist.parameters import checked_count
 from querist.progress import Progress
 
@@ -61,6 +62,7 @@ def ask(
     seed: int = 0,
     journal: str | PathLike[str] | Journal | None = None,
     prefetch: bool | None = None,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Asking:
     """Ask about the nodes of a graph that are worth most, and label the rest from the answers.
@@ -101,6 +103,11 @@ def ask(
     seed : of everything random
     journal : a path; an interrupted campaign goes on from it. In memory by default
     prefetch : work out the next question while this one is thought about; without an oracle by default
+    device : where the graph is embedded, all nodes are scored for the next question, and labels are made at
+        the end: on the threads of this process (None), or on a device of torch, as "cuda"; "auto" takes a GPU
+        where there is one, all fits and it is done sooner. Scores are those of this process but for the last
+        bits, rows of the graph but for their tolerance. A journal does not know of it: one that was begun
+        without a device goes on with one
     progress : called with (fraction done, what is being done) while the graph is embedded, asked about or
         labelled; in a notebook a bar shows it by default
 
@@ -110,6 +117,7 @@ def ask(
     >>> sum(found == true for found, true in zip(result.labels, karate.labels))
     32
     """
+    check_device(device)
     own, oracle, labels = _by_column(graph, nodes, oracle, labels)
     check_limits(budget, stop)
     if unanswered is not None:
@@ -155,6 +163,7 @@ def ask(
         method=method,
         prefetch=answer is None if prefetch is None else prefetch,
         person=person,
+        device=device,
         progress=progress,
     )
     if labels is not None:

@@ -98,11 +98,12 @@ class Asking:
         method: str = "auto",
         prefetch: bool = False,
         person: str | None = None,
+        device: str | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.own_lock = OwnLock()
         self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
-        self.method, self.person = method, person
+        self.method, self.person, self.device = method, person, device
         self.most_unanswered = max(budget, LEAST_UNANSWERED) if unanswered is None else unanswered
         """Questions that may be skipped or answered with "unsure"; they are not counted in the budget."""
         self.stopped: str | None = None
@@ -118,8 +119,8 @@ class Asking:
         self._last = events[-1].kind if events else ""
         if events:
             specification.check_same(CampaignSpec.of(events[0].body), str(journal.path))
-        rows = quick_rows(graph, max(RANKS), progress=progress)
-        self.state = CampaignState(specification, graph, rows, budget)
+        rows = quick_rows(graph, max(RANKS), device=device, progress=progress)
+        self.state = CampaignState(specification, graph, rows, budget, device=device)
         if not events:
             self._write("campaign", **specification.body())
         self.resumed = len(events) > 1
@@ -451,6 +452,7 @@ class Asking:
                 picked=self.specification.choose != RANDOM,
                 classes=self.classes,
                 seed=self.specification.seed,
+                device=self.device,
                 progress=self.progress,
             )
             if without:

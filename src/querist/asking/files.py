@@ -25,6 +25,7 @@ from querist.labelling.files import FileName, GraphFiles, classes_in
 from querist.labelling.growth import join
 from querist.labelling.reading import Source
 from querist.labels import class_order
+from querist.operator.device.choice import check_device
 from querist.progress import Progress
 from querist.tables.labels import as_label
 
@@ -67,6 +68,7 @@ def from_files(
     stop: float | None = None,
     method: str = "auto",
     prefetch: bool | None = None,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> FileCampaign:
     """Begin a campaign of questions about a graph in files, or go on with the one in the journal.
@@ -83,7 +85,7 @@ def from_files(
     journal : a path, or an open journal; in memory by default
     choose, audit, noise, repeats, find, overlap, second_opinions, multilabel, seed : as in `ask`; by
         default as in the journal, else as there
-    budget, person, unanswered, stop, method, prefetch, progress : as in `ask`
+    budget, person, unanswered, stop, method, prefetch, device, progress : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
 
@@ -92,6 +94,7 @@ def from_files(
     >>> from_files("edges.csv", classes=["cat", "dog"]).asking.question.number
     1
     """
+    check_device(device)
     files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
     book = journal if isinstance(journal, Journal) else Journal(journal)
     try:
@@ -137,6 +140,7 @@ def from_files(
             method=method,
             journal=book,
             prefetch=oracle is None if prefetch is None else prefetch,
+            device=device,
             progress=progress,
             **{name: value for name, value in given.items() if value is not None},
         )

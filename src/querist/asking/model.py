@@ -42,9 +42,11 @@ from querist.asking.answers import Code, indicator, likely, sureness
 from querist.collective.logistic import softmax
 from querist.embedding import Embedding
 from querist.embedding.kinds import kind_of
-from querist.labelling.heads import squared_distances, unit_rows
+from querist.labelling.heads import unit_rows
 from querist.labelling.rows import CHOOSING_RANK
-from querist.labelling.suggest import ambiguity, centred_rows
+from querist.labelling.suggest import PoolRows, ambiguity, centred_rows, pool_rows, quadratic_forms
+from querist.operator.device import choice
+from querist.operator.place import CountedWork, Effort, check_fits
 from querist.types import Bools, Codes, Floats
 
 RANKS = (16, 32, 64, 100)
@@ -60,6 +62,9 @@ SURELY = 1e-9
 """Least share of a score that an answer at the node itself leaves to the others."""
 FAR = 2.0
 """The squared distance of rows of length one that have nothing in common."""
+
+BESIDE = 10
+"""Passes over the scores of all nodes that beliefs and ambiguities take."""
 
 FEW = 8
 """Open questions whose part in the variance is added one by one."""
@@ -83,34 +88,81 @@ def leading(embedding: Embedding, rank: int) -> Floats:
     return rows
 
 
+def widths_of(n: int, columns: int, ranks: Sequence[int] = RANKS) -> list[int]:
+    """Columns of the regressions on n rows that have so many."""
+    widths = sorted({min(rank, columns) for rank in ranks})
+    while len(widths) > 1 and n * sum(widths) > ROOM:
+        widths.pop()
+    return widths
+
+
+def counted_questions(n: int, columns: int, n_classes: int, questions: int) -> CountedWork:
+    """What scoring all nodes takes, for so many questions: scores of every regression, and three products of
+    the rows by which they are chosen."""
+    widths, chosen = widths_of(n, columns), min(CHOOSING_RANK, columns)
+    numbers = float(n) * (sum(widths) + chosen)
+    multiplied = float(n) * (sum(widths) * n_classes + 3 * chosen**2)
+    # Beliefs and ambiguities of all nodes are worked out here.
+    here = Effort(8.0 * BESIDE * n * n_classes * questions)
+    return CountedWork(
+        Effort(8 * (numbers + 2.0 * n * chosen) * questions, multiplied * questions),
+        8 * numbers,
+        here,
+        8 * (numbers + n * (chosen + n_classes)),
+        8 * numbers,
+    )
+
+
+def scoring_device(rows: Embedding, n_classes: int, questions: int, device: str | None) -> str | None:
+    """Where all nodes are scored: the device asked for, if rows fit there; for "auto" the faster."""
+    if device is None:
+        return None
+    work = counted_questions(rows.n_nodes, rows.n_columns, n_classes, questions)
+    place = choice.place_for(work, device)
+    if place.device is not None:
+        check_fits(
+            f"asking about {rows.n_nodes:,} nodes",
+            place.memory,
+            choice.free_on(choice.chosen_device(place.device)),
+            {},
+            "leave the device out",
+            where=f" on {place.device}",
+        )
+    return place.device
+
+
 @dataclass(frozen=True, eq=False)
 class RidgeState:
     """The second-order state: rows (n, d) and P (d, d)."""
 
-    rows: Floats
+    pool: PoolRows
     P: Floats
 
     @staticmethod
-    def start(rows: Floats, gamma: float) -> "RidgeState":
+    def start(pool: PoolRows, gamma: float) -> "RidgeState":
         """Before any answer: `P = I / gamma`."""
-        return RidgeState(rows, np.eye(rows.shape[1]) / gamma)
+        return RidgeState(pool, np.eye(pool.array.shape[1]) / gamma)
+
+    @property
+    def rows(self) -> Floats:
+        """(n, d) in this process."""
+        return self.pool.array
 
     @cached_property
     def r(self) -> Floats:
         """(n,) the variance of every node."""
-        return self.r_at(slice(None))
+        return np.asarray(np.maximum(self.pool.forms(self.P), 0.0))
 
     def r_at(self, which: Any) -> Floats:
         """That of some nodes."""
-        X = self.rows[which]
-        return np.asarray(np.maximum(np.einsum("ij,ij->i", X @ self.P, X), 0.0))
+        return np.asarray(np.maximum(quadratic_forms(self.rows[which], self.P), 0.0))
 
     def learn(self, row: int) -> tuple[Floats, "RidgeState"]:
         """`g / q`, by which weights change per unit of error, and the state with an answer at `row`."""
         m = self.rows[row]
         g = self.P @ m
         q = 1 + m @ g
-        return g / q, RidgeState(self.rows, self.P - np.outer(g, g) / q)
+        return g / q, RidgeState(self.pool, self.P - np.outer(g, g) / q)
 
     def opened(self, which: Sequence[int]) -> "RidgeState":
         """The state with answers to come at some rows."""
@@ -125,7 +177,7 @@ class RidgeState:
         """The state with answers at many rows X: `P = (P^-1 + X'X)^-1`."""
         X = self.rows[which]
         P = np.linalg.inv(np.linalg.inv(self.P) + X.T @ X)
-        return RidgeState(self.rows, (P + P.T) / 2)
+        return RidgeState(self.pool, (P + P.T) / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +188,19 @@ class Regression:
     W: Floats
 
     @staticmethod
-    def start(rows: Floats, n_classes: int, gamma: float) -> "Regression":
+    def start(pool: PoolRows, n_classes: int, gamma: float) -> "Regression":
         """No answer yet."""
-        return Regression(RidgeState.start(rows, gamma), np.zeros((rows.shape[1], n_classes)))
+        return Regression(RidgeState.start(pool, gamma), np.zeros((pool.array.shape[1], n_classes)))
 
     @property
     def rows(self) -> Floats:
-        """(n, d)."""
+        """(n, d) in this process."""
         return self.ridge.rows
+
+    @property
+    def scores(self) -> Floats:
+        """(n, K) f of all nodes."""
+        return self.ridge.pool.times(self.W)
 
     def scores_at(self, which: Any) -> Floats:
         """(m, K) f of some nodes."""
@@ -220,8 +277,10 @@ class QuickModel:
         *,
         centred: bool = False,
         several: bool = False,
+        device: str | None = None,
     ) -> "QuickModel":
-        """No answer yet; `centred`: without what all rows have in common (`suggest.centred_rows`).
+        """No answer yet; `centred`: without what all rows have in common (`suggest.centred_rows`); `device`:
+        where all nodes are scored, of torch, or this process. What is small, and what is given out, is here.
 
         >>> from querist import as_graph
         >>> from querist.labelling.rows import quick_rows
@@ -230,20 +289,19 @@ class QuickModel:
         [0.0, 1.0]
         """
         n, columns = embedding.rows.shape
-        widths = sorted({min(rank, columns) for rank in ranks})
-        while len(widths) > 1 and n * sum(widths) > ROOM:
-            widths.pop()
+        widths = widths_of(n, columns, ranks)
         own = GAMMAS[kind_of(embedding.kind).attributes] if gamma is None else gamma
         ridge = (
             CHOOSING_GAMMAS[kind_of(embedding.kind).attributes] if choosing_gamma is None else choosing_gamma
         )
         if centred:
             embedding = centred_rows(embedding)
-        rows = leading(embedding, CHOOSING_RANK)
+        rows = pool_rows(leading(embedding, CHOOSING_RANK), device)
         none = np.zeros(int(embedding.components.max()) + 1, dtype=np.int64)
         return QuickModel(
             answered=tuple(
-                Regression.start(leading(embedding, rank), n_classes + several, own) for rank in widths
+                Regression.start(pool_rows(leading(embedding, rank), device), n_classes + several, own)
+                for rank in widths
             ),
             choosing=RidgeState.start(rows, ridge),
             gamma=ridge,
@@ -263,6 +321,11 @@ class QuickModel:
     def rows(self) -> Floats:
         """(n, d) of length one, by which questions are chosen."""
         return self.choosing.rows
+
+    @property
+    def pool(self) -> PoolRows:
+        """The same, and their products, where they are done."""
+        return self.choosing.pool
 
     def learn(self, row: int, target: Code | Floats) -> "QuickModel":
         """The state with one answer more: its code, or (K,) how likely it is, or has, each class."""
@@ -334,7 +397,7 @@ class QuickModel:
         """(n,) squared distance of each row to the nearest one with an answer, given or to come."""
         nearest = self.near
         for row in self.since:
-            nearest = np.minimum(nearest, squared_distances(self.rows, self.rows[[row]])[:, 0])
+            nearest = np.minimum(nearest, self.pool.distances(row))
         return nearest
 
     @cached_property
@@ -345,9 +408,9 @@ class QuickModel:
     @cached_property
     def scores(self) -> Floats:
         """(n, K) f, the mean of the regressions'; of sets 2 f - h, yes less no."""
-        return self._scores_at(slice(None))
+        return self._by_class(sum(m.scores for m in self.answered) / len(self.answered))
 
-    def _scores_at(self, rows: Sequence[int] | slice) -> Floats:
+    def _scores_at(self, rows: Sequence[int]) -> Floats:
         """(m, K) f of some nodes, without working out that of all: the same bits whoever looked before."""
         return self._by_class(sum(m.scores_at(rows) for m in self.answered) / len(self.answered))
 

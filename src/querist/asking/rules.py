@@ -13,6 +13,9 @@ A rule is a function of the model that gives (n,) values, larger where asking is
 keeps it in RULES under its name, with the sentence that is shown beside its questions and whether its model
 has centred rows: help, `choose=` and the contracts find it there. A journal keeps the name: what a rule means
 is never changed, a better one gets a name of its own.
+
+What is done with the rows of all nodes a rule asks of `model.pool`: that is done in this process or on a
+device. All else, the rows themselves too, is numpy.
 """
 
 from collections.abc import Callable
@@ -22,7 +25,7 @@ import numpy as np
 
 from querist.asking.model import QuickModel
 from querist.labelling.heads import squared_distances
-from querist.labelling.suggest import ambiguous_correlation, margins, quadratic_forms
+from querist.labelling.suggest import ambiguous_correlation, margins
 from querist.registry import Registry
 from querist.types import Floats
 
@@ -92,10 +95,10 @@ def by_ambiguity(model: QuickModel) -> Floats:
     nodes have no answer; on dense attributes that is worse than chance. Without attributes the two are one.
     """
     P, r = model.choosing.P, model.choosing.r
-    values = ambiguous_correlation(model.rows, P, r, model.ambiguity)
+    values = ambiguous_correlation(model.pool, P, r, model.ambiguity)
     sizes, first = np.bincount(model.components), 1 / (1 + model.gamma)
     alone = np.where(model.answers + model.pending == 0, sizes * first**2, 0.0)[model.components]
-    return np.where(model.rows.any(axis=1), values, alone)
+    return np.where(model.pool.present, values, alone)
 
 
 @pool_rule("coverage", "an answer here speaks for most nodes in doubt that are far from every answer so far")
@@ -107,7 +110,7 @@ def by_coverage(model: QuickModel) -> Floats:
     correlations of rows that have much in common do not see them. On `SPOKEN_FOR` nodes drawn at random, of
     `WORTH_ASKING` candidates; all others are worth nothing.
     """
-    order = np.random.default_rng(0).permutation(np.flatnonzero(model.rows.any(axis=1)))
+    order = np.random.default_rng(0).permutation(np.flatnonzero(model.pool.present))
     asked, spoken = order[:WORTH_ASKING], order[:SPOKEN_FOR]
     values = np.zeros(len(model.rows))
     nearer = squared_distances(model.rows[asked], model.rows[spoken])
@@ -119,16 +122,16 @@ def by_coverage(model: QuickModel) -> Floats:
 @pool_rule("variance", "an answer here takes most off the uncertainty of all nodes")
 def by_variance(model: QuickModel) -> Floats:
     """`sum_u c_ui^2 / (1 + r_i)`: V-optimality (Ji and Han 2012)."""
-    rows, P, r = model.rows, model.choosing.P, model.choosing.r
-    return quadratic_forms(rows, P @ (rows.T @ rows) @ P) / (1 + r)
+    rows, P, r = model.pool, model.choosing.P, model.choosing.r
+    return rows.forms(P @ rows.gram() @ P) / (1 + r)
 
 
 @pool_rule("sigma", "an answer here takes most off the uncertainty of the class sizes")
 def by_sigma(model: QuickModel) -> Floats:
     """`(sum_u c_ui)^2 / (1 + r_i)` (Ma, Garnett and Schneider 2013): how much the variance of the sum over
     all nodes falls."""
-    rows, P, r = model.rows, model.choosing.P, model.choosing.r
-    return np.asarray((rows @ (P @ rows.sum(axis=0))) ** 2 / (1 + r))
+    rows, P, r = model.pool, model.choosing.P, model.choosing.r
+    return np.asarray(rows.times(P @ rows.total()) ** 2 / (1 + r))
 
 
 @pool_rule("margin", "the model knows least about this node: a small margin, a large variance")

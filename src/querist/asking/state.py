@@ -14,7 +14,7 @@ import numpy as np
 from querist.asking.answers import Code, as_code, as_kept, likely
 from querist.asking.arrivals import KIND, Arrival, joined
 from querist.asking.choosers import Chooser, Outlook, Pick, chooser_of
-from querist.asking.model import QuickModel
+from querist.asking.model import QuickModel, scoring_device
 from querist.asking.people import DOUBT, VOTES, Opinions, SetOpinions, Vote
 from querist.asking.rules import RULES
 from querist.asking.specification import CampaignSpec
@@ -43,11 +43,21 @@ class CampaignState:
     The nodes are put into a random order once. Its first `audit` nodes without a known label are the audit;
     the others, and nodes that arrive later, are those that a chooser may ask about. `known` are labels that
     nobody was asked for, class codes by row: they are learned before all answers. `budget` is the most
-    answers; only a chooser that paces them looks at it.
+    answers; only a chooser that paces them looks at it. `device` is where all nodes are scored (model.py):
+    the events do not depend on it.
     """
 
-    def __init__(self, specification: CampaignSpec, graph: Graph, rows: Embedding, budget: int) -> None:
+    def __init__(
+        self,
+        specification: CampaignSpec,
+        graph: Graph,
+        rows: Embedding,
+        budget: int,
+        *,
+        device: str | None = None,
+    ) -> None:
         self.specification, self.graph, self.rows, self.budget = specification, graph, rows, budget
+        self.device = scoring_device(rows, len(specification.classes), budget, device)
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
         self.known: dict[int, Code] = {}
         self.turns = Turns()
@@ -113,7 +123,9 @@ class CampaignState:
         own, K = self.specification, len(self.specification.classes)
         rule = RULES.get(own.choose)
         centred = own.find is not None or (rule is not None and rule.centred)
-        self.model = QuickModel.start(self.rows, K, centred=centred, several=own.multilabel)
+        self.model = QuickModel.start(
+            self.rows, K, centred=centred, several=own.multilabel, device=self.device
+        )
         self.opinions = None
         if self._doubted:
             self.opinions = SetOpinions(own.noise, K) if own.multilabel else Opinions(own.noise)

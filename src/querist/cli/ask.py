@@ -125,6 +125,7 @@ def ask(
     ] = None,
     safe_csv: options.SafeCsv = False,
     columns: options.Values = MappingProxyType({}),
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Label your graph by answering questions about it.
@@ -178,6 +179,7 @@ def ask(
                 unanswered=unanswered,
                 stop=stop,
                 method=method,
+                device=device,
                 progress=lambda done, text: show("embedding", done, text),
             )
         asking, answers = campaign.asking, program or campaign.oracle

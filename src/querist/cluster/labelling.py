@@ -28,8 +28,9 @@ from querist.collective.gmnr import GMNR
 from querist.errors import InputError
 from querist.labelling import combine
 from querist.labelling.heads import accuracy, judgeable
-from querist.labelling.members import MEMBERS, FittedRidges, SmoothedRidge, regressions
+from querist.labelling.members import CLUSTER_RANK, MEMBERS, FittedRidges, SmoothedRidge, regressions
 from querist.labelling.rows import FEW_SWEEPS, LARGE, SWEEPS, SingularRows, decisive
+from querist.operator.estimate import WorkerShare, worker_share
 from querist.stats import wilson
 from querist.tables.arrow import pa
 from querist.types import Bools, Codes, Floats
@@ -39,9 +40,6 @@ LINKS, ATTRIBUTES = "links", "smoothed"
 
 CHUNK = 4096
 """Nodes that are answered at a time."""
-
-COLUMNS = 70
-"""Columns of smoothed rows: three of the four cuts of `querist.label`, in half of its memory."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,7 @@ class LabelledParts:
     accuracy : of answers at labels that were left out, and an interval of 95 %; nan where unknown
     reached : nodes that a label reaches
     seconds : reading and placing; solving
+    columns : of the smoothed rows, where there are any
 
     >>> found = LabelledParts(
     ...     "found", "GMNR", 2, 0.3, 1000, 5000, ("a", "b"), 50, 0, 0.9, (0.8, 0.95), 1000, 10**5,
@@ -81,10 +80,18 @@ class LabelledParts:
     reached: int
     bytes: int
     seconds: Mapping[str, float]
+    columns: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return asdict(self) | {"worker": asdict(self.share) if self.share else None}
+
+    @property
+    def share(self) -> WorkerShare | None:
+        """What each worker takes, by the model of docs/scale.md; None where no rows were smoothed."""
+        if not self.columns:
+            return None
+        return worker_share(self.nodes, self.edges, self.workers, rank=self.columns, cut=self.cut)
 
     def report(self) -> str:
         """A few lines."""
@@ -94,10 +101,11 @@ class LabelledParts:
             if np.isfinite(self.accuracy)
             else ""
         )
+        share = f"; {self.share.in_words()}" if self.share else ""
         lost = f"; {self.lost:,} labels are of nodes without edges, and left out" if self.lost else ""
         return (
             f"{self.nodes:,} nodes and {self.edges:,} edges on {self.workers} workers, "
-            f"{100 * self.cut:.0f} % of the entries between them\n"
+            f"{100 * self.cut:.0f} % of the entries between them{share}\n"
             f"{self.labels:,} labels of {len(self.classes):,} classes{lost}\n{self.method}\n{expected}"
             f"{self.reached:,} nodes reached; read and placed in {self.seconds['reading']:.1f} s, labelled "
             f"in {self.seconds['solving']:.1f} s"
@@ -251,6 +259,7 @@ def _run(
         accuracy=first["accuracy"],
         interval=first["interval"],
         seconds=done.seconds,
+        columns=first.get("columns", 0),
     )
 
 
@@ -272,8 +281,8 @@ def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
         else:
             features = word_features(shard, word_weights(shard, load_matrix(shard, place / WORK)))
         sweeps = SWEEPS if shard.n <= LARGE else FEW_SWEEPS
-        triples = smoothed_triples(shard, features, method.settings, COLUMNS, sweeps=sweeps, seed=seed)
-        fitted[name] = _fitted(shard, decisive(triples, COLUMNS), codes, Y)
+        triples = smoothed_triples(shard, features, method.settings, CLUSTER_RANK, sweeps=sweeps, seed=seed)
+        fitted[name] = _fitted(shard, decisive(triples, CLUSTER_RANK), codes, Y)
     P, left_out = _pooled(shard, fitted, codes, Y)
     judged = judgeable(Y)
     right = accuracy(left_out, Y, judged) if judged.any() else float("nan")
@@ -285,6 +294,7 @@ def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
         "labels": len(Y),
         "accuracy": right,
         "interval": (float(interval[0]), float(interval[1])),
+        "columns": CLUSTER_RANK,
         "method": f"Ridge regressions on {method_text}, weighted by labels that were left out",
     }
 
@@ -301,7 +311,7 @@ def _fitted(shard: Shard, rows: SingularRows, codes: Codes, Y: Floats) -> Fitted
     """Regressions on the labelled rows of all ranks, which answer for own rows."""
     labelled = codes >= 0
     every = np.concatenate(shard.group.everyone(rows.left[labelled]))
-    found = regressions(SingularRows(every, rows.values), COLUMNS, Y, "softmax")
+    found = regressions(SingularRows(every, rows.values), CLUSTER_RANK, Y, "softmax")
     return FittedRidges(rows, *found, np.flatnonzero(labelled))
 
 

@@ -22,6 +22,7 @@ from querist.embedding.kinds.spectral import ROUNDING, TOL, column_scales, doubt
 from querist.embedding.make import RANK
 from querist.errors import InputError
 from querist.operator.eigen.chebyshev import filtered_pairs, width_of
+from querist.operator.estimate import WorkerShare, worker_share
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import silent
@@ -67,14 +68,20 @@ class EmbeddedParts:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return asdict(self) | {"worker": asdict(self.share)}
+
+    @property
+    def share(self) -> WorkerShare:
+        """What each worker takes, by the model of docs/scale.md."""
+        return worker_share(self.nodes, self.edges, self.workers, rank=self.rank, cut=self.cut)
 
     def report(self) -> str:
         """A few lines."""
         left = f", {self.left_out:,} nodes outside of it left out" if self.left_out else ""
         return (
             f"{self.nodes:,} nodes and {self.edges:,} edges in the largest of {self.components:,} components"
-            f"{left}; {self.workers} workers, {100 * self.cut:.0f} % of the entries between them\n"
+            f"{left}; {self.workers} workers, {100 * self.cut:.0f} % of the entries between them; "
+            f"{self.share.in_words()}\n"
             f"{self.solver}, residual {max(self.residuals, default=0.0):.1e}, eigengap {self.eigengap:.1e}; "
             f"read and placed in {self.seconds['reading']:.1f} s, solved in {self.seconds['solving']:.1f} s, "
             f"{self.sent / 1e9:.2f} GB sent"

@@ -16,14 +16,12 @@ from querist.graph import Graph, as_graph
 from querist.operator import memory
 from querist.operator.device import choice
 from querist.operator.estimate import machines_for
+from querist.operator.place import CountedWork, Place, check_fits
 from querist.parameters import checked_count
 from querist.progress import Progress, shown, with_time_left
 
 RANK = 100
 """Columns unless asked for otherwise."""
-
-WORTH_A_DEVICE = 1_000_000
-"""Entries of a graph from which "auto" takes a GPU: smaller ones are done before it has begun."""
 
 LOOSE = 2e-3
 """A tolerance that a filter in single precision meets."""
@@ -58,8 +56,9 @@ def embed(
     seed : of the solver's start; the same seed gives the same rows
     cache : keep and find results on disk, in `$QUERIST_CACHE` or the user's cache directory
     device : where it is computed: the threads of this process (None), or a device of torch by its name, as
-        "cuda" (the extra [torch]; "cpu" is torch on the CPU); "auto" takes a GPU where there is one, the
-        graph is large and all fits, and `notes` say so. The rows are the same but for rounding
+        "cuda" (the extra [torch]; "cpu" is torch on the CPU); "auto" takes a GPU where there is one, all fits
+        and it is done sooner. The rows are the same but for rounding. `notes` say what was taken and why, and
+        about how long and how much memory it takes, where it takes more than a moment or "auto" was asked for
     progress : called with (fraction done, what is being done and how long it will still take). An
         exception it raises, or Ctrl-C, stops the work and leaves nothing behind
 
@@ -76,7 +75,7 @@ def embed(
         - pagerank: `walk` (0.98, between 0 and 1), the chance that a walk goes on; `neighbours` (40), entries
           of a row of `local`
 
-    What would not fit into the free memory is refused before it starts, with a rank that would.
+    What would not fit into the free memory is refused before it starts, with what would.
 
     >>> from querist import as_graph
     >>> two_pairs = as_graph([(0, 1), (2, 3)])
@@ -93,19 +92,22 @@ def embed(
     rank = checked_count("rank", rank, 0)
     _check(graph, rank, chosen, tol)
     settings = _settled(chosen, rank, {**options, "tol": tol, "seed": seed})
-    device, why = _where(graph, rank, chosen, settings, device)
-    notes += why
-    room = _room_on(chosen, device)
+    place = _place(graph, rank, chosen, settings, device)
+    device = place.device
     started = time.perf_counter()
     use_disk = cache and graph.n_nodes >= disk.WORTH
     identity = chosen.identity(rank, settings) | ({} if device is None else {"device": device})
     name = disk.key(graph, identity, attributes=chosen.attributes) if use_disk else ""
     found = disk.fetch(name) if use_disk else None
     if found is None:
-        check_room(graph, rank, chosen, settings, lambda: _settled(chosen, rank, {**options, "tol": LOOSE}))
         where = {} if device is None else {"device": device}
-        if device is not None:
-            check_device_room(graph, rank, chosen, settings, device, room)
+        if device is None:
+            check_room(
+                graph, rank, chosen, settings, lambda: _settled(chosen, rank, {**options, "tol": LOOSE})
+            )
+        else:
+            check_device_room(graph, rank, chosen, settings, device)
+        notes += (place.said,) if place.said else ()
         with shown(progress) as show:
             found = chosen.make(graph, rank, **settings, progress=with_time_left(show), **where)
         if use_disk:
@@ -122,46 +124,55 @@ def embed(
     )
 
 
-def _where(
-    graph: Graph, rank: int, kind: Kind, settings: Settings, device: str | None
-) -> tuple[str | None, tuple[str, ...]]:
-    """The device, and the reason where it was left to us ("auto"): a GPU, if there is one and it all fits."""
-    if device != "auto":
-        return device, ()
-    name = choice.graphics()
-    if name is None:
-        return None, ("on the threads of this machine: there is no GPU that torch can use",)
-    if kind.on_device is None or graph.adjacency.nnz < WORTH_A_DEVICE:
-        return None, (f"on the threads of this machine: too little for {name}",)
-    need, room = kind.on_device(graph, rank, **settings), choice.free_on(choice.chosen_device(name))
-    size = f"about {need / 1e9:.1f} GB, of which {name} has {room / 1e9:.1f} free"
-    return (name, (f"on {name}: {size}",)) if need <= room else (None, (f"on the threads: {size}",))
+def counted(graph: Graph, rank: int, kind: Kind, settings: Settings) -> CountedWork:
+    """What the rows take, counted."""
+    assert kind.effort is not None
+    moving, staying = kind.effort(graph, rank, **settings)
+    return CountedWork(
+        moving,
+        kind.memory(graph, rank, **settings),
+        staying,
+        kind.on_device(graph, rank, **settings) if kind.on_device else None,
+        beside_bytes(graph, rank),
+    )
 
 
-def _room_on(kind: Kind, device: str | None) -> float:
-    """Bytes free on the device, if the kind can be made on one and this one is there."""
-    if device is None:
-        return np.inf
-    if kind.on_device is None:
+def beside_bytes(graph: Graph, rank: int) -> float:
+    """What this process holds while a device makes rows: the matrix while it is brought there, vectors that
+    come back, and the rows made of them."""
+    return 24.0 * graph.adjacency.nnz + 3 * 8.0 * graph.n_nodes * rank
+
+
+def _place(graph: Graph, rank: int, kind: Kind, settings: Settings, device: str | None) -> Place:
+    """Where the rows are made. A device is refused at once that is not there, or that the kind knows not."""
+    if device not in (None, "auto") and kind.on_device is None:
         able = ", ".join(name for name, other in known().items() if other.on_device)
         raise InputError(f"rows of kind {kind.name!r} are not made on a device; take {able}, or no device")
-    return choice.free_on(choice.chosen_device(device))
+    if kind.effort is not None:
+        return choice.place_for(counted(graph, rank, kind, settings), device)
+    choice.check_device(device)
+    if device != "auto":
+        return Place(device, None, 0.0)
+    return Place(None, None, 0.0, f"on the threads: what rows of kind {kind.name!r} take is not counted")
 
 
-def check_device_room(
-    graph: Graph, rank: int, kind: Kind, settings: Settings, device: str, room: float
-) -> None:
-    """Refuse what would not fit on the device, with what would."""
+def check_device_room(graph: Graph, rank: int, kind: Kind, settings: Settings, device: str) -> None:
+    """Refuse what would not fit on the device, or beside it, with what would."""
     assert kind.on_device is not None
-    need = kind.on_device(graph, rank, **settings)
-    if need <= room:
-        return
-    smaller = _largest(lambda r: kind.on_device(graph, r, **settings) <= room, rank)  # type: ignore[misc]
-    fits = f"rank={smaller} fits there, or" if smaller else "no rank fits there:"
-    raise InputError(
-        f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
-        f"{need / 1e9:.1f} GB on {device} and {room / 1e9:.1f} GB are free; {fits} leave the device out"
-    )
+    on_device, room = kind.on_device, choice.free_on(choice.chosen_device(device))
+    need = on_device(graph, rank, **settings)
+    smaller = _largest(lambda r: on_device(graph, r, **settings) <= room, rank) if need > room else 0
+    fits = f"rank={smaller} fits there, or leave the device out"
+    check_fits(
+        _what(graph, rank), need, room, {fits: smaller > 0}, "no rank fits there: leave the device out",
+        where=f" on {device}",
+    )  # fmt: skip
+    beside = beside_bytes(graph, rank)
+    check_fits(_what(graph, rank), beside, memory.free(), {}, "lower the rank", where=f" beside {device}")
+
+
+def _what(graph: Graph, rank: int) -> str:
+    return f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges"
 
 
 def _check(graph: Graph, rank: int, kind: Kind, tol: float | None) -> None:
@@ -200,22 +211,21 @@ def check_room(
     if need <= room:
         return need
     smaller = _largest(lambda r: kind.memory(graph, r, **settings) <= room, rank)
-    advice = {
-        "tol=2e-3 (a float32 filter) fits": kind.memory(graph, rank, **loosened()) <= room,
-        f"rank={smaller} fits": smaller > 0,
-    }
+    there = choice.resources("auto")
+    work = counted(graph, rank, kind, settings) if kind.effort else None
+    on_device = work is not None and there.holds(work)
     # A cluster embeds by the normalised Laplacian alone.
     plain = kind.name == "spectral" and settings.get("normalised", False)
     machines = machines_for(graph.n_nodes, graph.n_edges, room, rank=rank) if plain else 0
-    advice[f"{machines} machines like this one share it (--cluster, docs/scale.md)"] = machines > 1
-    ways = (
-        " or ".join(way for way, fits in advice.items() if fits)
-        or "no rank fits: embed a part of the graph, or use a larger machine"
-    )
-    raise InputError(
-        f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges needs about "
-        f"{need / 1e9:.1f} GB and {room / 1e9:.1f} GB are free; {ways}"
-    )
+    ways = {
+        "tol=2e-3 (a float32 filter) fits": kind.memory(graph, rank, **loosened()) <= room,
+        f"rank={smaller} fits": smaller > 0,
+        f'device="{there.device}" has the room': on_device,
+        f"{machines} machines like this one share it (--cluster, docs/scale.md)": machines > 1,
+    }
+    largest = "no rank fits: embed a part of the graph, or use a larger machine"
+    check_fits(_what(graph, rank), need, room, ways, largest)
+    return need
 
 
 def _largest(fits: Callable[[int], bool], most: int) -> int:

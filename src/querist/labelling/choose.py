@@ -38,9 +38,10 @@ from querist.labelling.decisions.goals import Costs, GoalDecision, check_goal, c
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import accuracy
 from querist.labelling.kernel_ridge import KernelRidge, are_measurements
-from querist.labelling.members import SmoothedRidge, for_picked, plan
+from querist.labelling.members import SmoothedRidge, for_picked, plan, settle
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, LabellingMethod, Member, Workspace
+from querist.operator.place import Place
 from querist.operator.threads import available
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Codes, Floats
@@ -154,6 +155,7 @@ def choose(
     members, n_folds, skipped = plan(workspace, method, Y, link)
     if picked:
         members = {name: for_picked(member) for name, member in members.items()}
+    place = settle(workspace, members, n_folds, Y)
     folds = cut_folds(workspace, labelled, Y, link, n_folds, seed)
     fitted, tables = fit_members(folds, members, progress)
     progress(0.9, "combining")
@@ -191,6 +193,7 @@ def choose(
         matching=pool.matching,
         self_training=self_training,
         largest=_guess(problem.known.classes, folds, estimate),
+        place=place,
     )
     workspace.place = None  # the memory of a device is not kept
     progress(1.0, "labelled")
@@ -412,6 +415,7 @@ def explained(
     matching: float | None,
     self_training: Mapping[str, float],
     largest: "Guess",
+    place: Place,
 ) -> Choice:
     """The choice in words. `asked`: the user named the method; `self_training`: the weights of its models."""
     words = any(member.method.uses_attributes for member in members.values())
@@ -436,6 +440,10 @@ def explained(
     if skipped:
         why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")
     why += _warnings(scores, largest)
+    if place.said:
+        why.append(place.sentence)
+    if place.device is not None:
+        why.append(f"Rows were smoothed and counts were modelled on {place.device}.")
     method = scores[0].name if alone else "combination of " + ", ".join(s.name for s in heavy(scores))
     return Choice(method, representation, tuple(why), tuple(scores))
 

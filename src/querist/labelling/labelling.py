@@ -28,9 +28,9 @@ from querist.labelling.combine import Link
 from querist.labelling.decisions.estimate import Estimate, Share
 from querist.labelling.decisions.goals import Costs, GoalDecision
 from querist.labelling.new_nodes import Basis, NewNodeModel
-from querist.labelling.rows import device_for
-from querist.labelling.workspace import RANKS, Workspace
+from querist.labelling.workspace import Workspace
 from querist.labels import tabulate
+from querist.operator.device.choice import check_device
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import Progress, part, shown
@@ -410,7 +410,9 @@ def label(
     seed : of the folds; the same seed gives the same result
     device : where the methods are fitted: on the threads of this process (None), or on a device of torch, as
         "cuda" (with several labels a node, or many in all, rows and counts alone); "auto" takes a GPU where
-        there is one, the graph is large and all fits
+        there is one, all fits and it is done sooner. `choice.why` says what was taken, and about how long and
+        how much memory it takes, where it takes more than a moment or "auto" was asked for. What does not fit
+        is refused, with what would
     progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
     >>> from querist.datasets import load
@@ -433,7 +435,7 @@ def label(
         sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
         problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
     asked = problem if method in CLASSIFIERS else in_range(problem)  # a classifier has ranges of its own
-    device = device_for(asked.graph, max(RANKS), device)
+    check_device(device)
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
         prediction = choose(
             asked,
@@ -458,7 +460,7 @@ def label(
         probabilities=P,
         given_codes=problem.known.indicator.astype(np.int64) if multilabel else np.where(own, codes, -1),
         reached=reached,
-        choice=_with_place(prediction.choice, device),
+        choice=prediction.choice,
         decision=prediction.decision,
         estimate=prediction.estimate,
         model=prediction.model,
@@ -466,10 +468,3 @@ def label(
         new_nodes=NewNodeModel(Basis(problem.graph, P, reached, own, link, weight)),
         n_old=problem.graph.n_nodes,
     )
-
-
-def _with_place(choice: Choice, device: str | None) -> Choice:
-    """The choice, and on which device it was made."""
-    if device is None:
-        return choice
-    return replace(choice, why=(*choice.why, f"Rows were smoothed and counts were modelled on {device}."))

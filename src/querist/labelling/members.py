@@ -30,9 +30,14 @@ from querist.labelling import combine
 from querist.labelling.combine import Link
 from querist.labelling.heads import RidgeFit, judgeable, ridge
 from querist.labelling.kernel_ridge import Channels, Gaussians, KernelRidge
-from querist.labelling.rows import RowSettings, SingularRows, sweeps_for
+from querist.labelling.rows import RowSettings, SingularRows, rows_bytes, sweeps_for
 from querist.labelling.workspace import RANKS, Member, Workspace
 from querist.labels import KnownLabels
+from querist.operator import memory
+from querist.operator.device import choice
+from querist.operator.estimate import machines_for
+from querist.operator.place import CountedWork, Effort, Place, check_fits
+from querist.operator.threads import available
 from querist.registry import Registry
 from querist.types import Codes, Floats
 
@@ -304,6 +309,9 @@ PACE = 1e9
 SPACE = 4e8
 """Most numbers in the blocks of one decomposition."""
 
+CLUSTER_RANK = 70
+"""Columns of smoothed rows on a cluster: three of the four cuts, in half of the memory."""
+
 MANY = 4000
 """Labels of which a third can be left out as well as a fifth: what is learned hardly differs."""
 
@@ -359,6 +367,82 @@ def plan(
     if not taken:
         taken["walks"] = MEMBERS["walks"]
     return taken, folds, tuple(skipped)
+
+
+SINGLE, DOUBLE = 4, 8
+"""Bytes that a multiplication gathers, by the precision in which a method works."""
+
+BESIDE = 1.0
+"""What scaling, pooling, refining and the estimate take beside the members, as a share of these; held against
+runs by `python benchmarks/label_files.py`."""
+
+
+def counted(
+    workspace: Workspace, members: Mapping[str, Member], folds: int, labels: int, classes: int
+) -> CountedWork:
+    """What the members take, by their costs and the rows they need."""
+    moving, staying = Effort(), Effort()
+    for member in members.values():
+        once, fit = member.method.cost(workspace, labels, classes)
+        again = DOUBLE * fit * (folds + 1)
+        if isinstance(member.method, SmoothedRidge):
+            moving, staying = moving + Effort(SINGLE * once), staying + Effort(again)
+        elif isinstance(member.method, ClassifierMethod) and member.method.counts:
+            moving += Effort(DOUBLE * once + again)
+        else:
+            staying += Effort(DOUBLE * once + again)
+    both = moving + staying
+    staying += Effort(BESIDE * both.gathered, BESIDE * both.multiplied)
+    graph = workspace.graph
+    rows = rows_bytes(graph, row_kinds(members), workspace.rank, available() if workspace.small else 1)
+    tables = 8.0 * graph.n_nodes * classes * (len(members) + 4)  # of each member, and while they are pooled
+    held = rows.held + tables
+    return CountedWork(moving, held + rows.blocks, staying, rows.on_device, held)
+
+
+def row_kinds(members: Mapping[str, Member]) -> set[RowSettings]:
+    """The smoothed rows that members need."""
+    kinds: set[RowSettings] = set()
+    for member in members.values():
+        method = member.method
+        if isinstance(method, SmoothedRidge):
+            kinds.add(method.settings)
+        elif isinstance(method, KernelRidge) and isinstance(method.kernels, Gaussians):
+            kinds |= {method.kernels.rows} if method.kernels.rows is not None else set()
+    return kinds
+
+
+def settle(workspace: Workspace, members: Mapping[str, Member], folds: int, Y: Floats) -> Place:
+    """Where the members work: sets the device of the workspace. What does not fit there is refused."""
+    graph, (labels, classes) = workspace.graph, Y.shape
+    work = counted(workspace, members, folds, labels, classes)
+    place = choice.place_for(work, workspace.device)
+    workspace.device = place.device
+    what = f"labelling {graph.n_nodes:,} nodes and {graph.n_edges:,} edges by {', '.join(members)}"
+    if place.device is not None:
+        room = choice.free_on(choice.chosen_device(place.device))
+        check_fits(what, place.memory, room, {}, "leave the device out", where=f" on {place.device}")
+        check_fits(
+            what,
+            work.beside_device,
+            memory.free(),
+            {},
+            'take method="walks"',
+            where=f" beside {place.device}",
+        )
+        return place
+    room = memory.free()
+    if work.memory > room:
+        there = choice.resources("auto")
+        least = counted(workspace, {"walks": MEMBERS["walks"]}, folds, labels, classes).memory
+        machines = machines_for(graph.n_nodes, max(1, graph.n_edges), room, rank=CLUSTER_RANK)
+        ways = {
+            'method="walks" fits': least <= room and bool(row_kinds(members)),
+            f'device="{there.device}" has the room': there.holds(work),
+            f"{machines} machines like this one share it (--cluster, docs/scale.md)": machines > 1,
+        }
+        check_fits(what, work.memory, room, ways, "label a part of the graph, or use a larger machine")
+    return place
 
 
 def _once(member: Member, workspace: Workspace, labels: int, classes: int) -> float:

@@ -11,8 +11,9 @@ choice of the classifier on top. `by_row=True` smooths with `D^-1 (S + C)`, plai
 instead of the symmetric T; the two are similar matrices, so the same operator serves both.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,20 +26,17 @@ from querist.embedding.kinds.diffusion import (
     device_bytes,
     own_weights,
     singular_triples,
+    smoothed_bytes,
     smoothed_products,
     smoothing,
     weighted,
 )
 from querist.graph import Graph
 from querist.graph.scaling import scaled
-from querist.operator.device import choice
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
 
 Source: TypeAlias = Literal["attributes", "links"]
-
-WORTH_A_DEVICE = 10_000
-"""Nodes from which "auto" takes a GPU."""
 
 CHOOSING_RANK = 64
 """Columns of the quick learner's rows by which questions are chosen."""
@@ -74,24 +72,37 @@ class SingularRows:
         return unit_rows(self.left[:, :rank] * self.values[:rank] ** power)
 
 
-def quick_rows(graph: Graph, rank: int, *, progress: Any = None) -> Embedding:
+def quick_rows(graph: Graph, rank: int, *, device: str | None = None, progress: Any = None) -> Embedding:
     """The embedding behind the quick learner: of the attributes where there are any, else of the graph."""
     X = graph.attributes
     kind = usual_kind(attributes=X is not None and bool(X.count_nonzero()))
-    return embed(graph, min(rank, graph.n_nodes), kind=kind.name, weighting="tfidf", progress=progress)
+    columns = min(rank, graph.n_nodes)
+    return embed(graph, columns, kind=kind.name, weighting="tfidf", device=device, progress=progress)
 
 
-def device_for(graph: Graph, rank: int, device: str | None) -> str | None:
-    """The device; where it is left to us ("auto"), a GPU if there is one, it is worth it and rows fit."""
-    if device is not None and device != "auto":
-        choice.chosen_device(device)  # refused before anything is computed
-    if device != "auto":
-        return device
-    name = choice.graphics()
-    if name is None or graph.n_nodes < WORTH_A_DEVICE:
-        return None
-    links = graph if graph.attributes is not None else replace(graph, attributes=graph.adjacency)
-    return name if device_bytes(links, rank) <= choice.free_on(choice.chosen_device(name)) else None
+class RowBytes(NamedTuple):
+    """Of rows: what is `held` when they are there, in `blocks` while they are made, `on_device` if there."""
+
+    held: float
+    blocks: float
+    on_device: float
+
+
+def rows_bytes(graph: Graph, kinds: Collection[RowSettings], rank: int, at_once: int = 1) -> RowBytes:
+    """What these kinds of rows take, made so many at a time: features, blocks, and the rows that are kept."""
+    n, entries = graph.n_nodes, graph.adjacency.nnz
+    linked = replace(graph, attributes=graph.adjacency)
+    sources = {kind.source: linked if kind.source == "links" else graph for kind in kinds}
+    features = sum(12.0 * (own.attributes.nnz + n) for own in sources.values() if own.attributes is not None)
+    made = [
+        smoothed_bytes(*own.attributes.shape, entries, own.attributes.nnz, rank, item=4)
+        for own in sources.values()
+        if own.attributes is not None
+    ]
+    # A regression takes the rows it needs twice: scaled, and of length one.
+    held = features + 8.0 * n * min(rank, n) * (len(kinds) + 2 * bool(kinds))
+    blocks = min(at_once, len(kinds)) * max(made, default=0.0)
+    return RowBytes(held, blocks, max((device_bytes(own, rank) for own in sources.values()), default=0.0))
 
 
 def features(graph: Graph, source: Source) -> Sparse:

@@ -75,11 +75,16 @@ class Workspace:
         X.data = np.log1p(X.data) if whole else (X.data > 0).astype(np.float64)
         return replace(self.graph, attributes=X)
 
+    @property
+    def small(self) -> bool:
+        """Whether kinds of rows are computed side by side."""
+        return self.graph.n_nodes <= SMALL
+
     def compute_rows(self, kinds: Sequence[RowSettings]) -> None:
         """Several kinds of rows side by side, where their blocks are small enough to share the memory."""
         for source in {settings.source for settings in kinds}:
             self.features(source)
-        if self.graph.n_nodes <= SMALL and available() > 1:
+        if self.small and available() > 1:
             with ThreadPoolExecutor(available()) as pool:
                 list(pool.map(self.rows, kinds))
 

@@ -11,23 +11,23 @@ that come to it over the network in a second and P bytes that it packs:
 The first term of the memory is the matrix in both precisions, the second the blocks of the filter: three and
 what the last step makes, and halos of two with what is packed of one. A random order of nodes has
 c = 1 - 1/m; communities have less. docs/scale.md holds the model against runs.
+
+On one machine an embedding of more columns is found by a Lanczos method, attributes are smoothed, and small
+or nearly whole spectra are decomposed densely: `filter_effort` and `smoothing_effort` count what they gather
+and multiply, for `place.py`.
 """
 
 from dataclasses import asdict, dataclass
-from math import exp
+from math import exp, log
 from typing import Any
 
 from querist.errors import InputError
+from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import width_of
-
-GATHERED = 12.5e9
-"""Bytes that a core gathers in a second; `python benchmarks/cluster.py --only kernel` prints it."""
+from querist.operator.place import DEVICE_GATHERED, GATHERED, MEMORY_BUS, Effort, in_gigabytes
 
 PACKED = 4.7e9
 """Bytes that a core packs in a second; `python benchmarks/cluster.py --only kernel` prints it."""
-
-MEMORY_BUS = 150e9
-"""Bytes that a machine gathers in a second at most, whatever its cores: eight channels of DDR4, half used."""
 
 WIRE = 0.9
 """The part of a network's rate that is left for the rows."""
@@ -35,8 +35,24 @@ WIRE = 0.9
 PRODUCTS = 50
 """Products of an embedding of rank 32 to a residual of 2e-3; `--only embedding` counts them."""
 
-DEVICE_GATHERED = 3.7e12
-"""Bytes that the project's kernel gathers in a second on an H200; benchmarks/device.py prints it."""
+USUAL = 2e-3
+"""The residual for which products were counted."""
+
+INDEXED = 8
+"""Bytes of an entry itself: its index and its value in single precision."""
+
+LANCZOS_PRODUCTS = 33
+"""Products with a vector, for every pair that is wanted, of the Lanczos method to a residual of `USUAL`;
+the `solver` of an embedding tells them."""
+
+LANCZOS_SPACE = 2.5
+"""Vectors of its space, for every pair that is wanted."""
+
+RITZ_STEPS = 6
+"""Rayleigh-Ritz steps of an embedding by sweeps."""
+
+EIGEN_WORK = 3
+"""Of a dense decomposition, in cubes of its size; it runs slower than a product."""
 
 DEVICE_MEMORY = 139 * 2.0**30
 
@@ -111,21 +127,86 @@ def estimate(
     gathered = min(cores * GATHERED, MEMORY_BUS)
     received = row * h * nodes
     pace = network / 8 * 1e9 * WIRE
-    product = z * nodes * (row + 8) / (machines * gathered)
+    product = z * nodes * (row + INDEXED) / (machines * gathered)
     product += received * (1 / pace + 1 / min(cores * PACKED, MEMORY_BUS)) if machines > 1 else 0.0
     memory = 12 * z * nodes / machines + row * (4 * nodes / machines + 3 * h * nodes)
-    seconds = PRODUCTS * product * max(1.0, rank / 32) ** 0.5
+    seconds = products_of(rank) * product
     name = "one machine" if machines == 1 else f"{machines} machines, {100 * cut:.0f} % cut"
     return WorkEstimate(name, "machines", machines, h, received, product, seconds, memory)
+
+
+def products_of(rank: int) -> float:
+    """Products with a whole block that the sweeps of an embedding take, to a residual of `USUAL`."""
+    return float(PRODUCTS * max(1.0, rank / 32) ** 0.5)
+
+
+def filter_effort(nodes: int, entries: float, count: int, *, tol: float = USUAL, item: int = 4) -> Effort:
+    """What so many lowest pairs of a Laplacian take in one process; `item` bytes a number of the filter.
+
+    >>> f"{filter_effort(10**6, 2e7, 32).gathered:.1e} bytes"
+    '2.1e+11 bytes'
+    """
+    if solve.is_small(nodes, count):
+        return Effort(multiplied=EIGEN_WORK * float(nodes) ** 3)
+    # Every power of ten takes sweeps as many products as the one before, Lanczos a quarter of them.
+    longer = max(1.0, log(tol) / log(USUAL))
+    checked = entries * (8.0 * count + 2 * INDEXED)
+    if krylov.worth(count, nodes):
+        longer = (3 + longer) / 4
+        width, space = krylov.width_of(count), LANCZOS_SPACE * count * longer
+        products = LANCZOS_PRODUCTS * longer * count / width
+        # Every new vector is made orthogonal to those before it, and those wanted are combined of all.
+        dense = nodes * (space**2 + space * count)
+    else:
+        width, products = width_of(count, nodes), products_of(count) * longer
+        dense = 3.0 * RITZ_STEPS * longer * nodes * width**2
+    return Effort(products * entries * (item * width + INDEXED) + checked, dense)
+
+
+def smoothing_effort(
+    rows: int, columns: int, entries: float, words: float, width: int, *, steps: int, sweeps: float, item: int
+) -> Effort:
+    """What the leading `width` directions of smoothed features (rows, columns) take: `words` are the entries
+    of the features, `entries` those of the graph, a node its own neighbour.
+
+    >>> smoothing_effort(100, 50, 400, 1000, 10, steps=2, sweeps=3, item=8).gathered
+    1104000.0
+    """
+    once = steps * (entries + rows) + words
+    gathered = 2 * sweeps * once * (item * width + item + 4.0)
+    # A QR of both sides, and the left vectors.
+    return Effort(gathered, sweeps * width**2 * (3.0 * rows + 2.0 * columns))
 
 
 def on_device(nodes: float, edges: float, *, rank: int = 32) -> WorkEstimate:
     """The same on one GPU of the kind that was measured (H200)."""
     z, row = 2 * edges / nodes, 4.0 * width_of(rank, int(nodes))
-    product = z * nodes * (row + 8) / DEVICE_GATHERED
+    product = z * nodes * (row + INDEXED) / DEVICE_GATHERED
     memory = 8 * z * nodes + 3 * row * nodes
-    seconds = PRODUCTS * product * max(1.0, rank / 32) ** 0.5
+    seconds = products_of(rank) * product
     return WorkEstimate("one GPU (H200)", "device", 1, 0.0, 0.0, product, seconds, memory)
+
+
+@dataclass(frozen=True)
+class WorkerShare:
+    """What each worker of a cluster takes by the model: rows of the graph and bytes.
+
+    >>> worker_share(10**6, 10**7, 2, rank=32, cut=0.3).in_words()
+    'about 500,000 rows and 0.8 GB a worker'
+    """
+
+    rows: int
+    bytes: float
+
+    def in_words(self) -> str:
+        """For a report."""
+        return f"about {self.rows:,} rows and {in_gigabytes(self.bytes)} a worker"
+
+
+def worker_share(nodes: int, edges: int, workers: int, *, rank: int, cut: float) -> WorkerShare:
+    """Of a graph that so many workers share."""
+    found = estimate(nodes, max(1, edges), workers, rank=rank, cut=cut)
+    return WorkerShare(-(-nodes // workers), found.memory)
 
 
 def compared(nodes: float, edges: float, machines: int, *, rank: int = 32) -> list[WorkEstimate]:

@@ -1,4 +1,4 @@
-"""`--device` of embed, label and classify, on torch's CPU."""
+"""`--device` of embed, label, ask and classify, on torch's CPU."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,13 +33,24 @@ def test_a_label_says_where_it_was_made(querist: Callable[..., Any], tmp_path: P
     assert "on cpu" in done.out
 
 
+def test_questions_are_chosen_on_a_device(querist: Callable[..., Any], tmp_path: Path) -> None:
+    def asked(name: str, *more: str) -> Any:
+        out = tmp_path / f"{name}.csv"
+        done = querist("ask", "karate", "--oracle", "karate", "--budget", "5", "--out", str(out), *more)
+        assert done.code == 0, done.err
+        return done.out.splitlines()[:5]
+
+    assert asked("there", "--device", "cpu") == asked("here")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("embed", "karate", "--out", "rows.npy", "--device", "cuda:77"), "cannot be used"),
+        (("ask", "karate", "--oracle", "karate", "--device", "cuda:77"), "cannot be used"),
         (("classify", "karate", "--method", "wvrn", "--device", "cpu"), "wvrn knows no device"),
     ],
-    ids=["no such device", "a method without"],
+    ids=["no such device", "none to ask on", "a method without"],
 )
 def test_what_cannot_be_computed_there_is_refused(
     querist: Callable[..., Any],

@@ -13,6 +13,7 @@ from querist.datasets import sbm
 from querist.embedding import make
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.operator import memory, place
 from querist.operator.device import choice
 from querist.operator.eigen import solve
 
@@ -95,14 +96,15 @@ def test_auto_takes_a_gpu_where_there_is_one_and_it_fits(
     solver, notes = found()
     assert "on cpu" not in solver and "there is no GPU that torch can use" in notes
     monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
+    monkeypatch.setattr(choice, "copied_on", lambda _: 1e12)
     solver, notes = found()
-    assert "on cpu" not in solver and "too little for cpu" in notes
-    monkeypatch.setattr(make, "WORTH_A_DEVICE", 1)
+    assert "on cpu" not in solver and "a moment; cpu would take about" in notes
+    monkeypatch.setattr(place, "DEVICE_START", 0.0)
     solver, notes = found()
-    assert "on cpu" in solver and "on cpu: about 0.0 GB" in notes
+    assert "on cpu" in solver and "on cpu: about 1 s and 0.0 GB of" in notes and "threads would take" in notes
     monkeypatch.setattr(choice, "free_on", lambda _: 1.0)
     solver, notes = found()
-    assert "on cpu" not in solver and "on the threads: about 0.0 GB, of which cpu has 0.0 free" in notes
+    assert "on cpu" not in solver and "cpu would need 0.0 GB, and 0.0 GB are free" in notes
 
 
 def test_a_kind_that_knows_no_device_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,3 +115,26 @@ def test_a_kind_that_knows_no_device_is_refused(graph: Graph, monkeypatch: pytes
         InputError, match="'spectral' are not made on a device; take diffusion, both, pagerank"
     ):
         embed(graph, 5, device="cpu")
+
+
+def test_a_kind_that_is_not_counted_goes_where_it_is_sent(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from querist.embedding import kinds
+
+    monkeypatch.setitem(kinds.KINDS, "spectral", replace(kinds.kind_of("spectral"), effort=None))
+    assert embed(graph, 5, cache=False).notes == ()
+    assert "on cpu" in embed(graph, 5, device="cpu", cache=False).solver
+    assert "not counted" in " ".join(embed(graph, 5, device="auto", cache=False).notes)
+    with pytest.raises(InputError, match="cannot be used"):
+        embed(graph, 5, device="cuda:77", cache=False)
+
+
+def test_a_gpu_is_named_where_memory_is_short(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
+    monkeypatch.setattr(choice, "free_on", lambda _: 1e12)
+    here = make.counted(graph, 100, make.kind_of("spectral"), make.kind_of("spectral").settled(100))
+    monkeypatch.setattr(memory, "free", lambda: (here.beside_device + here.memory) / 2)
+    with pytest.raises(InputError, match='device="cpu" has the room'):
+        embed(graph, 100, cache=False)
+    assert "on cpu" in embed(graph, 100, device="auto", cache=False).solver

@@ -11,7 +11,7 @@ from querist import label
 from querist.datasets import load, sbm
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.labelling import rows
+from querist.operator import place
 from querist.operator.device import choice
 
 pytest.importorskip("torch", reason="devices are the extra [torch]")
@@ -41,13 +41,19 @@ def test_a_device_that_is_not_there_is_refused_at_once(club: Graph) -> None:
 
 def test_auto_takes_a_gpu_where_it_is_worth_it(club: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
-    assert rows.device_for(club, 100, "auto") is None
-    monkeypatch.setattr(rows, "WORTH_A_DEVICE", 1)
-    assert rows.device_for(club, 100, "auto") == "cpu"
+    monkeypatch.setattr(choice, "copied_on", lambda _: 1e13)
+
+    def why() -> str:
+        known = {0: "a", 1: "a", 32: "b", 33: "b"}
+        return " ".join(label(club.without_labels(), known, method="links", device="auto").choice.why)
+
+    assert "a moment; cpu would take about" in why()
+    monkeypatch.setattr(place, "DEVICE_START", 0.0)
+    assert "On cpu: about 1 s and 0.0 GB of" in why() and "modelled on cpu." in why()
     monkeypatch.setattr(choice, "free_on", lambda _: 1.0)
-    assert rows.device_for(club, 100, "auto") is None
+    assert "cpu would need 0.0 GB, and 0.0 GB are free" in why() and "modelled on" not in why()
     monkeypatch.setattr(choice, "graphics", lambda: None)
-    assert rows.device_for(club, 100, "auto") is None
+    assert "there is no GPU that torch can use" in why()
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from querist.embedding.value import Embedding
+from querist.operator.place import Effort
 from querist.parameters import Parameter, parameters_of
 from querist.registry import Registry
 from querist.types import Floats
@@ -46,6 +47,8 @@ class Kind:
     usual : whether it is taken, where nobody names a kind, for a graph with attributes or for one without
     on_device : `on_device(graph, rank, **settings)`, the bytes it takes on a device; None where `make` takes
         no `device`
+    effort : `effort(graph, rank, **settings)`, what is gathered and multiplied, first what a device would do,
+        then what threads do in any case; None where nobody has counted it
     options : name -> parameter; the keywords of `settled` unless given
     key : `key(rank, settings)`, what names a cache entry; the rank and the settings unless given
     """
@@ -61,6 +64,7 @@ class Kind:
     attributes: bool = False
     usual: bool = False
     on_device: Callable[..., float] | None = None
+    effort: Callable[..., tuple[Effort, Effort]] | None = None
     options: Mapping[str, Parameter] = field(default_factory=dict)
     key: Callable[[int, Settings], Settings] | None = None
 

@@ -18,6 +18,7 @@ from querist.embedding.kinds.spectral import SPECTRAL
 from querist.embedding.value import Embedding
 from querist.errors import refuse
 from querist.graph.graph import Graph
+from querist.operator.place import Effort
 from querist.parameters import parameters_of
 from querist.progress import Progress, part, silent
 from querist.types import Floats
@@ -100,6 +101,16 @@ def on_device(graph: Graph, rank: int, *, ranks: dict[str, int], **parts: Settin
     )
 
 
+def effort(graph: Graph, rank: int, *, ranks: dict[str, int], **parts: Settings) -> tuple[Effort, Effort]:
+    """Of both parts, each with its share of the rank."""
+    moving, staying = Effort(), Effort()
+    for name, kind in PARTS.items():
+        assert kind.effort is not None
+        own, rest = kind.effort(graph, ranks[name], **parts[name])
+        moving, staying = moving + own, staying + rest
+    return moving, staying
+
+
 def row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
     """The row of a new node: each part's."""
     k, c, _ = embedding.parts
@@ -122,6 +133,7 @@ BOTH = register(
         least=2,
         attributes=True,
         on_device=on_device,
+        effort=effort,
         options={**SPECTRAL.options, **DIFFUSION.options, **parameters_of(settled, ("tol", "seed"))},
         key=lambda rank, settings: settings,
     )

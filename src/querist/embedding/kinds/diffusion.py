@@ -30,7 +30,9 @@ from querist.graph.graph import Graph
 from querist.graph.scaling import scaled
 from querist.operator import BlockOperator, LocalSpace, Operator, Space
 from querist.operator.eigen.ritz import thin_qr
+from querist.operator.estimate import smoothing_effort
 from querist.operator.matrix import LocalMatrix
+from querist.operator.place import Effort
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import Progress, silent
@@ -42,6 +44,9 @@ LARGE, LINE = 200_000, 16
 """Nodes above which rows of a block fill whole cache lines of float32, with about half the oversampling: a
 row that ends in the middle of a line costs all of it."""
 SWEEPS = 20
+USUAL_SWEEPS = 5
+"""Sweeps that most attributes take; the `solver` of an embedding tells them."""
+
 WEIGHTINGS = ("unit", "tfidf", "raw")
 
 Weighting = Literal["unit", "tfidf", "raw"]
@@ -324,9 +329,23 @@ def diffusion_bytes(graph: Graph, rank: int, **_: Any) -> float:
     if graph.attributes is None:
         return 0.0
     n, m = graph.attributes.shape
+    return smoothed_bytes(n, m, graph.adjacency.nnz, graph.attributes.nnz, rank, item=8)
+
+
+def smoothed_bytes(n: int, m: int, entries: int, words: int, rank: int, *, item: int) -> float:
+    """The most that the leading directions of (n, m) smoothed features take, of `item` bytes a number."""
     width = width_of(rank, n, m)
-    sparse = 12.0 * (3 * graph.attributes.nnz + 2 * graph.adjacency.nnz)
-    return sparse + 8.0 * width * (4.0 * n + 3.0 * m)
+    return (item + 4.0) * (3 * words + 2 * entries) + item * width * (4.0 * n + 3.0 * m)
+
+
+def diffusion_effort(graph: Graph, rank: int, *, steps: int, **_: Any) -> tuple[Effort, Effort]:
+    """The sweeps that attributes usually take; all of it moves."""
+    if graph.attributes is None:
+        return Effort(), Effort()
+    n, m = graph.attributes.shape
+    width = width_of(rank, n, m)
+    sizes = n, m, graph.adjacency.nnz, graph.attributes.nnz, width
+    return smoothing_effort(*sizes, steps=steps, sweeps=USUAL_SWEEPS, item=8), Effort()
 
 
 def device_bytes(graph: Graph, rank: int, **_: Any) -> float:
@@ -354,5 +373,6 @@ DIFFUSION = register(
         attributes=True,
         usual=True,
         on_device=device_bytes,
+        effort=diffusion_effort,
     )
 )

@@ -34,12 +34,14 @@ from querist.embedding.kinds.spectral import (
     relative_gap,
     residuals,
     spectral_bytes,
+    spectral_effort,
 )
 from querist.embedding.value import Embedding
 from querist.errors import refuse
 from querist.graph import Graph, null_signs
 from querist.graph.scaling import scaled
 from querist.operator.eigen.pool import pooled_pairs
+from querist.operator.place import Effort
 from querist.operator.push import PushRoom, Walkable, clear, push, push_room, walkable
 from querist.parameters import checked_count
 from querist.progress import Progress, part, silent
@@ -49,6 +51,10 @@ WALK, NEIGHBOURS = 0.98, 40
 
 EPS = 2e-3
 """Where pushes stop, for a node of the median degree."""
+
+MET, MET_BYTES = 15.0, 800.0
+"""Nodes that pushes from a node meet, in squares of the mean degree, and the bytes that each brings in beside
+twice its row: fitted to runs (`python benchmarks/embedding.py --parts estimates`)."""
 
 PIECE = 512
 """Nodes between two reports of progress."""
@@ -233,6 +239,14 @@ def pagerank_bytes(graph: Graph, rank: int, *, neighbours: int, tol: float, **_:
     return spectral_bytes(graph, rank, normalised=True, tol=tol) + own
 
 
+def pagerank_effort(graph: Graph, rank: int, *, tol: float, **_: Any) -> tuple[Effort, Effort]:
+    """The eigenvectors; one thread finds what is near every node, here."""
+    moving, staying = spectral_effort(graph, rank, normalised=True, tol=tol)
+    n = graph.n_nodes
+    met = min(float(n), MET * (graph.adjacency.nnz / n) ** 2)
+    return moving, staying + Effort(alone=n * met * (16.0 * rank + MET_BYTES))
+
+
 PAGERANK = register(
     Kind(
         name="pagerank",
@@ -241,6 +255,7 @@ PAGERANK = register(
         make=pagerank,
         memory=pagerank_bytes,
         row=new_row,
+        effort=pagerank_effort,
         on_device=lambda graph, rank, *, tol, **_: device_bytes(graph, rank, normalised=True, tol=tol),
     )
 )

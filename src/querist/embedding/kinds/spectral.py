@@ -32,6 +32,8 @@ from querist.operator import Operator
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
 from querist.operator.eigen.pool import Pool, pooled_pairs
+from querist.operator.estimate import filter_effort
+from querist.operator.place import Effort
 from querist.operator.threads import over_parts
 from querist.parameters import checked_count, is_finite
 from querist.progress import Progress, silent
@@ -54,6 +56,12 @@ SAME = 1e-6
 
 FACTOR_BYTES = 32
 """An entry of a sparse factor: value and index, in both halves, with room to grow."""
+
+FILL = 150.0
+"""Entries of a factor, for every node."""
+
+SOLVES = 9.0
+"""Passes of one thread over a factor, for every pair that is wanted: solutions, and what makes the factor."""
 
 
 def spectral(
@@ -279,7 +287,7 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
     largest, nnz = int(sizes[0]), graph.adjacency.nnz
     count = min(rank, largest)
     rows = 8.0 * graph.n_nodes * (rank + min(sizes.size, rank))
-    if largest <= solve.DENSE or count > largest // 3:
+    if solve.is_small(largest, count):
         return rows + 8.0 * (2.5 * largest**2 + 3 * largest * count)
     item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
     block = item * largest * width_of(count, largest)
@@ -287,7 +295,7 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
     lanczos = item * largest * min(krylov.room_of(count), largest / 4) if count >= krylov.LEAST else 0.0
     space = max(block, lanczos)
     sweeping, finishing = max(3 * block, space), space + 3 * 8.0 * largest * count
-    factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, 150.0 * largest)
+    factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, FILL * largest)
     copies = 0.0 if sizes.size == 1 else 24.0 * nnz
     if normalised:  # the graph of compact.py, and vectors that are lifted from it
         copies += 12.0 * nnz + 8.0 * largest * count
@@ -303,6 +311,19 @@ def device_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_: 
     space = item * n * max(width_of(count, n), lanczos)
     blocks = max(space + 2.0 * item * n * width_of(count, n), space + 3 * 8.0 * n * count)
     return (16.0 + item) * nnz + blocks
+
+
+def spectral_effort(
+    graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any
+) -> tuple[Effort, Effort]:
+    """The pairs of the largest component; what solves with a factor of the combinatorial Laplacian, stays."""
+    largest = int(np.bincount(graph.components)[0])
+    count, entries = min(rank, largest), graph.adjacency.nnz
+    if not normalised and not solve.is_small(largest, count):
+        return Effort(), Effort(alone=SOLVES * count * 12.0 * FILL * largest)
+    item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
+    found = filter_effort(largest, entries, count, tol=tol, item=item)
+    return (Effort(), found) if solve.is_small(largest, count) else (found, Effort())
 
 
 def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
@@ -374,5 +395,6 @@ SPECTRAL = register(
         refresh=refreshed,
         usual=True,
         on_device=device_bytes,
+        effort=spectral_effort,
     )
 )

@@ -20,6 +20,9 @@ PART = 4096
 CHUNK = 1 << 20
 """Rows turned to float64, or made anew, at a time: a block is not held twice."""
 
+DRAWN_HERE = 1 << 22
+"""Random numbers that are brought to the device; more are drawn there."""
+
 NUMBERS = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64}
 
 Block = Any
@@ -74,7 +77,10 @@ class DeviceSpace:
         return X.clone()
 
     def random(self, random: np.random.Generator, k: int) -> Block:
-        """Drawn on the device, by a generator that is seeded from the given one."""
+        """What this process would draw, where it is little: what comes of it differs by rounding alone. Else
+        drawn on the device, by a generator that is seeded from the given one."""
+        if self.n * k <= DRAWN_HERE:
+            return self.given(random.standard_normal((self.n, k), dtype=self.dtype.type))
         source = torch.Generator(device=self.device).manual_seed(int(random.integers(1 << 62)))
         return torch.randn((self.n, k), dtype=self.number, device=self.device, generator=source)
 

@@ -195,11 +195,11 @@ def _on_fewer_nodes(problem: EigenProblem) -> EigenPairs | None:
 
     On a device the product is quick, and making the smaller graph would take longer than the rest.
     """
-    if not problem.normalised or problem.device is not None or _small(problem.n, problem.count):
+    if not problem.normalised or problem.device is not None or is_small(problem.n, problem.count):
         return None
     smaller = compacted(problem.S, problem.seed)
     n = smaller.S.shape[0]
-    if n <= problem.count or (n > DENSE and _small(n, problem.count)):
+    if n <= problem.count or (n > DENSE and is_small(n, problem.count)):
         return None
     found = _first_that_works(
         replace(
@@ -218,7 +218,7 @@ def _on_fewer_nodes(problem: EigenProblem) -> EigenPairs | None:
 
 def solvers_for(problem: EigenProblem) -> Iterator[Callable[[EigenProblem], EigenPairs]]:
     """The solvers to try, best first; the next is only asked for when one did not deliver."""
-    if _small(problem.n, problem.count):
+    if is_small(problem.n, problem.count):
         yield dense_pairs
         return
     first = problem.normalised and not _flat(problem)
@@ -233,7 +233,7 @@ def solvers_for(problem: EigenProblem) -> Iterator[Callable[[EigenProblem], Eige
         yield from_another_start
 
 
-def _small(n: int, count: int) -> bool:
+def is_small(n: int, count: int) -> bool:
     """Whether a dense solution is the quickest, or the only one that gives so many pairs."""
     return n <= DENSE or count > n // 3
 
