@@ -25,6 +25,7 @@ from querist.labelling.combine import Link, Scale
 from querist.labelling.heads import RidgeFit, judgeable, ridge, squared_distances
 from querist.labelling.rows import RowSettings, Source
 from querist.labelling.workspace import Workspace
+from querist.operator.matrix import LocalMatrix
 from querist.types import Codes, Floats, Sparse
 
 LANDMARKS, JUDGES = 1000, 300
@@ -138,19 +139,22 @@ class ChannelKernel:
     def _step(self) -> Sparse:
         """`D^-1 S`: to a mean neighbour."""
         graph = self.workspace.graph
-        degrees = np.where(graph.degrees > 0, graph.degrees, 1.0)
-        return sp.csr_array(sp.diags_array(1 / degrees) @ abs(graph.adjacency))
+        step: Sparse = abs(graph.adjacency)
+        step.data *= np.repeat(1 / np.where(graph.degrees > 0, graph.degrees, 1.0), np.diff(step.indptr))
+        return step
 
     @cached_property
     def inverse_lengths(self) -> list[Floats]:
         """(n,) a hop: exact where the channels of all nodes are small, else by a few random directions."""
         block: Any = self.workspace.features(self.source)
+        step: Any = self._step
         if not measured_exactly(self.workspace, self.source, self.hops):
             signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(block.shape[1], SKETCH))
-            block = np.asarray(block @ (signs / np.sqrt(SKETCH)))
+            block = LocalMatrix.of(block, np.float32) @ (signs / np.sqrt(SKETCH))
+            step = LocalMatrix.of(step, np.float32)
         found = []
         for hop in range(self.hops + 1):
-            block = self._step @ block if hop else block
+            block = step @ block if hop else block
             length = np.sqrt(np.asarray((block * block).sum(axis=1), dtype=np.float64).ravel())
             found.append(np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
         return found

@@ -69,9 +69,8 @@ def test_all_members_are_fitted_on_a_device_as_in_this_process(described: Graph)
     codes = described.codes
     known = {node: int(codes[node]) for node in range(0, 170, 6)}
     here, there = (label(described.without_labels(), known, device=device) for device in (None, "cpu"))
-    assert np.mean(here.said == there.said) > 0.97
-    np.testing.assert_allclose(there.probabilities, here.probabilities, atol=0.2)
-    assert abs(there.estimate.accuracy - here.estimate.accuracy) < 0.1
+    np.testing.assert_allclose(there.probabilities, here.probabilities, atol=2e-3)
+    assert there.estimate.accuracy == pytest.approx(here.estimate.accuracy, abs=2e-3)
     assert {score.name for score in there.choice.scores} == {score.name for score in here.choice.scores}
     assert there.model.weights(np.arange(3))[1].shape == (3, len(known)), "who weighed how much is known"
     again = label(described.without_labels(), known, device="cpu")
