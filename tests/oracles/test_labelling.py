@@ -228,7 +228,12 @@ def test_walks_are_the_truncated_series_of_personalised_pagerank(graph):
     for _ in range(20):
         F = 0.9 * P.T @ F + 0.1 * start
     expected = F / degree[:, None]
-    found = np.exp(RandomWalk().fit(Workspace(graph), labelled, Y, "softmax").logits(slice(None)))
+    walk, place = RandomWalk(), Workspace(graph)
+    few = labelled[::2], Y[::2]
+    both = walk.fit_each(place, [(labelled, Y), few], "softmax")
+    alone = [walk.fit(place, labelled, Y, "softmax"), walk.fit(place, *few, "softmax")]
+    assert [fit.L.tobytes() for fit in both] == [fit.L.tobytes() for fit in alone], "at once as one by one"
+    found = np.exp(both[0].logits(slice(None)))
     smallest = 1e-2 * expected[expected > 0].mean() * Y.mean(axis=0)
     np.testing.assert_allclose(found, expected + smallest, rtol=1e-9)
 

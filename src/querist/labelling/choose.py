@@ -38,7 +38,7 @@ from querist.labelling.decisions.goals import Costs, GoalDecision, check_goal, c
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import accuracy
 from querist.labelling.kernel_ridge import KernelRidge, are_measurements
-from querist.labelling.members import SmoothedRidge, for_picked, plan, settle
+from querist.labelling.members import RandomWalk, SmoothedRidge, for_picked, plan, settle
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, LabellingMethod, Member, Workspace
 from querist.operator.place import Place
@@ -52,6 +52,9 @@ None leaves those as they are."""
 
 SIDE_BY_SIDE = 2e7
 """Most logits of a member that are computed at the same time as others."""
+
+AT_ONCE = 5e7
+"""Most numbers in the walks that go side by side."""
 
 PICKED = 0.1
 """What a held-out label counts for that was picked: such labels lie far apart, and members that know a node
@@ -222,7 +225,7 @@ def fit_members(
         show(0.85 * begun / total, text)
         # The rows are computed in the first fit, which takes long on a large graph: it tells how far it is.
         workspace.progress = part(show, 0.85 * begun / total, 0.85 * once / total, text)
-        fits = None if together is None else together.fits(method)
+        fits = _at_once(folds, method) if together is None else together.fits(method)
         if fits is not None:
             fitted[name], tables[name] = fits
             begun += once + fit * (folds.n_folds + 1)
@@ -243,6 +246,17 @@ def _on_device(folds: LabelFolds, methods: Sequence[LabellingMethod]) -> Any:
     from querist.labelling.device.fits import DeviceFolds, can_be_together
 
     return DeviceFolds.brought(folds, methods) if can_be_together(folds, methods) else None
+
+
+def _at_once(folds: LabelFolds, method: LabellingMethod) -> tuple[Fitted, list[Floats]] | None:
+    """All fits of a method that can do them in one go, where they are small enough; or None."""
+    numbers = folds.workspace.graph.n_nodes * folds.Y.shape[1] * (folds.n_folds + 1)
+    if not isinstance(method, RandomWalk) or numbers > AT_ONCE:
+        return None
+    kept = [folds.kept(fold) for fold in range(folds.n_folds)]
+    parts = [(folds.labelled, folds.Y), *((folds.labelled[own], folds.Y[own]) for own in kept)]
+    whole, *fewer = method.fit_each(folds.workspace, parts, folds.link)
+    return whole, [each.logits(folds.sample) for each in fewer]
 
 
 def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:

@@ -99,12 +99,17 @@ def discriminant(Z: Floats, P: Floats) -> Floats:
     n, d = Z.shape
     total = np.maximum(P.sum(axis=0), 1e-9)
     means = (P.T @ Z) / total[:, None]
-    rest = Z - P @ means
-    C = rest.T @ rest / n
+    C = _scatter(Z, P @ means) / n
     C += np.eye(d) * (SHRINKAGE * np.trace(C) / d + 1e-12)
     pulled = np.linalg.solve(C, means.T)
     scores = Z @ pulled - 0.5 * np.einsum("kd,dk->k", means, pulled) + np.log(total / total.sum())
     return np.asarray(scores / np.sqrt(d))
+
+
+def _scatter(Z: Floats, centres: Floats) -> Floats:
+    """(d, d) of the rows from their centres, in whose place the differences are put."""
+    np.subtract(Z, centres, out=centres)
+    return np.asarray(centres.T @ centres)
 
 
 def accuracy(scores: Floats, Y: Floats, judged: Bools | None = None) -> float:
@@ -113,10 +118,10 @@ def accuracy(scores: Floats, Y: Floats, judged: Bools | None = None) -> float:
     return float(np.mean(right if judged is None else right[judged]))
 
 
-def unit_rows(Z: Floats) -> Floats:
-    """Rows of length one; a row of zeros stays."""
+def unit_rows(Z: Floats, out: Floats | None = None) -> Floats:
+    """Rows of length one, in the place of `out` where that is given; a row of zeros stays."""
     length = np.linalg.norm(Z, axis=1, keepdims=True)
-    return np.ascontiguousarray(Z / np.where(length > 0, length, 1.0))
+    return np.ascontiguousarray(np.divide(Z, np.where(length > 0, length, 1.0), out=out))
 
 
 def squared_distances(X: Floats, Y: Floats) -> Floats:

@@ -149,8 +149,9 @@ class ChannelKernel:
         block: Any = self.workspace.features(self.source)
         step: Any = self._step
         if not measured_exactly(self.workspace, self.source, self.hops):
-            signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(block.shape[1], SKETCH))
-            block = LocalMatrix.of(block, np.float32) @ (signs / np.sqrt(SKETCH))
+            sign = np.array([-1.0, 1.0], dtype=np.float32) / np.float32(np.sqrt(SKETCH))
+            signs = np.random.default_rng(0).choice(sign, size=(block.shape[1], SKETCH))
+            block = LocalMatrix.of(block, np.float32) @ signs
             step = LocalMatrix.of(step, np.float32)
         found = []
         for hop in range(self.hops + 1):

@@ -17,7 +17,7 @@ Which rows, ranks and powers there are was fixed on data sets and draws other th
 `benchmarks/label_efficiency.py` (docs/assist.md names them).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -161,11 +161,24 @@ class RandomWalk:
 
     def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> FixedLogits:
         """Logits of the walks' shares; nodes that no walk visits lean to no class but the larger ones."""
+        return self.fit_each(workspace, [(labelled, Y)], link)[0]
+
+    def fit_each(
+        self, workspace: Workspace, parts: Sequence[tuple[Codes, Floats]], link: Link
+    ) -> list[FixedLogits]:
+        """`fit` to several sets of labels at once, with the same bits: their walks go side by side, and an
+        edge that is brought in serves them all."""
         degrees = workspace.graph.degrees
         root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
-        start = np.zeros((workspace.graph.n_nodes, Y.shape[1]))
-        shares = Y.sum() if self.by_share else Y.sum(axis=0) * np.count_nonzero(Y.any(axis=0))
-        start[labelled] = root[labelled] * Y / np.maximum(shares, 1.0)
+        K = parts[0][1].shape[1]
+        start = np.zeros((workspace.graph.n_nodes, K * len(parts)))
+        for k, (labelled, Y) in enumerate(parts):
+            shares = Y.sum() if self.by_share else Y.sum(axis=0) * np.count_nonzero(Y.any(axis=0))
+            start[labelled, k * K : (k + 1) * K] = root[labelled] * Y / np.maximum(shares, 1.0)
+        G = self._walked(workspace, start)
+        return [self._logits(root * G[:, k * K : (k + 1) * K], Y, link) for k, (_, Y) in enumerate(parts)]
+
+    def _walked(self, workspace: Workspace, start: Floats) -> Floats:
         G, other = start, np.empty_like(start)
         for step in range(self.steps):
             np.copyto(other, start)
@@ -173,8 +186,10 @@ class RandomWalk:
                 G, other, scale=-self.damping, shift=self.damping, previous=1 - self.damping
             )
             G, other = other, np.empty_like(start) if step == 0 else G
-        # Divided by the degree, a visit count is a symmetric similarity: hubs are not favoured.
-        F = root * G
+        return G
+
+    def _logits(self, F: Floats, Y: Floats, link: Link) -> FixedLogits:
+        """Of the visits over the root of the degree twice, a symmetric similarity: hubs are not favoured."""
         typical = float(F[F > 0].mean()) if (F > 0).any() else 1.0
         F = F + 1e-2 * typical * (Y.mean(axis=0) if self.by_share else Y.any(axis=0) * Y.mean())
         if link == "softmax":

@@ -69,7 +69,8 @@ class SingularRows:
         """(n, rank) `U Sigma^power`, rows of length one."""
         from querist.labelling.heads import unit_rows
 
-        return unit_rows(self.left[:, :rank] * self.values[:rank] ** power)
+        rows = self.left[:, :rank] * self.values[:rank] ** power
+        return unit_rows(rows, out=rows)
 
 
 def quick_rows(graph: Graph, rank: int, *, device: str | None = None, progress: Any = None) -> Embedding:

@@ -184,6 +184,7 @@ def smoothed_products(
     tall: Any
     if device is None:
         operator = Operator.symmetric(T, dtype=dtype)
+        X = X.astype(dtype, copy=False)
         wide, tall = (LocalMatrix.of(A, dtype) for A in (X, sp.csr_array(X.T)))
         columns = LocalSpace(m, np.dtype(dtype))
     else:
