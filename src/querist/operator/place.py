@@ -187,7 +187,7 @@ def _of_device(work: CountedWork, there: Resources, aside: float | None, asked: 
     if not there.holds(work):
         return f"; beside {name} it would need {_of_free(work.beside_device, there.free)}"
     if aside is None:
-        return f"; how fast {name} is is not known"
+        return f"; the pace of {name} is not known"
     way = f'device="{name}"' if asked is None else name
     return f"; {way} would take about {in_words(aside)}"
 

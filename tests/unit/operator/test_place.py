@@ -64,7 +64,7 @@ def test_seconds_are_what_is_counted_over_the_paces() -> None:
         (replace(GPU, free=2e9), "auto", "cuda", r"; 2 threads would need 3\.0 GB, and 2\.0 GB are free$"),
         (replace(GPU, free=2e9, copied=1e9), "auto", "cuda", "; 2 threads would need"),
         (replace(GPU, copied=DEVICE_COPIED / 1e3), "auto", None, r"; cuda would take about \d+ min"),
-        (replace(GPU, copied=None), "auto", None, "; how fast cuda is is not known$"),
+        (replace(GPU, copied=None), "auto", None, "; the pace of cuda is not known$"),
         (replace(GPU, copied=None), "cuda", "cuda", r"^on cuda: about 2\.0 GB of 100\.0 GB free$"),
     ],
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Members of `auto` fitted to all labels, and to those outside each fold, at once on a device.
 
-`fitted_together` gives what `choose.fit_members` needs of a member: what was fitted to all labels, and the
+`DeviceFolds.fits` gives what `choose.fit_members` needs of a member: what was fitted to all labels, and the
 logits at `folds.sample` without each fold. It is for one label a node and few labels; elsewhere, and where a
 device finds a matrix that it cannot factorise, members are fitted one by one.
 """
