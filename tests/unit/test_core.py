@@ -163,7 +163,8 @@ def optional_imports():
             for module in (own.partition(".")[0] for own in modules):
                 owners = {own.lower().replace("_", "-") for own in names.get(module, [])}
                 if module not in standard and not owners & core and owners:
-                    room = path.relative_to(ROOT / "src" / "querist").parts[0]
+                    folders = path.relative_to(ROOT / "src" / "querist").parts
+                    room = "operator" if "device" in folders else folders[0]
                     yield path.name, owners, around.get(id(node), GUARDED.get(room))
 
 

@@ -19,7 +19,7 @@ from querist.types import Codes
 Tensor = Any
 
 
-class DeviceRows(NamedTuple):
+class SingularTensors(NamedTuple):
     """`left` (n, r) orthonormal columns in single precision and `values` (r,) falling, in double."""
 
     left: Tensor
@@ -48,7 +48,7 @@ class DeviceGraph:
     """
 
     workspace: Workspace
-    rows: dict[RowSettings, DeviceRows] = field(default_factory=dict)
+    rows: dict[RowSettings, SingularTensors] = field(default_factory=dict)
     _features: dict[Source, FeatureMatrix] = field(default_factory=dict)
     _single: dict[Source, FeatureMatrix] = field(default_factory=dict)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from querist.labelling.device.place import DeviceRows
+from querist.labelling.device.place import SingularTensors
 
 Tensor = Any
 
@@ -23,12 +23,12 @@ def unit_lengths(Z: Tensor) -> Tensor:
 class RowCuts:
     """`SingularRows.take(rank, power)` for B pairs of a rank and a power.
 
-    >>> rows = DeviceRows(torch.eye(2), torch.tensor([2.0, 1.0], dtype=torch.float64))
+    >>> rows = SingularTensors(torch.eye(2), torch.tensor([2.0, 1.0], dtype=torch.float64))
     >>> RowCuts(rows, [(1, 1.0), (2, 0.5)]).at(torch.tensor([0, 1])).tolist()
     [[[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]
     """
 
-    def __init__(self, rows: DeviceRows, pairs: Sequence[tuple[int, float]]) -> None:
+    def __init__(self, rows: SingularTensors, pairs: Sequence[tuple[int, float]]) -> None:
         self.rows, self.pairs = rows, pairs
 
     @cached_property

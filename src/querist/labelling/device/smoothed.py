@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from querist.embedding.kinds.diffusion import OVERSAMPLING
-from querist.labelling.device.place import DeviceGraph, DeviceRows, FeatureMatrix
+from querist.labelling.device.place import DeviceGraph, FeatureMatrix, SingularTensors
 from querist.labelling.rows import RowSettings, sweeps_for
 from querist.operator.threads import each
 from querist.types import Floats
@@ -48,16 +48,18 @@ def compute(place: DeviceGraph, kinds: Sequence[RowSettings], seed: int = 0) -> 
             )
 
 
-def _turned(place: DeviceGraph, basis: Tensor, inner: Floats, values: Floats, columns: int) -> DeviceRows:
+def _turned(
+    place: DeviceGraph, basis: Tensor, inner: Floats, values: Floats, columns: int
+) -> SingularTensors:
     """The directions that are no rounding, as `rows.decisive` takes them."""
     kept = max(1, int((values[:columns] > LEAST * max(values[0], 1e-300)).sum()))
-    return DeviceRows(basis @ place.tensor(inner[:, :kept], torch.float32), place.tensor(values[:kept]))
+    return SingularTensors(basis @ place.tensor(inner[:, :kept], torch.float32), place.tensor(values[:kept]))
 
 
-def _alone(place: DeviceGraph, kind: RowSettings) -> DeviceRows:
+def _alone(place: DeviceGraph, kind: RowSettings) -> SingularTensors:
     """By `rows.smoothed_rows`."""
     rows = place.workspace.rows(kind)
-    return DeviceRows(place.tensor(rows.left, torch.float32), place.tensor(rows.values))
+    return SingularTensors(place.tensor(rows.left, torch.float32), place.tensor(rows.values))
 
 
 def _good(width: int) -> float:
