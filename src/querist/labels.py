@@ -285,10 +285,7 @@ def tabulate(
         )
     if any(isinstance(value, set | frozenset) for value in values):
         return _from_sets(values, names, missing)
-    given = [row for row, value in enumerate(values) if value is not None]  # of a large graph few are
-    some = [values[row] for row in given]
-    codes = np.full(len(values), UNLABELLED)
-    codes[given], own = encode(some, names, implied_missing(some, names, missing))
+    codes, own = encode(values, names, implied_missing(values, names, missing))
     return KnownLabels(one_hot(codes, len(own)), own)
 
 
