@@ -29,6 +29,7 @@ from querist.errors import InputError, check_name, refuse
 from querist.graph.graph import Graph
 from querist.graph.scaling import scaled
 from querist.operator import BlockOperator, LocalSpace, Operator, Space
+from querist.operator.eigen.chebyshev import COLUMNS
 from querist.operator.eigen.ritz import thin_qr
 from querist.operator.estimate import smoothing_effort
 from querist.operator.matrix import LocalMatrix
@@ -40,7 +41,7 @@ from querist.types import Codes, Floats, Sparse
 
 TOL = 1e-2
 OVERSAMPLING = 20
-LARGE, LINE = 200_000, 16
+LARGE = 200_000
 """Nodes above which rows of a block fill whole cache lines of float32, with about half the oversampling: a
 row that ends in the middle of a line costs all of it."""
 SWEEPS = 20
@@ -236,7 +237,7 @@ def width_of(count: int, n: int, m: int) -> int:
     """
     wanted = count + OVERSAMPLING
     if n > LARGE:
-        wanted = -(-(count + OVERSAMPLING // 2) // LINE) * LINE
+        wanted = -(-(count + OVERSAMPLING // 2) // COLUMNS) * COLUMNS
     return min(wanted, n, m)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from querist.embedding.kinds.diffusion import OVERSAMPLING
+from querist.embedding.kinds.diffusion import width_of
 from querist.labelling.device.place import DeviceGraph, FeatureMatrix, SingularTensors
 from querist.labelling.rows import RowSettings, sweeps_for
 from querist.operator.threads import each
@@ -173,7 +173,7 @@ class SmoothedKinds:
     @cached_property
     def width(self) -> int:
         """Columns of a kind."""
-        return min(self.columns + OVERSAMPLING, *self._shape)
+        return width_of(self.columns, *self._shape)
 
     @cached_property
     def _damping(self) -> Tensor:
