@@ -172,7 +172,7 @@ class LocalSpace:
     def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
         """A new block."""
         out = self.empty(Z.shape[1])
-        Z, z = Z.astype(X.dtype), z.astype(X.dtype)
+        Z, z = Z.astype(self.dtype), z.astype(self.dtype)
 
         def fill(rows: slice) -> None:
             np.matmul(X[rows], Z, out=out[rows])

@@ -142,7 +142,7 @@ class Space(Protocol):
         """`W -= Q (Q'W)`, Q an orthonormal block or a unit vector."""
 
     def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
-        """`X Z - v z'`."""
+        """`X Z - v z'`, multiplied in this precision, whatever that of X is."""
 
     def turned(
         self, X: Block, Y: Block, Z: Floats, v: Block | None, z: Floats, values: Floats

@@ -106,7 +106,8 @@ def spectral(
         spare=1,
         device=device,
     )
-    L = laplacian_on(graph, device, normalised=normalised)
+    kind = np.float32 if pool.single and normalised else np.float64
+    L = laplacian_on(graph, device, normalised=normalised, dtype=kind)
     gap = relative_gap(pool.values, wanted)
     errors = residuals(L, graph.components, pool.values, pool.vectors, pool.owner)[:wanted]
     values, vectors, owner = pool.values[:wanted], pool.vectors[:, :wanted], pool.owner[:wanted]
@@ -180,13 +181,13 @@ def orientation(vectors: Floats) -> Floats:
     return turn
 
 
-def laplacian_on(graph: Graph, device: str | None, *, normalised: bool) -> Any:
-    """The Laplacian of a graph in float64, on a device or in this process."""
+def laplacian_on(graph: Graph, device: str | None, *, normalised: bool, dtype: Any = np.float64) -> Any:
+    """The Laplacian of a graph, on a device or in this process."""
     if device is None:
-        return Operator.laplacian(graph.adjacency, normalised=normalised)
+        return Operator.laplacian(graph.adjacency, normalised=normalised, dtype=dtype)
     from querist.operator.device.matrix import DeviceOperator
 
-    return DeviceOperator.brought(graph.adjacency, device, normalised=normalised)
+    return DeviceOperator.brought(graph.adjacency, device, normalised=normalised, dtype=dtype)
 
 
 def unresolved(L: Any, components: Codes, values: Floats, owner: Codes) -> Bools:

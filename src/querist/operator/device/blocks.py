@@ -168,7 +168,12 @@ class DeviceSpace:
 
     def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
         """A new block."""
-        out = X @ self.small(Z)
+        if X.dtype == self.number:
+            out = X @ self.small(Z)
+        else:
+            out, turn = self.empty(Z.shape[1]), self.small(Z)
+            for rows in chunks(self.n):
+                torch.mm(X[rows].to(self.number), turn, out=out[rows])
         if v is not None:
             out.addmm_(v[:, None], self.small(z[None, :]), alpha=-1)
         return out

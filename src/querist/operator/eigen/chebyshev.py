@@ -5,7 +5,8 @@ and grows as fast as a polynomial can below it: the Chebyshev polynomial of that
 the lowest eigenvectors, which a Rayleigh-Ritz step reads off (Zhou, Saad, Tiago and Chelikowsky 2006).
 
 - The filter runs in float32 where the tolerance allows: it is bound by memory, and what it loses the next
-  sweep repairs. The last Rayleigh-Ritz step and all residuals are float64.
+  sweep repairs. So do the Rayleigh-Ritz steps and residuals, whose sums are float64, unless an eigenvalue is
+  so small that rounding would show. The vectors that come out are orthonormal in float64.
 - The cut comes from the spectral density (density.py) before the first product, later from Ritz values. The
   first one lies high, with `sqrt(width n)` values below: a random block is nearly all unwanted, and what is
   wanted must first come out of that; a low cut separates too little to do it.
@@ -30,7 +31,7 @@ from querist.operator import BlockOperator
 from querist.operator.eigen import krylov
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.filter import filtered, growth
-from querist.operator.eigen.ritz import Ritz, orthonormal, ritz
+from querist.operator.eigen.ritz import Ritz, nearest_orthonormal, orthonormal, ritz
 from querist.progress import Progress
 from querist.types import Floats
 
@@ -138,14 +139,16 @@ def filtered_pairs(
             continue
         if not exact:
             return FilteredPairs(*block.found(count), block.products, True)
-        found = block.exact(make(np.float64), u, count)
+        found = in_double(make, block.M, block.found(count), u, tol, top)
         if found.values.size < count:
             continue
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if not late.any():
             return FilteredPairs(*found, block.products, True)
         block.goal_factor *= STRICTER
-    last = block.exact(make(np.float64), u, count) if exact else block.found(count)
+    last = block.found(count)
+    if exact:
+        last = in_double(make, block.M, last, u, tol, top)
     return FilteredPairs(*last, block.products, False)
 
 
@@ -166,16 +169,15 @@ def lanczos_pairs(
     v = None if u is None else M.space.given(u)
     reach = krylov.reach_of(tol, M.dtype)
     space = krylov.KrylovSpace(M, v, count, cut=cut, top=top, reach=reach, random=random, progress=progress)
-    exact, strict = make(np.float64), 1.0
-    null = None if u is None else exact.space.given(u)
+    double, strict = M.space.in_double, 1.0
     while True:
         S = space.advance(partial(goals, tol=strict * tol), count - spare)
         if space.m - space.null < count:
             # Few different eigenvalues: the block ran into all that it holds of them before it had enough.
             nothing = np.empty(0)
-            return FilteredPairs(nothing, exact.space.empty(0), nothing, space.products, False)
+            return FilteredPairs(nothing, double.empty(0), nothing, space.products, False)
         turn = space.largest(count)[1] if S is None else S
-        found = ritz(exact, space.vectors(turn, exact.space), null)
+        found = in_double(make, M, ritz(M, space.vectors(turn, M.space), v), u, tol, top)
         whole = found.values.size == count and found.values[-1 - spare] < cut
         late = (found.residuals > goals(found.values, tol))[: count - spare]
         if S is None or not whole or not late.any() or strict < 0.1:
@@ -183,9 +185,36 @@ def lanczos_pairs(
         strict /= 2
 
 
+def in_double(
+    make: Callable[[Any], BlockOperator],
+    M: BlockOperator,
+    found: Ritz,
+    u: Block | None,
+    tol: float,
+    ceiling: float,
+) -> Ritz:
+    """The pairs that M gave in its own precision, with vectors orthonormal in float64.
+
+    Values and residuals stay as they were measured, where the least goal is large against the rounding of M;
+    else the pairs within the span are taken anew, by the operator in float64.
+    """
+    exact = M.space.in_double
+    v = None if u is None else exact.given(u)
+    if M.dtype == np.float32 and precision_for(found.values, tol, ceiling) == np.float32:
+        return found._replace(vectors=nearest_orthonormal(exact, found.vectors, v))
+    X = exact.empty(found.values.size)
+    X[:] = found.vectors
+    return ritz(make(np.float64), X, v)
+
+
 def precision(tol: float, ceiling: float) -> type[np.floating[Any]]:
     """float32 where its rounding, relative to the largest eigenvalue, is small against the tolerance."""
     return np.float32 if tol >= SINGLE * ceiling else np.float64
+
+
+def precision_for(values: Floats, tol: float, ceiling: float) -> type[np.floating[Any]]:
+    """float32 where its rounding is small against the goals of all these values."""
+    return precision(float(goals(values, tol).min(initial=tol)), ceiling)
 
 
 def goals(values: Floats, tol: float) -> Floats:
@@ -234,12 +263,6 @@ class _Sweeps:
         """Go on in float64."""
         self.M, self.v = M, None if u is None else M.space.given(u)
         self.X, self.stalls, self.worst = M.space.given(self.X), 0, np.inf
-
-    def exact(self, M: BlockOperator, u: Block | None, count: int) -> Ritz:
-        """The pairs in float64, by its operator M; the block stays as it is."""
-        X = M.space.empty(count)
-        X[:] = self.X[:, :count]
-        return ritz(M, X, None if u is None else M.space.given(u))
 
     def found(self, count: int) -> Ritz:
         """The pairs in the precision of the block."""

@@ -26,13 +26,15 @@ Entry = tuple[float, int, Floats]
 
 
 class Pool(NamedTuple):
-    """`values` (k,) growing, `vectors` (n, k), the component of each pair, solver names, pairs missing."""
+    """`values` (k,) growing, `vectors` (n, k), the component of each pair, solver names, pairs missing, and
+    whether all come from products in float32."""
 
     values: Floats
     vectors: Floats
     owner: Codes
     solver: str
     missing: int
+    single: bool = False
 
 
 @dataclass
@@ -98,7 +100,8 @@ def pooled_pairs(
         )
         missing += min(count, size - (u is not None)) - pairs.values.size
         if sizes.size == 1:  # nothing to be merged with
-            return Pool(pairs.values, pairs.vectors, np.zeros(pairs.values.size, int), pairs.solver, missing)
+            owner = np.zeros(pairs.values.size, dtype=int)
+            return Pool(pairs.values, pairs.vectors, owner, pairs.solver, missing, pairs.single)
         solvers[pairs.solver] = None
         best.offer(pairs.values, np.full(pairs.values.size, component), pairs.vectors.T)
         done += size

@@ -57,6 +57,20 @@ def orthonormal(space: Space, X: Block, v: Block | None) -> Block:
     return space.rotated(X, Z, v, z)
 
 
+def nearest_orthonormal(space: Space, X: Block, v: Block | None) -> Block:
+    """The orthonormal block without v that lies nearest to X, itself nearly so, perhaps in a lower precision.
+
+    It is `X (X'X)^-1/2` (Loewdin 1950): no column turns towards another by more than they overlapped.
+    """
+    G, along = space.gram(X, X), np.zeros(X.shape[1])
+    if v is not None:
+        along = space.gram(X, v[:, None])[:, 0]
+        G -= np.outer(along, along)
+    spread, turn = np.linalg.eigh(G)
+    Z = space.agreed((turn / np.sqrt(spread)) @ turn.T)
+    return space.rotated(X, Z, v, along @ Z)
+
+
 def thin_qr(block: Block, space: Space | None = None, passes: int = 3) -> tuple[Block, Floats]:
     """(n, k) orthonormal Q and (k, k) upper triangular R with `QR` the block, by Cholesky of Gram matrices.
 

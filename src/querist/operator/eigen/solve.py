@@ -30,7 +30,7 @@ import scipy.sparse as sp
 
 from querist.errors import QueristError
 from querist.operator import Operator
-from querist.operator.eigen.chebyshev import filtered_pairs, precision, width_of
+from querist.operator.eigen.chebyshev import filtered_pairs, precision, precision_for, width_of
 from querist.operator.eigen.compact import BELOW, compacted
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.lanczos import largest_pairs
@@ -62,11 +62,13 @@ enough to factorise. What it amplifies is the null vector, and that is projected
 
 
 class EigenPairs(NamedTuple):
-    """`values` (k,) growing, `vectors` (n, k) orthonormal, and the name of the solver."""
+    """`values` (k,) growing, `vectors` (n, k) orthonormal, the name of the solver, and whether the last
+    products were in float32: residuals are then no smaller than its rounding."""
 
     values: Floats
     vectors: Floats
     solver: str
+    single: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +185,11 @@ def smallest_pairs(
     scaled = S if normalised else sp.csr_array(S / scale)
     spare = min(spare, count - 1)
     problem = EigenProblem(scaled, unit, count, normalised, tol, seed, progress, start, spare, device)
-    values, vectors, solver = _on_fewer_nodes(problem) or _first_that_works(problem)
+    values, vectors, solver, single = _on_fewer_nodes(problem) or _first_that_works(problem)
     if (np.diff(values) < 0).any():
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
-    return EigenPairs(values * scale, vectors, solver)
+    return EigenPairs(values * scale, vectors, solver, single)
 
 
 def _on_fewer_nodes(problem: EigenProblem) -> EigenPairs | None:
@@ -213,7 +215,7 @@ def _on_fewer_nodes(problem: EigenProblem) -> EigenPairs | None:
     if found.values.max() > BELOW:
         return None
     twins = f", {problem.n - n:,} twins aside" if n < problem.n else ""
-    return EigenPairs(found.values, smaller.lift(found.vectors), found.solver + twins)
+    return EigenPairs(found.values, smaller.lift(found.vectors), found.solver + twins, found.single)
 
 
 def solvers_for(problem: EigenProblem) -> Iterator[Callable[[EigenProblem], EigenPairs]]:
@@ -292,17 +294,16 @@ def chebyshev_pairs(problem: EigenProblem) -> EigenPairs:
             known=problem.density,
             spare=problem.spare,
         )
-    single = precision(problem.tol, problem.ceiling) == np.float32
+    kind = np.dtype(precision(problem.tol, problem.ceiling))
     where = "" if problem.device is None else f" on {problem.device}"
-    name = (
-        f"chebyshev{where}, {found.products / problem.count:.0f} products, float{32 if single else 64} filter"
-    )
-    vectors = problem.operator(np.float64).space.array(found.vectors)
+    name = f"chebyshev{where}, {found.products / problem.count:.0f} products, {kind.name} filter"
+    vectors = problem.operator(kind).space.array(found.vectors)
+    single = precision_for(found.values, problem.tol, problem.ceiling) == np.float32
     if found.arrived:
-        return EigenPairs(found.values, vectors, name)
+        return EigenPairs(found.values, vectors, name, single)
     # One pair short is what makes the next solver try; what it cannot better is taken and doubted.
     short = max(1, problem.count - 1)
-    return EigenPairs(found.values[:short], vectors[:, :short], name)
+    return EigenPairs(found.values[:short], vectors[:, :short], name, single)
 
 
 def shift_invert_pairs(problem: EigenProblem) -> EigenPairs:

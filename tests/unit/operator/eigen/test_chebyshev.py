@@ -9,8 +9,8 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from hypothesis import assume, given, settings, strategies as st
 
-from querist.operator import Operator
-from querist.operator.eigen import chebyshev, density, solve
+from querist.operator import LocalSpace, Operator
+from querist.operator.eigen import chebyshev, density, ritz, solve
 from querist.progress import silent
 from querist.types import Floats
 
@@ -72,6 +72,17 @@ def test_ritz_takes_the_span_apart_and_leaves_the_null_vector_out(dtype: Any) ->
     np.testing.assert_allclose(u @ found.vectors, 0, atol=close)
     exact = np.linalg.norm(L @ found.vectors - found.vectors * found.values, axis=0)
     np.testing.assert_allclose(found.residuals, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("null", [True, False])
+def test_the_nearest_orthonormal_block_is_the_polar_factor(null: bool) -> None:
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((50, 6)))[0]
+    v = Q[:, 0] if null else None
+    X = (Q[:, 1:] + 1e-4 * rng.standard_normal((50, 5))).astype(np.float32)
+    found = ritz.nearest_orthonormal(LocalSpace(50, np.dtype(np.float64)), X, v)
+    rest = X.astype(float) if v is None else X - np.outer(v, v @ X)
+    np.testing.assert_allclose(found, sla.polar(rest)[0], atol=1e-13)
 
 
 @pytest.mark.slow
