@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.budgeted.inverse import add_squares_and_multiply
-from querist.operator.kernels import combine_rows
-from querist.operator.lanes import AHEAD
+from querist.operator.kernels import combine_rounded_rows, combine_rows, round_rows
+from querist.operator.lanes import AHEAD, LARGEST, halves_are_quick
 
 WIDTHS = (*range(1, 71), 96, 128, 131, 257)
 MARK = 0xA5
@@ -110,6 +110,38 @@ def check(
     assert aliased.untouched_beside(), "written beside the block"
 
 
+def check_rounded(label: str, matrix: Any, k: int, ends: bool, rng: np.random.Generator) -> None:
+    """The product that gathers halves, and the rounding before it; what no half can hold is infinite."""
+    n = len(matrix)
+    print(f"a matrix {label}, halves, {k} columns, {ends=}", flush=True)
+    V = sp.csr_array(matrix)
+    X, Z = (rng.integers(-1, 2, (n, k)).astype(np.float32) for _ in range(2))
+    centre = rng.integers(-4, 5, n).astype(np.float32)
+    given = V.indptr.astype(np.int64), V.indices.astype(np.int32), V.data.astype(np.float32), centre, X, Z
+    inputs = [Guarded(each, ends=ends) for each in given]
+    empty = np.full((n, k), 7, dtype=np.uint16)
+    halves, following, result = (Guarded(each, ends=ends) for each in (empty, empty, X))
+    for each in inputs:
+        each.allow(mmap.PROT_READ)
+    *pattern, block, before = (each.array for each in inputs)
+    round_rows(block, halves.array, 0, n)
+    assert np.array_equal(halves.array.view(np.float16), X * LARGEST)
+    halves.allow(mmap.PROT_READ)
+    first, last = n // 3, n
+    combine_rounded_rows(
+        *pattern, halves.array, following.array, block, before, result.array,
+        *map(np.float32, (2, -1, 5, 3)), first, last,
+    )  # fmt: skip
+    expected = X.copy()
+    expected[first:] = ((2 * centre[:, None] + 5) * X - 2 * (matrix @ X) + 3 * Z)[first:]
+    assert np.array_equal(result.array, expected)
+    with np.errstate(over="ignore"):
+        rounded = (expected[first:] * np.float32(LARGEST)).astype(np.float16)
+    assert np.array_equal(following.array[first:].view(np.float16), rounded)
+    assert (following.array[:first] == 7).all()
+    assert all(each.untouched_beside() for each in (halves, following, result)), "written beside a block"
+
+
 def check_triangle(b: int, ends: bool, rng: np.random.Generator) -> None:
     """The pass of a replacement (`budgeted/strips.py`)."""
     print(f"a triangle of {b} rows, {ends=}", flush=True)
@@ -132,6 +164,10 @@ def main() -> None:
     for b in WIDTHS:
         for ends in (True, False):
             check_triangle(b, ends, rng)
+    for k in WIDTHS if halves_are_quick() else ():
+        for label, matrix in matrices(rng):
+            for ends in (True, False):
+                check_rounded(label, matrix, k, ends, rng)
     for dtype in (np.float32, np.float64):
         for index in (np.int32, np.int64):
             for k in WIDTHS if index == np.int32 else WIDTHS[::6]:

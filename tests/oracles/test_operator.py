@@ -21,7 +21,8 @@ from hypothesis import given, strategies as st
 from querist.errors import InputError, QueristError, ResidualWarning
 from querist.graph.graph import Graph
 from querist.graph.laplacian import laplacian
-from querist.operator import Operator, empty_block, fill, kernels, solve, threads
+from querist.operator import Operator, empty_block, fill, kernels, rounded, solve, threads
+from querist.operator.lanes import LARGEST, halves_are_quick
 from querist.operator.matrix import LocalMatrix
 from querist.types import Floats
 
@@ -400,3 +401,38 @@ def test_a_block_starts_on_a_cache_line(dtype: Any) -> None:
         assert block.ctypes.data % 64 == 0
         assert (block.shape, block.dtype, block.flags.c_contiguous) == (shape, dtype, True)
         block[:] = 1
+
+
+def rounded_to_half(X: Any) -> Any:
+    return (X * np.float32(LARGEST)).astype(np.float16).astype(np.float32) / np.float32(LARGEST)
+
+
+@pytest.mark.skipif(not halves_are_quick(), reason="this processor has no instructions for half precision")
+@pytest.mark.parametrize("columns", [1, 7, 16, 48, 100])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_products_of_a_recursion_bring_in_rounded_rows(
+    monkeypatch: pytest.MonkeyPatch, columns: int, threads: int
+) -> None:
+    monkeypatch.setattr(rounded, "BEYOND_CACHES", 0)
+    monkeypatch.setattr("querist.operator.threads.SMALL", 1)
+    S = random_graph(400, 9)
+    M = Operator.laplacian(S, normalised=True, dtype=np.float32, threads=threads)
+    V = np.eye(400) - laplacian(Graph(S), normalised=True).toarray()
+    rng = np.random.default_rng(columns)
+    X, Y = (rng.standard_normal((400, columns)).astype(np.float32) / 20 for _ in range(2))
+    combine = M.recursion(X, half=True)
+    single = M.combine(X, Y.copy(), scale=0.5, shift=-0.2, previous=0.25)
+    first = 0.3 * X.astype(float) - 0.5 * V @ rounded_to_half(X) + 0.25 * Y
+    combine(X, Y, scale=0.5, shift=-0.2, previous=0.25)
+    np.testing.assert_allclose(Y, first, atol=1e-7)
+    assert 1e-7 < np.abs(Y - single).max() < 1e-4  # rounded indeed, and by little
+    second = 1.5 * Y.astype(float) - V @ rounded_to_half(Y) - 0.5 * X
+    np.testing.assert_allclose(combine(Y, X, scale=1.0, shift=0.5, previous=-0.5), second, atol=1e-7)
+
+
+def test_small_blocks_and_double_precision_are_not_rounded() -> None:
+    S = random_graph(400, 9)
+    for dtype, half in ((np.float32, True), (np.float64, True), (np.float32, False)):
+        M = Operator.laplacian(S, normalised=True, dtype=dtype)
+        X = np.full((400, 3), 0.05, dtype=dtype)
+        assert M.recursion(X, half=half) == M.combine

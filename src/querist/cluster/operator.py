@@ -1,5 +1,6 @@
 """The operator of all ranks' rows: the project's kernel on own rows, after the halo has come."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from querist.cluster.space import ShardSpace
 from querist.errors import InputError
 from querist.operator import empty_block
 from querist.operator.kernels import combine_rows, scale_entries
+from querist.operator.rounded import RoundedProducts, pays
 from querist.operator.threads import over_rows
 from querist.types import Floats
 
@@ -77,3 +79,16 @@ class ShardOperator:
         work = (self.shard.nnz + self.shard.own) * X.shape[1]
         over_rows(combine_rows, (*arrays, *factors), self.shard.cuts, work)
         return out
+
+    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
+        """With `half`, rounded where that is quicker: halos are then half of the bytes too."""
+        if not half or self.dtype != np.float32 or not self.space.agreed(pays(self.n, X.shape[1])):
+            return self.combine
+
+        def fill(halves: Block) -> None:
+            self.sent += self.shard.fill(halves, self._buffers)
+            self.products += X.shape[1]
+
+        matrix = self.shard.indptr, self.shard.indices, self.values, self.centre
+        room = self.shard.own + self.shard.halo.size
+        return RoundedProducts(matrix, self.sign, self.shard.cuts, X, room, fill)

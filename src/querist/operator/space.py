@@ -13,6 +13,7 @@ Sums over rows are taken over parts that do not depend on how many work at them,
 who hold rows get the same bits: they can decide alike.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -189,3 +190,9 @@ class BlockOperator(Protocol):
         self, X: Block, out: Block, *, scale: float = 1.0, shift: float = 0.0, previous: float = 0.0
     ) -> Block:
         """`out <- scale M X + shift X + previous out`."""
+
+    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
+        """`combine` for products one after the other: the first with X, the others with the last `out`.
+
+        With `half` they may bring in the rows of X in half precision; columns have a length of 1 or less.
+        """

@@ -12,6 +12,7 @@ arrays only and trusts them to be symmetric; `Graph` has checked. Another machin
 methods: what algorithms ask of an operator and of its blocks is in space.py.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -23,6 +24,7 @@ from numpy.typing import DTypeLike, NDArray
 from querist.errors import InputError
 from querist.operator.kernels import combine_rows, degree_rows, scale_entries
 from querist.operator.local import LocalSpace, empty_block
+from querist.operator.rounded import RoundedProducts, pays
 from querist.operator.solve import Solution, Solver
 from querist.operator.threads import available, cuts, over_rows
 from querist.types import Sparse
@@ -179,6 +181,13 @@ class Operator:
         arrays = self.indptr, self.indices, self.values, self.centre, X, out, out
         over_rows(combine_rows, (*arrays, *factors), self._bounds, (self.nnz + self.n) * X.shape[1])
         return out
+
+    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
+        """With `half`, rounded where that is quicker."""
+        if not half or self.dtype != np.float32 or not pays(*X.shape):
+            return self.combine
+        matrix = self.indptr, self.indices, self.values, self.centre
+        return RoundedProducts(matrix, self.sign, self._bounds, X)
 
     def solve(
         self,

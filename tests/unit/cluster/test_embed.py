@@ -21,6 +21,7 @@ from querist.cluster.store import WORK, begun
 from querist.cluster.tables import graph_tables, prepare
 from querist.cluster.transport import in_threads
 from querist.errors import InputError
+from querist.operator import rounded
 
 RANK = 8
 
@@ -63,6 +64,18 @@ def test_rows_have_the_same_bits_on_any_number_of_ranks_and_are_those_of_one_pro
     np.testing.assert_allclose(found[1][0]["values"], alone.eigenvalues, rtol=1e-6)
     assert max(found[1][0]["residuals"]) < 1e-6
     np.testing.assert_allclose(np.abs((rows * alone.rows).sum(axis=0)) / (rows**2).sum(axis=0), 1, atol=1e-4)
+
+
+def test_rounded_rows_have_the_same_bits_on_any_number_of_ranks(edges, tmp_path, monkeypatch):
+    monkeypatch.setattr(rounded, "BEYOND_CACHES", 0)
+    if not rounded.pays(1, 1):
+        pytest.skip("this processor has no instructions for half precision")
+    plain = embedded(edges, tmp_path / "plain", 1, tol=1e-6)
+    found = {size: embedded(edges, tmp_path / str(size), size, tol=2e-3) for size in (1, 2, 3)}
+    for size in (2, 3):
+        assert rows_in(tmp_path / str(size))[1].tobytes() == rows_in(tmp_path / "1")[1].tobytes()
+    assert max(found[1][0]["residuals"]) < 2e-3
+    np.testing.assert_allclose(found[1][0]["values"], plain[0]["values"], atol=2e-3)
 
 
 def test_encrypted_connections_carry_the_same_rows(edges, tmp_path):

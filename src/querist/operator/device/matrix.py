@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -150,6 +151,10 @@ class DeviceOperator:
         torch.addmm(out, self._sparse, X, beta=previous, alpha=weight, out=out)
         out.addcmul_(X, (scale * self.centre + shift)[:, None])
         return out
+
+    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
+        """In the block's precision."""
+        return self.combine
 
     def solve(
         self,

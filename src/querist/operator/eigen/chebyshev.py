@@ -7,6 +7,7 @@ the lowest eigenvectors, which a Rayleigh-Ritz step reads off (Zhou, Saad, Tiago
 - The filter runs in float32 where the tolerance allows: it is bound by memory, and what it loses the next
   sweep repairs. So do the Rayleigh-Ritz steps and residuals, whose sums are float64, unless an eigenvalue is
   so small that rounding would show. The vectors that come out are orthonormal in float64.
+- Where the operator can and the goals allow, sweeps bring in rows of half precision (rounded.py).
 - The cut comes from the spectral density (density.py) before the first product, later from Ritz values. The
   first one lies high, with `sqrt(width n)` values below: a random block is nearly all unwanted, and what is
   wanted must first come out of that; a low cut separates too little to do it.
@@ -46,6 +47,9 @@ COLUMNS = 16
 
 SINGLE = 2e-5
 """Tolerances from here on are reached by a float32 filter."""
+
+HALF = 5e-4
+"""Goals from here on, relative to the largest eigenvalue, are reached with rows of half precision."""
 
 WARM = 10.0
 """A guess whose residuals exceed their goals by more than this is worse than Lanczos from nothing."""
@@ -241,6 +245,7 @@ class _Sweeps:
         self.ready, self.products, self.expected, self.stalls, self.lowest = 0, 0, 0, 0, 0.0
         self.progress = progress
         self.worst, self.goal_factor = np.inf, NEARLY
+        self.half = tol >= HALF * top
         self.late: Any = np.ones(count, dtype=bool)
         self.X: Block = None
 
@@ -273,7 +278,9 @@ class _Sweeps:
             self.products += X.shape[1]
             self.progress(0.95 * min(1.0, self.products / self.expected), "filtering")
 
-        return filtered(self.M, X, degree, self.cut, self.top, each)
+        return filtered(
+            self.M, X, degree, self.cut, self.top, each, lowest=self.lowest, half=self.half
+        )  # fmt: skip
 
     def sweep(self) -> None:
         """Filter what is late, then Rayleigh-Ritz."""
@@ -298,6 +305,7 @@ class _Sweeps:
         self.stalls = self.stalls + 1 if stalled else max(0, self.stalls - 1)
         self.cut = next_cut(values, self.count, self.cut, self.top, self.stalls)
         late = values[: self.count][self.late]
+        self.half = self.half and not stalled and goals(late, self.tol).min() >= HALF * self.top
         self.degree = needed_degree(late, excess[self.late] / self.goal_factor, self.cut, self.top)
         self.expected = self.products + self.degree * (self.width - self.ready)
 

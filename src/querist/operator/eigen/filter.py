@@ -17,21 +17,33 @@ Block = Any
 
 
 def filtered(
-    M: BlockOperator, X: Block, degree: int, cut: float, top: float, each: Callable[[], None] = lambda: None
+    M: BlockOperator,
+    X: Block,
+    degree: int,
+    cut: float,
+    top: float,
+    each: Callable[[], None] = lambda: None,
+    *,
+    lowest: float = 0.0,
+    half: bool = False,
 ) -> Block:
-    """`p(M) X`, p the Chebyshev polynomial of [cut, top] of this degree, scaled to p(0) = 1.
+    """`p(M) X`, p the Chebyshev polynomial of [cut, top] of this degree, scaled to p(lowest) = 1.
+
+    With `half`, products may bring in rows of half precision; columns then have unit length, and hold next to
+    nothing below `lowest`.
 
     The scaled three-term recursion of Zhou and Saad (2007, alg. 3.1): no intermediate overflows.
     """
-    centre, half = (top + cut) / 2, (top - cut) / 2
-    first = sigma = -half / centre
+    centre, radius = (top + cut) / 2, (top - cut) / 2
+    first = sigma = -radius / (centre - lowest)
     given, X = X, M.space.empty(X.shape[1])
     X[:] = given  # overwritten below
-    Y = M.combine(X, M.space.empty(X.shape[1]), scale=sigma / half, shift=-centre * sigma / half)
+    combine = M.recursion(X, half=half)
+    Y = combine(X, M.space.empty(X.shape[1]), scale=sigma / radius, shift=-centre * sigma / radius)
     for _ in range(degree - 1):
         following = 1 / (2 / first - sigma)
-        scale = 2 * following / half
-        M.combine(Y, X, scale=scale, shift=-centre * scale, previous=-sigma * following)
+        scale = 2 * following / radius
+        combine(Y, X, scale=scale, shift=-centre * scale, previous=-sigma * following)
         X, Y, sigma = Y, X, following
         each()
     each()

@@ -9,8 +9,9 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from hypothesis import assume, given, settings, strategies as st
 
-from querist.operator import LocalSpace, Operator
+from querist.operator import LocalSpace, Operator, rounded
 from querist.operator.eigen import chebyshev, density, ritz, solve
+from querist.operator.lanes import halves_are_quick
 from querist.progress import silent
 from querist.types import Floats
 
@@ -83,6 +84,47 @@ def test_the_nearest_orthonormal_block_is_the_polar_factor(null: bool) -> None:
     found = ritz.nearest_orthonormal(LocalSpace(50, np.dtype(np.float64)), X, v)
     rest = X.astype(float) if v is None else X - np.outer(v, v @ X)
     np.testing.assert_allclose(found, sla.polar(rest)[0], atol=1e-13)
+
+
+def communities(n: int, size: int, degree: int, outside: float, seed: int = 0) -> Any:
+    """A connected graph of communities of `size` nodes."""
+    rng = np.random.default_rng(seed)
+    i = rng.integers(0, n, n * degree // 2)
+    near, far = i // size * size + rng.integers(0, size, i.size), rng.integers(0, n, i.size)
+    j = np.where(rng.random(i.size) < outside, far, near)
+    i, j = np.r_[i, np.arange(n)], np.r_[j, (np.arange(n) + 1) % n]
+    S = sp.coo_array((np.ones(i.size), (i, j)), shape=(n, n)).tocsr()
+    S = sp.csr_array(((S + S.T) > 0).astype(float))
+    S.setdiag(0)
+    S.eliminate_zeros()
+    return sp.csr_array(S)
+
+
+@pytest.mark.skipif(not halves_are_quick(), reason="this processor has no instructions for half precision")
+@pytest.mark.parametrize("outside", [0.3, 1e-3], ids=["goals of the tolerance", "eigenvalues near 0"])
+def test_rows_of_half_precision_bring_the_same_pairs(monkeypatch: pytest.MonkeyPatch, outside: float) -> None:
+    S = communities(6000, 300, 12, outside)
+    u = np.sqrt(S.sum(axis=1))
+    calls: list[Any] = []
+    kernel = rounded.combine_rounded_rows
+
+    def pairs() -> solve.EigenPairs:
+        ask = solve.EigenProblem(S, u / np.linalg.norm(u), 16, True, 2e-3, 0, silent, spare=1)
+        return solve.chebyshev_pairs(ask)
+
+    single = pairs()
+    monkeypatch.setattr(rounded, "BEYOND_CACHES", 0)
+    monkeypatch.setattr(rounded, "combine_rounded_rows", lambda *a: (calls.append(1), kernel(*a)))
+    half = pairs()
+    assert calls and single.values.size == half.values.size == 16
+    L = Operator.laplacian(S, normalised=True).matrix()
+    for found in (single, half):
+        V = found.vectors
+        left = np.linalg.norm(L @ V - V * found.values, axis=0)
+        assert (left <= chebyshev.goals(found.values, 2e-3))[:-1].all()
+        np.testing.assert_allclose(V.T @ V, np.eye(16), atol=1e-12)
+        np.testing.assert_allclose(u @ V, 0, atol=1e-9)
+    np.testing.assert_allclose(half.values[:-1], single.values[:-1], atol=2e-5, rtol=2e-3)
 
 
 @pytest.mark.slow
