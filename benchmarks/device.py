@@ -8,6 +8,8 @@
 - embedding: the generated graph of benchmarks/embedding.py, from arrays on the device (degrees and scaling
   included) to rows on the device, residual measured in float64; cupyx's eigsh where CuPy is there.
 - billion: 10^9 edges in 32 planted blocks, made on the device; rank 32.
+- half: the products, embedding and billion again, with filters that gather rows of single and of half
+  precision; bytes are counted as they are then gathered, those of the copy included.
 - gmnr: expectation-maximisation over counts on the device, 10 iterations.
 - label: PubMed, against the threads of this machine.
 - pool: a question among 1,000,000 nodes of rank 64, ten classes, after 20 answers, by the default rule: one
@@ -22,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -32,7 +35,7 @@ from querist.operator.device.matrix import DeviceOperator
 from querist.operator.device.tensors import embed_tensors
 
 COLUMNS = 48
-PARTS = ("check", "product", "embedding", "billion", "gmnr", "label", "pool")
+PARTS = ("check", "product", "embedding", "billion", "half", "gmnr", "label", "pool")
 
 Found = dict[str, Any]
 
@@ -186,7 +189,13 @@ def product(device: Any, sizes: list[int], clock: Clock, sweep: bool) -> list[Fo
 
 
 def one_product(
-    device: Any, edges: int, inside: float, clock: Clock, sweep: bool, width: int = COLUMNS
+    device: Any,
+    edges: int,
+    inside: float,
+    clock: Clock,
+    sweep: bool,
+    width: int = COLUMNS,
+    half: bool = False,
 ) -> Found:
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -195,27 +204,30 @@ def one_product(
     values = torch.full((len(indices),), 0.05, dtype=torch.float32, device=device)
     centre = torch.ones(n, dtype=torch.float32, device=device)
     M = DeviceOperator(indptr, indices, values, centre, -1, np.dtype(np.float32))
-    X = torch.randn((n, width), device=device)
+    M = M.halved if half else M
+    X = torch.randn((n, width), device=device) / n**0.5
     out = torch.zeros_like(X)
-    gathered = len(indices) * (4 * width + 8) + 3 * n * 4 * width
+    gathered = len(indices) * ((2 if half else 4) * width + 8) + (18 if half else 12) * n * width
     seconds = clock.median(lambda: M.combine(X, out, scale=0.5, shift=0.1, previous=0.2), 7)
     row: Found = {
         "edges": edges,
         "columns": width,
         "inside": inside,
+        "half": half,
         "ms": 1e3 * seconds,
         "TB/s": gathered / seconds / 1e12,
     }
     if sweep and edges <= 100_000_000 and kernel.usable(device):
         row["sizes"] = launches(M, X, out, gathered, clock)
-    if edges <= 100_000_000:
+    if edges <= 100_000_000 and not half:
         row["torch ms"] = 1e3 * clock.median(lambda: torch.addmm(out, M._sparse, X, beta=0.2), 3)
     say(f"product {row}")
     return row
 
 
 def launches(M: DeviceOperator, X: Any, out: Any, gathered: int, clock: Clock) -> dict[str, float]:
-    """TB/s by the sizes of a program."""
+    """TB/s by the sizes of a program; of half precision without the copy's time."""
+    rounded = X.half() if M.gathers_half else None
     long, columns, found = kernel.LongRows(M.indptr), kernel.columns_of(X.shape[1]), dict[str, float]()
     for tile, warps in ((128, 1), (256, 1), (256, 2), (512, 2), (512, 4)):
         for ahead in (2, 4, 8):
@@ -225,7 +237,8 @@ def launches(M: DeviceOperator, X: Any, out: Any, gathered: int, clock: Clock) -
                 seconds = clock.median(
                     lambda: kernel.combine(
                         M.indptr, M.indices, M.values, M.centre, X, out, long,
-                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, launch=sizes,  # noqa: B023
+                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, gathered=rounded,
+                        launch=sizes,  # noqa: B023
                     ),
                     3,
                 )  # fmt: skip
@@ -270,12 +283,24 @@ def checked(device: Any) -> list[Found]:
             }
             assert row["largest error"] < (1e-5 if dtype == np.float32 else 1e-12), row
             found.append(row)
+        if dtype == np.float32:
+            X /= n**0.5
+            rough = float((M.halved.matmat(X) - L @ X).abs().max() / (L @ X).abs().max())
+            assert 1e-6 < rough < 1e-3, rough
+            found.append({"precision": "rows of torch.float16", "columns": width, "largest error": rough})
     say(f"{len(found)} products agree with dense ones")
     return found
 
 
 def embedding(
-    device: Any, n: int, edges: int, ranks: list[int], clock: Clock, profile: bool, repeats: int = 3
+    device: Any,
+    n: int,
+    edges: int,
+    ranks: list[int],
+    clock: Clock,
+    profile: bool,
+    repeats: int = 3,
+    peer: bool = True,
 ) -> list[Found]:
     """Seconds from arrays on the device to rows on the device."""
     start = clock.now()
@@ -300,8 +325,7 @@ def embedding(
         say(f"embedding {row}")
         if profile:
             profiled(lambda: embed_tensors(indptr, indices, rank=rank), device)  # noqa: B023
-    found += eigsh(indptr, indices, ranks, device, clock)
-    return found
+    return found + (eigsh(indptr, indices, ranks, device, clock) if peer else [])
 
 
 def profiled(work: Callable[[], Any], device: Any) -> None:
@@ -383,6 +407,13 @@ def billion(device: Any, n: int, clock: Clock) -> list[Found]:
     }
     say(f"billion {row}")
     return [row]
+
+
+def halved(work: Callable[[], list[Found]]) -> list[Found]:
+    """The same with filters that gather rows of single precision, then of half."""
+    with patch.object(DeviceOperator, "halved", property(lambda M: M)):
+        single = work()
+    return [row | {"half": False} for row in single] + [row | {"half": True} for row in work()]
 
 
 def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, classes: int = 8) -> list[Found]:
@@ -516,18 +547,29 @@ def main() -> None:
     device = chosen_device(options.device)
     clock = Clock(device)
     tiny = options.tiny
+    graph = (3000, 30_000, [8, 60]) if tiny else (1_000_000, 10_000_000, [32, 100])
+    most = 6400 if tiny else 100_000_000
     work: dict[str, Callable[[], list[Found]]] = {
         "check": lambda: checked(device),
         "product": lambda: product(
             device, [20_000] if tiny else [10_000_000, 100_000_000, 1_000_000_000], clock, options.sweep
         ),
-        "embedding": lambda: embedding(
-            device,
-            *((3000, 30_000, [8, 60]) if tiny else (1_000_000, 10_000_000, [32, 100])),
-            clock,
-            options.profile,
+        "embedding": lambda: embedding(device, *graph, clock, options.profile),
+        "billion": lambda: billion(device, most, clock),
+        "half": lambda: (
+            [
+                one_product(device, edges, inside, clock, options.sweep, width, half)
+                for edges, inside, width in (
+                    (10 * graph[0], 0.0, 48),
+                    (10 * graph[0], 0.7, 48),
+                    (10 * graph[0], 0.7, 16),
+                    (10 * most, 0.7, 48),
+                )
+                for half in (False, True)
+            ]
+            + halved(lambda: embedding(device, *graph, clock, options.profile, peer=False))
+            + halved(lambda: billion(device, most, clock))
         ),
-        "billion": lambda: billion(device, 6400 if tiny else 100_000_000, clock),
         "gmnr": lambda: gmnr(device, *((500, 8000) if tiny else (1_000_000, 50_000_000)), clock),
         "pool": lambda: pool(options.device, 3000 if tiny else 1_000_000, clock),
         "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock, options.profile),

@@ -15,6 +15,7 @@ from querist.errors import InputError, check_name
 from querist.operator.device import kernel
 from querist.operator.device.blocks import NUMBERS, Block, DeviceSpace
 from querist.operator.device.choice import chosen_device
+from querist.operator.lanes import LARGEST
 from querist.operator.solve import Solution, conjugate_gradients, doubt
 
 ENTRIES = 1 << 26
@@ -32,6 +33,7 @@ class DeviceOperator:
     centre : (n,) the diagonal C
     sign : +1 or -1
     dtype : of the blocks
+    gathers_half : whether products bring in rows of half precision; `halved` makes one that does
     """
 
     indptr: Any
@@ -40,6 +42,7 @@ class DeviceOperator:
     centre: Any
     sign: int
     dtype: np.dtype[Any]
+    gathers_half: bool = False
 
     @classmethod
     def laplacian(
@@ -87,7 +90,13 @@ class DeviceOperator:
     def to(self, dtype: Any) -> "DeviceOperator":
         """The same matrix for blocks of another precision; its entries stay as they are."""
         kind = np.dtype(dtype)
-        return replace(self, centre=self.centre.to(NUMBERS[kind]), dtype=kind)
+        return replace(self, centre=self.centre.to(NUMBERS[kind]), dtype=kind, gathers_half=False)
+
+    @cached_property
+    def halved(self) -> "DeviceOperator":
+        """In single precision one whose products gather half of the bytes: rows of neighbours are rounded to
+        float16, all else is float32. For blocks whose columns have a length of about 1, or less."""
+        return replace(self, gathers_half=True) if self.dtype == np.float32 else self
 
     @property
     def n(self) -> int:
@@ -139,22 +148,25 @@ class DeviceOperator:
                 f"out is {out.dtype} of shape {tuple(out.shape)}; "
                 f"give contiguous {X.dtype} of shape {tuple(X.shape)}"
             )
-        weight = scale * self.sign
+        weight, gathered = scale * self.sign, X
+        if self.gathers_half:
+            gathered, weight = torch.empty_like(X, dtype=torch.float16), weight / LARGEST
+            torch.mul(X, LARGEST, out=gathered)
         if kernel.usable(self.centre.device):
             kernel.combine(
                 self.indptr, self.indices, self.values, self.centre, X, out, self._long,
-                scale=scale, weight=weight, shift=shift, previous=previous,
+                scale=scale, weight=weight, shift=shift, previous=previous, gathered=gathered,
             )  # fmt: skip
             return out
         if previous == 0:
             out.zero_()  # what lies there may be no number
-        torch.addmm(out, self._sparse, X, beta=previous, alpha=weight, out=out)
+        torch.addmm(out, self._sparse, gathered.to(out.dtype), beta=previous, alpha=weight, out=out)
         out.addcmul_(X, (scale * self.centre + shift)[:, None])
         return out
 
     def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
-        """In the block's precision."""
-        return self.combine
+        """With `half`, by `halved`."""
+        return (self.halved if half else self).combine
 
     def solve(
         self,

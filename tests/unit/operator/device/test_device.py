@@ -17,7 +17,8 @@ from querist.operator import LocalSpace, Operator
 from querist.operator.device.blocks import DeviceSpace
 from querist.operator.device.choice import chosen_device
 from querist.operator.device.matrix import DeviceOperator, components_of, compressed, degrees_of
-from querist.operator.eigen import solve
+from querist.operator.eigen import chebyshev, solve
+from querist.operator.lanes import LARGEST
 from querist.progress import silent
 from querist.types import Floats
 
@@ -173,6 +174,61 @@ def test_pairs_on_a_device_are_those_of_the_dense_solution(
     errors = L / scale @ found.vectors - found.vectors * found.values
     assert np.linalg.norm(errors, axis=0).max() <= tol * (1 + 1e-3)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(count), atol=1e-9)
+
+
+def test_a_halved_product_rounds_what_neighbours_bring() -> None:
+    S, rng = graph(), np.random.default_rng(1)
+    M = DeviceOperator.brought(S, "cpu", normalised=True, dtype=np.float32)
+    X, Z = (rng.standard_normal((300, 6)).astype(np.float32) for _ in "ab")
+    X *= np.float32(1e-6)  # where float16 alone would have no digits left
+    Z *= np.float32(1e-6)
+    L, many = laplacian(S, True), np.float32(LARGEST)
+    rounded = (many * X).astype(np.float16).astype(np.float64) / many
+    own = np.diag(np.diag(L))
+    expected = 0.7 * (own @ X + (L - own) @ rounded) - 0.3 * X + 0.5 * Z
+    out = M.space.given(Z.copy())
+    M.halved.combine(M.space.given(X), out, scale=0.7, shift=-0.3, previous=0.5)
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+    plain = 0.7 * L @ X - 0.3 * X + 0.5 * Z
+    assert 1e-10 < np.abs(out.numpy() - plain).max() < 3e-4 * np.abs(X).max()
+
+
+def test_only_single_precision_on_a_device_is_halved() -> None:
+    S = graph()
+    M = DeviceOperator.brought(S, "cpu", dtype=np.float32)
+    assert M.halved.gathers_half and not M.gathers_half and not M.halved.to(np.float64).gathers_half
+    exact = M.to(np.float64)
+    assert exact.halved is exact
+
+
+@pytest.mark.parametrize(("tol", "least"), [(2e-3, 1e-3), (1e-3, 1e-3), (1e-4, 0.0)])
+def test_half_precision_serves_loose_tolerances_alone(
+    tol: float, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is taken although the tolerance leaves no room, pairs that do not arrive go on without."""
+    count = 12
+    monkeypatch.setattr(solve, "DENSE", 100)
+    monkeypatch.setattr(chebyshev, "HALF", least)
+    columns = {True: 0, False: 0}
+    multiply = DeviceOperator.combine
+
+    def counted(M: DeviceOperator, X: Any, out: Any, **factors: float) -> Any:
+        columns[M.gathers_half] += X.shape[1] if M.dtype == np.float32 else 0
+        return multiply(M, X, out, **factors)
+
+    monkeypatch.setattr(DeviceOperator, "combine", counted)
+    S = sp.csr_array(sbm((700, 700, 700), 0.02, 0.002, seed=0).largest_component().adjacency)
+    null = np.sqrt(S.sum(axis=1))
+    u = null / np.linalg.norm(null)
+    found = solve.chebyshev_pairs(solve.EigenProblem(S, u, count, True, tol, 0, silent, device="cpu"))
+    L = laplacian(S, True)
+    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(L)[1 : count + 1], atol=2 * tol)
+    errors = L @ found.vectors - found.vectors * found.values
+    assert np.linalg.norm(errors, axis=0).max() <= tol * (1 + 1e-3)
+    if tol >= 2 * least > 0:
+        assert columns[True] > columns[False]
+    else:
+        assert (columns[True] > 0) == (least == 0) and columns[False] > columns[True] / 4
 
 
 def test_degrees_and_components_of_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
