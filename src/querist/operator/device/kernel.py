@@ -3,7 +3,7 @@
 It is bound by memory: every entry of the matrix brings in a row of the block. A program has a few rows and
 up to `WIDEST` columns; each of its threads holds four columns of one row, so that a row arrives in loads of
 16 bytes, and asks for the rows of `AHEAD` entries before it adds the first. Rows that are gathered may be of
-half precision, which is half of the bytes (`DeviceOperator.halved`); sums have the precision of the result.
+half precision, eight columns a thread (`DeviceOperator.halved`); sums have the precision of the result.
 
 A row with more than `LONG` entries would keep its program busy long after the others are done. Its entries
 are cut in segments, each a row of its own in a further product, and added up in their order: the result is
@@ -195,7 +195,9 @@ def combine(
         )
 
     columns = columns_of(K)
-    usual = {"rows": TILE // columns, "warps": WARPS, "ahead": AHEAD, "columns": columns}
+    # A load has 16 bytes, whatever they hold: half as many threads bring in rows of half precision.
+    warps = WARPS if brought.element_size() > 2 else WARPS // 2
+    usual = {"rows": TILE // columns, "warps": warps, "ahead": AHEAD, "columns": columns}
     if launch:
         by(**usual | launch)
         return
