@@ -30,6 +30,7 @@ from querist.labelling.labelling import Labelling, label
 from querist.labelling.rows import quick_rows
 from querist.locks import OwnLock, one_at_a_time
 from querist.progress import Progress, count, shown, silent
+from querist.tables.formats import some
 
 BUDGET = 100
 ASKED_FOR = "asked again: a second answer was wanted"
@@ -121,6 +122,11 @@ class Asking:
             specification.check_same(CampaignSpec.of(events[0].body), str(journal.path))
         rows = quick_rows(graph, max(RANKS), device=device, progress=progress)
         self.state = CampaignState(specification, graph, rows, budget, device=device)
+        scoring = f"Scoring {graph.n_nodes:,} nodes for {some(budget, 'question')}"
+        said = {"Embedding": rows.place, scoring: self.state.place.said}
+        self.places = [f"{what} {where}." for what, where in said.items() if where]
+        """Where the graph was embedded and nodes are scored, and about how long that takes; nothing of what
+        takes a moment."""
         if not events:
             self._write("campaign", **specification.body())
         self.resumed = len(events) > 1

@@ -46,7 +46,7 @@ from querist.labelling.heads import unit_rows
 from querist.labelling.rows import CHOOSING_RANK
 from querist.labelling.suggest import PoolRows, ambiguity, centred_rows, pool_rows, quadratic_forms
 from querist.operator.device import choice
-from querist.operator.place import CountedWork, Effort, check_fits
+from querist.operator.place import CountedWork, Effort, Place, check_fits
 from querist.types import Bools, Codes, Floats
 
 RANKS = (16, 32, 64, 100)
@@ -113,10 +113,8 @@ def counted_questions(n: int, columns: int, n_classes: int, questions: int) -> C
     )
 
 
-def scoring_device(rows: Embedding, n_classes: int, questions: int, device: str | None) -> str | None:
+def scoring_place(rows: Embedding, n_classes: int, questions: int, device: str | None) -> Place:
     """Where all nodes are scored: the device asked for, if rows fit there; for "auto" the faster."""
-    if device is None:
-        return None
     work = counted_questions(rows.n_nodes, rows.n_columns, n_classes, questions)
     place = choice.place_for(work, device)
     if place.device is not None:
@@ -128,7 +126,7 @@ def scoring_device(rows: Embedding, n_classes: int, questions: int, device: str 
             "leave the device out",
             where=f" on {place.device}",
         )
-    return place.device
+    return place
 
 
 @dataclass(frozen=True, eq=False)

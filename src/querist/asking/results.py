@@ -212,6 +212,7 @@ def summary(asking: "Asking") -> dict[str, Any]:
         "skipped": sum(turn.outcome == "skip" for turn in turns),
         "budget": asking.budget,
         "stopped": asking.stopped,
+        "places": asking.places,
         "finding": None
         if search is None
         else {

@@ -14,7 +14,7 @@ import numpy as np
 from querist.asking.answers import Code, as_code, as_kept, likely
 from querist.asking.arrivals import KIND, Arrival, joined
 from querist.asking.choosers import Chooser, Outlook, Pick, chooser_of
-from querist.asking.model import QuickModel, scoring_device
+from querist.asking.model import QuickModel, scoring_place
 from querist.asking.people import DOUBT, VOTES, Opinions, SetOpinions, Vote
 from querist.asking.rules import RULES
 from querist.asking.specification import CampaignSpec
@@ -57,7 +57,7 @@ class CampaignState:
         device: str | None = None,
     ) -> None:
         self.specification, self.graph, self.rows, self.budget = specification, graph, rows, budget
-        self.device = scoring_device(rows, len(specification.classes), budget, device)
+        self.place = scoring_place(rows, len(specification.classes), budget, device)
         self._drawn: list[int] = np.random.default_rng(specification.seed).permutation(graph.n_nodes).tolist()
         self.known: dict[int, Code] = {}
         self.turns = Turns()
@@ -124,7 +124,7 @@ class CampaignState:
         rule = RULES.get(own.choose)
         centred = own.find is not None or (rule is not None and rule.centred)
         self.model = QuickModel.start(
-            self.rows, K, centred=centred, several=own.multilabel, device=self.device
+            self.rows, K, centred=centred, several=own.multilabel, device=self.place.device
         )
         self.opinions = None
         if self._doubted:

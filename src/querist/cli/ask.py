@@ -184,6 +184,8 @@ def ask(
             )
         asking, answers = campaign.asking, program or campaign.oracle
         asking.progress = silent  # every answer is said
+        for sentence in () if as_json else asking.places:
+            print_line(sentence)
         try:
             if answers is None:
                 _converse(asking, campaign.source.table, columns.get("id"), name_column, data)

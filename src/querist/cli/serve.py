@@ -95,6 +95,7 @@ def serve(
         bool, typer.Option("--log", help="A line of JSON per request, on standard error.")
     ] = False,
     columns: options.Values = MappingProxyType({}),
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Label a graph with a team, in the browser.
@@ -105,26 +106,33 @@ def serve(
     with needing("serve", "a server"):
         from querist.serve.running import address_of, bound, run
     from querist.labelling.files import GraphFiles
+    from querist.operator.device.choice import check_device
     from querist.serve.opening import open_or_create
     from querist.serve.server import CampaignServer
 
+    check_device(device)
     wanted = _named_classes(begun)
     if demo:
         data, wanted["budget"] = DEMO, min(wanted["budget"], 100)
         store = DEMO_STORE if store == STORE else store
     with bound(host, port) as where:
         opened = _opened(store)
-        server = CampaignServer(opened)
+        server = CampaignServer(opened, device=device)
         if data is not None:
             files = GraphFiles(data, wanted.pop("nodes", None), **columns)
             with progress() as show:
                 found = open_or_create(
-                    opened, files, progress=lambda done, text: show("embedding", done, text), **wanted
+                    opened,
+                    files,
+                    device=device,
+                    progress=lambda done, text: show("embedding", done, text),
+                    **wanted,
                 )
             server.add(found)
         _, secret = server.gate.invite(None, "manager", once=True)
         address = address_of(where)
         said: dict[str, Any] = {"address": address, "manager": f"{address}/enter?token={secret}"}
+        said["places"] = [] if data is None else found.asking.places
         if demo:
             said["labeller"] = f"{address}/enter?token={server.gate.invite(found.id, 'labeller', 'You')[1]}"
         if as_json:
@@ -134,6 +142,8 @@ def serve(
                 print_line(f"Answer questions:  {said['labeller']}")
             print_line(f"Manage, and invite others (works once):  {said['manager']}")
             print_line(f"Everything is kept in {opened.place}. Stop with Ctrl-C.")
+            for sentence in said["places"]:
+                print_line(sentence)
         run(server, where, log=log)
 
 
@@ -155,23 +165,29 @@ def create_campaign(
     begun: options.Values = MappingProxyType({}),
     store: Store = STORE,
     columns: options.Values = MappingProxyType({}),
+    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Make a campaign; its files are kept in the store."""
+    from querist.operator.device.choice import check_device
     from querist.serve.opening import create
 
+    check_device(device)
     with _opened(store) as opened, progress() as show:
         made = create(
             opened,
             data,
             columns=columns,
+            device=device,
             progress=lambda done, text: show("embedding", done, text),
             **_named_classes(begun),
         )
         made.close()
     if as_json:
-        print_json({"campaign": made.id, "name": made.name})
+        print_json({"campaign": made.id, "name": made.name, "places": made.asking.places})
     else:
+        for sentence in made.asking.places:
+            print_line(sentence)
         print_line(f"{made.name}: campaign {made.id} in {opened.place}.")
 
 

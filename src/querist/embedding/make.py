@@ -99,6 +99,7 @@ def embed(
     identity = chosen.identity(rank, settings) | ({} if device is None else {"device": device})
     name = disk.key(graph, identity, attributes=chosen.attributes) if use_disk else ""
     found = disk.fetch(name) if use_disk else None
+    said = "" if found is not None else place.said
     if found is None:
         where = {} if device is None else {"device": device}
         if device is None:
@@ -107,7 +108,7 @@ def embed(
             )
         else:
             check_device_room(graph, rank, chosen, settings, device)
-        notes += (place.said,) if place.said else ()
+        notes += (said,) if said else ()
         with shown(progress) as show:
             found = chosen.make(graph, rank, **settings, progress=with_time_left(show), **where)
         if use_disk:
@@ -120,6 +121,7 @@ def embed(
         found,
         seconds=time.perf_counter() - started,
         notes=(*notes, *found.notes),
+        place=said,
         nodes=graph.own_ids,
     )
 

@@ -35,6 +35,7 @@ class Embedding:
     seconds : how long this call took
     rank, kind : as asked for
     notes : what a reader of the result should know
+    place : where it was made, and about how long that takes, in words; empty where it was a moment, or read
     doubts : (message, residual) for whatever is not right to the tolerance; `embed` gives each as a
         `ResidualWarning`
     cached : whether the rows came from the disk
@@ -63,6 +64,7 @@ class Embedding:
     rank: int = 0
     kind: str = "given"
     notes: tuple[str, ...] = ()
+    place: str = ""
     doubts: tuple[tuple[str, float], ...] = ()
     cached: bool = False
     layout: tuple[int, ...] = ()

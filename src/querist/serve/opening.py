@@ -39,6 +39,7 @@ def create(
     stop: float | None = None,
     name_column: str | None = None,
     columns: Mapping[str, str] | None = None,
+    device: str | None = None,
     progress: Progress | None = None,
     **choices: Any,
 ) -> ServedCampaign:
@@ -52,6 +53,7 @@ def create(
     second_opinions : ask another person where an answer is in doubt; so it is unless `overlap` is above 1
     stop : ask no more when an answer is expected to gain less accuracy, or with `find` to find one by less
     columns : columns of the files that have no usual name (see `GraphFiles`)
+    device : where it is computed, as in `ask`; the store does not keep it
     choices : choose, audit, find, seed, overlap, multilabel, as in `ask`
     """
     odd = next((key for key in (*choices, *(columns or {})) if key not in (*CHOICES, *COLUMNS)), None)
@@ -74,7 +76,7 @@ def create(
     options["budget"] = budget
     # In memory first, and its files before its events: what is found in the store can be opened.
     book = Journal()
-    campaign = _read(book, options, contents, budget, progress, **begun)
+    campaign = _read(book, options, contents, budget, progress, device=device, **begun)
     for kept, content in {**contents, OPTIONS: json.dumps(options).encode()}.items():
         store.keep_source(id, kept, content)
     first, *others = (Draft(event.kind, event.body) for event in book.events())
@@ -88,6 +90,7 @@ def open_or_create(
     files: GraphFiles,
     *,
     name: str | None = None,
+    device: str | None = None,
     progress: Progress | None = None,
     **begun: Any,
 ) -> ServedCampaign:
@@ -96,14 +99,13 @@ def open_or_create(
     entries = store.campaigns()
     title = name or (str(files.edges) if files.is_named else PurePath(files.edges).stem)
     if len(entries) == 1 and OPTIONS not in store.sources(entries[0].id):
-        return open_campaign(store, entries[0].id, files=files, progress=progress)
+        return open_campaign(store, entries[0].id, files=files, device=device, progress=progress)
     same = next((entry for entry in entries if entry.name == title), None)
     if same is not None:
-        return open_campaign(store, same.id, progress=progress)
+        return open_campaign(store, same.id, device=device, progress=progress)
     columns = {own: value for own in COLUMNS if (value := getattr(files, own)) is not None}
-    return create(
-        store, files.edges, nodes=files.nodes, name=title, columns=columns, progress=progress, **begun
-    )
+    made = {"nodes": files.nodes, "name": title, "columns": columns, **begun}
+    return create(store, files.edges, device=device, progress=progress, **made)
 
 
 def open_campaign(
@@ -111,9 +113,10 @@ def open_campaign(
     id: str,
     *,
     files: GraphFiles | None = None,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> ServedCampaign:
-    """A campaign of the store, ready to be served.
+    """A campaign of the store, ready to be served; `device` is where it is computed, as in `ask`.
 
     `files` are those that it was begun with, where the store does not keep them: `querist ask` began it.
     """
@@ -132,7 +135,7 @@ def open_campaign(
     options = json.loads(contents.pop(OPTIONS))
     # A chooser that paces its questions looks at the budget that the campaign was begun with.
     budget = options.get("budget", BUDGET)
-    campaign = _read(Journal.of(store, id, entry.name), options, contents, budget, progress)
+    campaign = _read(Journal.of(store, id, entry.name), options, contents, budget, progress, device=device)
     return _served(store, id, entry.name, campaign, options)
 
 

@@ -106,7 +106,7 @@ def new_campaign(request: Request, visitor: Who, given: NewCampaign) -> dict[str
     """Make a campaign on a data set that ships with querist, or lies where its data sets lie."""
     check_may_create(visitor)
     own = server_of(request)
-    made = create(own.store, given.data, **given.model_dump(exclude={"data"}))
+    made = create(own.store, given.data, device=own.device, **given.model_dump(exclude={"data"}))
     return own.add(made).summary()
 
 
@@ -148,6 +148,7 @@ def new_campaign_from_files(
             find=find,
             multilabel=multilabel,
             stop=stop,
+            device=own.device,
             progress=show,
         )
     return own.add(made).summary()

@@ -24,10 +24,10 @@ CAME_BY = "it came by, and the model is unsure of it"
 
 
 class CampaignServer:
-    """All campaigns of a store."""
+    """All campaigns of a store; `device` is where they are computed, as in `ask`."""
 
-    def __init__(self, store: EventStore) -> None:
-        self.store, self.gate = store, Gate(store)
+    def __init__(self, store: EventStore, *, device: str | None = None) -> None:
+        self.store, self.gate, self.device = store, Gate(store), device
         self._open: dict[str, CampaignViews] = {}
         self._opening: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class CampaignServer:
             if id not in self._open:
                 if all(entry.id != id for entry in self.store.campaigns()):
                     raise RefusedError(f"there is no campaign {id!r} here", 404)
-                self.add(open_campaign(self.store, id))
+                self.add(open_campaign(self.store, id, device=self.device))
             return self._open[id]
 
     def opened(self, id: str) -> CampaignViews | None:

@@ -73,7 +73,7 @@ def typed(*arguments, keys):
 
 KINDS = {"nodes", "classes", "multilabel", "choose", "asked", "answers", "unsure", "skipped", "budget",
          "stopped", "known", "guessed_right", "audit", "finding", "people", "seconds_per_question", "journal",
-         "out"}  # fmt: skip
+         "out", "places"}  # fmt: skip
 
 
 def test_json_tells_programs_everything(querist, files):

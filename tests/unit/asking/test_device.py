@@ -1,5 +1,6 @@
 """`ask(..., device=)` on torch's CPU: the questions of this process, by every rule."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,16 @@ import pytest
 from querist import ask
 from querist.asking import RULES, Journal
 from querist.asking.finding import FINDERS
-from querist.asking.model import QuickModel, counted_questions, scoring_device, widths_of
+from querist.asking.model import QuickModel, counted_questions, scoring_place, widths_of
 from querist.datasets import load, sbm
 from querist.embedding import Embedding
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.heads import squared_distances
 from querist.labelling.suggest import LocalRows, PoolRows, pool_rows
+from querist.operator import place
 from querist.operator.device import choice
+from querist.operator.threads import available
 
 pytest.importorskip("torch", reason="devices are the extra [torch]")
 
@@ -111,18 +114,36 @@ def test_what_does_not_fit_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(
         InputError, match=r"asking about 1,000 nodes needs about .* on cpu and .*leave the dev"
     ):
-        scoring_device(rows, 3, 100, "cpu")
+        scoring_place(rows, 3, 100, "cpu")
 
 
 def test_auto_takes_a_gpu_where_questions_come_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = Embedding(np.ones((1000, 20)), np.zeros(1000, dtype=np.int64))
     monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
     monkeypatch.setattr(choice, "copied_on", lambda _: 1e13)
-    assert scoring_device(rows, 3, 100, "auto") is None
-    assert scoring_device(rows, 3, 10**9, "auto") == "cpu"
-    assert scoring_device(rows, 3, 10**9, None) is None
+    assert scoring_place(rows, 3, 100, "auto").device is None
+    assert scoring_place(rows, 3, 10**9, "auto").device == "cpu"
+    assert scoring_place(rows, 3, 10**9, None).device is None
     monkeypatch.setattr(choice, "graphics", lambda: None)
-    assert scoring_device(rows, 3, 10**9, "auto") is None
+    assert scoring_place(rows, 3, 10**9, "auto").device is None
+
+
+@pytest.mark.parametrize("device", [None, "cpu", "auto"])
+def test_a_campaign_says_where_it_works(
+    graphs: dict[str, Graph], device: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "graphics", lambda: None)
+    monkeypatch.setattr(place, "WORTH_SAYING", 0.0)
+    karate = graphs["karate"].without_labels()
+    asking = ask(karate, classes=["a", "b"], budget=7, device=device)
+    where = "cpu: about" if device == "cpu" else f"{available()} threads?: about"
+    embedding, scoring = asking.places
+    assert re.match(f"Embedding on {where} .*GB.*[.]$", embedding)
+    assert re.match(f"Scoring 34 nodes for 7 questions on {where} .*GB.*[.]$", scoring)
+    assert asking.summary()["places"] == asking.places
+    monkeypatch.setattr(place, "WORTH_SAYING", 1e9)
+    small = ask(karate, classes=["a", "b"], budget=7, device=device)
+    assert len(small.places) == 2 * (device == "auto")
 
 
 def test_what_a_question_multiplies_is_counted() -> None:

@@ -1,4 +1,4 @@
-"""`--device` of embed, label, ask and classify, on torch's CPU."""
+"""`--device` of embed, label, ask, classify and campaigns, on torch's CPU."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from querist.operator.device import choice
 
 pytest.importorskip("torch", reason="devices are the extra [torch]")
 
@@ -48,9 +50,11 @@ def test_questions_are_chosen_on_a_device(querist: Callable[..., Any], tmp_path:
     [
         (("embed", "karate", "--out", "rows.npy", "--device", "cuda:77"), "cannot be used"),
         (("ask", "karate", "--oracle", "karate", "--device", "cuda:77"), "cannot be used"),
+        (("serve", "--device", "cuda:77"), "cannot be used"),
+        (("campaign", "create", "karate", "--device", "cuda:77"), "cannot be used"),
         (("classify", "karate", "--method", "wvrn", "--device", "cpu"), "wvrn knows no device"),
     ],
-    ids=["no such device", "none to ask on", "a method without"],
+    ids=["no such device", "none to ask on", "none to serve on", "none for a campaign", "a method without"],
 )
 def test_what_cannot_be_computed_there_is_refused(
     querist: Callable[..., Any],
@@ -62,3 +66,18 @@ def test_what_cannot_be_computed_there_is_refused(
     monkeypatch.chdir(tmp_path)
     done = querist(*words)
     assert done.code != 0 and said in done.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [("ask", "karate", "--oracle", "karate"), ("campaign", "create", "karate")])
+def test_a_campaign_says_where_it_works(
+    querist: Callable[..., Any], words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(choice, "graphics", lambda: None)
+    more = "--budget", "3", "--device", "auto"
+    spoken = [line for line in querist(*words, *more).out.splitlines() if "thread" in line]
+    assert len(spoken) == 2 and "a moment; there is no GPU that torch can use." in spoken[0]
+    assert spoken[1].startswith("Scoring 34 nodes for 3 questions on ")
+    (tmp_path / "querist.db").unlink(missing_ok=True)
+    assert querist(*words, *more, "--json").json["places"] == spoken

@@ -279,6 +279,21 @@ def test_a_campaign_is_made_from_files(house):
     again.close()
 
 
+def test_campaigns_work_on_the_device_of_their_server(house, monkeypatch):
+    manager = house.everywhere()
+    monkeypatch.setattr(house.server, "device", "auto")
+    made = [
+        upload(manager, "pets.csv", EDGES),
+        manager.post("/v1/campaigns", json={"data": "karate", "classes": ["a", "b"]}),
+    ]
+    for each in made:
+        asking = house.server.views(each.json()["id"]).campaign.asking
+        assert asking.device == "auto" and len(asking.places) == 2
+    other = CampaignServer(SqliteStore(house.server.store.place), device="auto")
+    assert other.views(made[0].json()["id"]).campaign.asking.device == "auto"
+    other.close()
+
+
 @pytest.mark.parametrize("way", ["files", "set"])
 def test_what_is_said_of_a_new_campaign_holds(house, way):
     said = {"audit": 3, "overlap": 1, "second_opinions": False, "choose": "random", "find": "b"}
