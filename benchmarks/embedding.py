@@ -9,8 +9,10 @@ Prints its tables as Markdown, as they stand in docs/embedding.md; what is going
   the processor seconds of one thread: OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 QUERIST_THREADS=1.
 
 - *Estimates* are what `embed` says of itself before it begins, beside what it takes.
+- *Rounding* compares rows of neighbours in single precision with those in half.
 
-    python benchmarks/embedding.py [--parts peers floor arrivals scale estimates] [--data pubmed] [--limit 10]
+    python benchmarks/embedding.py [--parts peers floor arrivals scale estimates rounding] [--data pubmed]
+                                   [--limit 10]
 """
 
 import argparse
@@ -23,6 +25,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(os.cpu_count()))
@@ -36,7 +39,7 @@ from querist.embedding.extend import edges_of
 from querist.embedding.kinds import kind_of
 from querist.embedding.make import counted
 from querist.graph.graph import Graph
-from querist.operator import Operator, empty_block
+from querist.operator import Operator, empty_block, rounded
 from querist.operator.eigen.compact import compacted
 from querist.operator.kernels import combine_rows
 from querist.operator.memory import free
@@ -142,6 +145,85 @@ def scale_table(found: dict[str, Any]) -> None:
         f"Time grows as edges^{powers[0]:.2f}, of the processor as edges^{powers[1]:.2f} (goal: below 1.15; "
         "at 10,000,000 edges under 120 s and 4 GB).\n"
     )
+
+
+# -- rows of half precision --------------------------------------------------------------------------
+
+
+def rounding(sizes: list[int], rank: int = 32, repeats: int = 3) -> list[dict[str, Any]]:
+    """Embeddings and products of generated graphs, in turn with rows of neighbours in single precision and in
+    half."""
+    found: list[dict[str, Any]] = []
+    querist.embed(generated(3000, 30_000), rank, cache=False)  # compiles
+    for edges in sizes:
+        graph = generated(edges // 10, edges)
+        graph.components  # noqa: B018
+        runs: dict[float, list[tuple[Any, float]]] = {np.inf: [], 0: []}
+        for _, least in itertools.product(range(repeats), runs):
+            with patch.object(rounded, "BEYOND_CACHES", least):
+                spent = time.process_time()
+                embedding = querist.embed(graph, rank, cache=False)
+            runs[least].append((embedding, time.process_time() - spent))
+        M = Operator.laplacian(compacted(graph.adjacency, 0).S, normalised=True, dtype=np.float32)
+        X, Y, Z = (M.space.zeros(48) for _ in "abc")
+        X[:] = np.random.default_rng(0).standard_normal(X.shape, dtype=np.float32) / np.sqrt(M.n)
+        W = X.copy()
+        with patch.object(rounded, "BEYOND_CACHES", 0):
+            combine = M.recursion(X, half=True)
+        off = float(np.linalg.norm(combine(W, Z) - M.combine(X, Y)) / np.linalg.norm(Y))
+        exact, rough = quickest(M.combine, X, Y, repeats), quickest(combine, W, Z, repeats)
+        for name, least, ms in (("float32", np.inf, exact), ("float16", 0, rough)):
+            row = {
+                "edges": graph.n_edges,
+                "rows": name,
+                "product_ms": 1e3 * ms,
+                "difference": off if least == 0 else 0.0,
+                "seconds": float(np.median([one.seconds for one, _ in runs[least]])),
+                "cpu_seconds": float(np.median([spent for _, spent in runs[least]])),
+                "residual": runs[least][-1][0].residual,
+                "solver": runs[least][-1][0].solver,
+            }
+            say(f"  {row}")
+            found.append(row)
+    return found
+
+
+def quickest(combine: Callable[..., Any], X: Any, Y: Any, repeats: int) -> float:
+    """The least seconds of a product: of Y, which X gave, and of what that gave."""
+    taken = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        combine(Y, X)
+        combine(X, Y)
+        taken.append((time.perf_counter() - started) / 2)
+    return min(taken)
+
+
+def rounding_table(found: list[dict[str, Any]]) -> None:
+    head = (
+        "edges",
+        "rows brought in",
+        "ms a product",
+        "difference",
+        "seconds",
+        "of processor",
+        "residual",
+        "solver",
+    )
+    rows = [
+        (
+            f"{row['edges']:,}",
+            row["rows"],
+            f"{row['product_ms']:.1f}",
+            f"{row['difference']:.1e}" if row["difference"] else "",
+            f"{row['seconds']:.2f}",
+            f"{row['cpu_seconds']:.2f}",
+            f"{row['residual']:.1e}",
+            row["solver"],
+        )
+        for row in found
+    ]
+    table(head, rows)
 
 
 # -- estimates ---------------------------------------------------------------------------------------
@@ -350,6 +432,10 @@ def main() -> None:
         print("Rank 32 on generated graphs, ten edges a node:\n")
         scale_table(found["scale"])
         floors = {(f"generated, {int(e):,} edges", 48): row["floor"] for e, row in found["scale"].items()}
+    if "rounding" in options.parts:
+        found["rounding"] = rounding(options.edges)
+        print("Rank 32 on generated graphs, by the precision of the rows that products bring in:\n")
+        rounding_table(found["rounding"])
     if "estimates" in options.parts:
         known = [querist.datasets.load_graph(data) for data in options.data]
         found["estimates"] = estimates([*known, *(generated(edges // 10, edges) for edges in options.edges)])

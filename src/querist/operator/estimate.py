@@ -1,16 +1,17 @@
 """How long, and how much memory: an embedding on paper, before anybody starts it.
 
-With n nodes, z entries a row (twice the edges over n), a block of k columns in single precision, m machines,
-a share c of the entries between machines, G bytes that a machine's processor gathers in a second, B bytes
-that come to it over the network in a second and P bytes that it packs:
+With n nodes, z entries a row (twice the edges over n), a block of k columns in single precision, whose rows
+are gathered and sent in half precision (rounded.py), m machines, a share c of the entries between machines, G
+bytes that a machine's processor gathers in a second, B bytes that come to it over the network in a second and
+P bytes that it packs:
 
     h       = (1 - 1/m) (1 - exp(-z c / (m - 1)))          rows that a machine receives, as a share of n
-    product = z n (4k + 8) / (m G)  +  4 k h n (1/B + 1/P)  seconds
+    product = z n (2k + 8) / (m G)  +  2 k h n (1/B + 1/P)  seconds
     memory  = 12 z n / m  +  4 k (4 n / m + 3 h n)          bytes of a machine
 
-The first term of the memory is the matrix in both precisions, the second the blocks of the filter: three and
-what the last step makes, and halos of two with what is packed of one. A random order of nodes has
-c = 1 - 1/m; communities have less. docs/scale.md holds the model against runs.
+The first term of the memory is the matrix, its weights as they were given beside those of the filter; the
+second the blocks: three and the rounded rows, and a halo with what is sent and received of it. A random order
+of nodes has c = 1 - 1/m; communities have less. docs/scale.md holds the model against runs.
 
 On one machine an embedding of more columns is found by a Lanczos method, attributes are smoothed, and small
 or nearly whole spectra are decomposed densely: `filter_effort` and `smoothing_effort` count what they gather
@@ -25,6 +26,7 @@ from querist.errors import InputError
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import width_of
 from querist.operator.place import DEVICE_GATHERED, GATHERED, MEMORY_BUS, Effort, in_gigabytes
+from querist.operator.rounded import is_large
 
 PACKED = 4.7e9
 """Bytes that a core packs in a second; `python benchmarks/cluster.py --only kernel` prints it."""
@@ -115,7 +117,7 @@ def estimate(
 
     >>> found = estimate(1e8, 1e9, 16)
     >>> f"{found.product_seconds:.1f} s a product, {found.memory / 1e9:.0f} GB each"
-    '2.5 s a product, 26 GB each'
+    '1.3 s a product, 26 GB each'
     """
     if not (nodes >= 1 and edges >= 1 and machines >= 1 and rank >= 1 and 0 <= cut <= 1):
         raise InputError(
@@ -123,16 +125,21 @@ def estimate(
             "four must be 1 or more, the cut lies in 0..1"
         )
     z, k = 2 * edges / nodes, width_of(rank, int(nodes))
-    h, row = halo_share(machines, z, cut), 4.0 * k
+    h, row, brought = halo_share(machines, z, cut), 4.0 * k, bytes_brought(int(nodes), k) * k
     gathered = min(cores * GATHERED, MEMORY_BUS)
-    received = row * h * nodes
+    received = brought * h * nodes
     pace = network / 8 * 1e9 * WIRE
-    product = z * nodes * (row + INDEXED) / (machines * gathered)
+    product = z * nodes * (brought + INDEXED) / (machines * gathered)
     product += received * (1 / pace + 1 / min(cores * PACKED, MEMORY_BUS)) if machines > 1 else 0.0
     memory = 12 * z * nodes / machines + row * (4 * nodes / machines + 3 * h * nodes)
     seconds = products_of(rank) * product
     name = "one machine" if machines == 1 else f"{machines} machines, {100 * cut:.0f} % cut"
     return WorkEstimate(name, "machines", machines, h, received, product, seconds, memory)
+
+
+def bytes_brought(nodes: int, columns: int, item: int = 4) -> int:
+    """Of a number of a neighbour's row, in sweeps of `item` bytes a number."""
+    return 2 if item == 4 and is_large(nodes, columns) else item
 
 
 def products_of(rank: int) -> float:
@@ -144,13 +151,13 @@ def filter_effort(nodes: int, entries: float, count: int, *, tol: float = USUAL,
     """What so many lowest pairs of a Laplacian take in one process; `item` bytes a number of the filter.
 
     >>> f"{filter_effort(10**6, 2e7, 32).gathered:.1e} bytes"
-    '2.1e+11 bytes'
+    '1.1e+11 bytes'
     """
     if solve.is_small(nodes, count):
         return Effort(multiplied=EIGEN_WORK * float(nodes) ** 3)
     # Every power of ten takes sweeps as many products as the one before, Lanczos a quarter of them.
     longer = max(1.0, log(tol) / log(USUAL))
-    checked = entries * (8.0 * count + 2 * INDEXED)
+    checked = entries * (float(item) * count + 2 * INDEXED)
     if krylov.worth(count, nodes):
         longer = (3 + longer) / 4
         width, space = krylov.width_of(count), LANCZOS_SPACE * count * longer
@@ -159,6 +166,7 @@ def filter_effort(nodes: int, entries: float, count: int, *, tol: float = USUAL,
         dense = nodes * (space**2 + space * count)
     else:
         width, products = width_of(count, nodes), products_of(count) * longer
+        item = bytes_brought(nodes, width, item)
         dense = 3.0 * RITZ_STEPS * longer * nodes * width**2
     return Effort(products * entries * (item * width + INDEXED) + checked, dense)
 

@@ -24,10 +24,15 @@ BEYOND_CACHES = 1 << 24
 caches."""
 
 
+def is_large(n: int, k: int) -> bool:
+    """Whether an (n, k) block in single precision lies outside of the caches."""
+    return 4 * n * k >= BEYOND_CACHES
+
+
 def pays(n: int, k: int) -> bool:
     """Whether products with (n, k) blocks are quicker rounded: of large ones, by instructions that turn half
     precision to single."""
-    return 4 * n * k >= BEYOND_CACHES and halves_are_quick()
+    return is_large(n, k) and halves_are_quick()
 
 
 class RoundedProducts:
