@@ -38,10 +38,12 @@ def test_the_model_is_that_of_its_page():
     # 2 machines, z = 20, a half of the entries between them: all rows of the other are needed but e^-10.
     assert halo_share(2, 20, 0.5) == pytest.approx(0.5 * (1 - np.exp(-10)))
     found = estimate(1e6, 1e7, 2, cores=1, network=8, cut=0.5)
-    halo = 4 * 48 * 1e6 * found.halo
+    halo = 2 * 48 * 1e6 * found.halo
     assert found.product_bytes == pytest.approx(halo)
-    assert found.product_seconds == pytest.approx(2e7 * 200 / 2 / 12.5e9 + halo / 0.9e9 + halo / 4.7e9)
+    assert found.product_seconds == pytest.approx(2e7 * 104 / 2 / 12.5e9 + halo / 0.9e9 + halo / 4.7e9)
     assert found.memory == pytest.approx(6 * 2e7 + 4 * 48 * (2e6 + 3e6 * found.halo))
+    # A block that lies in the caches keeps its precision.
+    assert estimate(1e4, 1e5, 2, cut=0.5).product_bytes == pytest.approx(4 * 48 * 1e4 * found.halo)
     count = machines_for(1e8, 1e9, 64e9)
     assert estimate(1e8, 1e9, count).memory <= 64e9 < estimate(1e8, 1e9, count - 1).memory
     assert machines_for(1e12, 1e14, 1e9) == 0
