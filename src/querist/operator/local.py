@@ -162,8 +162,10 @@ class LocalSpace:
         X /= np.linalg.norm(X, axis=0)
 
     def row_sums(self, X: Block) -> Block:
-        """In the block's precision."""
-        return np.asarray(X.sum(axis=1, dtype=X.dtype))
+        """By parts, in the block's precision."""
+        out = np.empty(len(X), dtype=X.dtype)
+        self.over(lambda part: X[part].sum(axis=1, dtype=X.dtype, out=out[part]), CHUNK)
+        return out
 
     def remove(self, W: Block, Q: Block) -> None:
         """At once, in the block's precision."""
@@ -230,8 +232,13 @@ class LocalBasis:
     V: Block
 
     def put(self, first: int, Q: Block) -> None:
-        """Turned round."""
-        self.V[first : first + (Q.shape[1] if Q.ndim == 2 else 1)] = Q.T
+        """Turned round, by parts."""
+        to = self.V[first : first + (Q.shape[1] if Q.ndim == 2 else 1)]
+
+        def turn(part: slice) -> None:
+            to[:, part] = Q[part].T
+
+        self.space.over(turn, CHUNK)
 
     def inner(self, m: int, W: Block) -> Floats:
         """By parts: multiplied in the block's precision, added up in float64."""
