@@ -79,7 +79,7 @@ def test_issue_forms_ask_for_what_is_needed():
         assert all(field["attributes"]["label"] for field in form["body"])
 
 
-@pytest.mark.parametrize("extra", ["files", "report", "serve", "cluster", "torch", "peers", "all"])
+@pytest.mark.parametrize("extra", ["files", "report", "serve", "cluster", "mpi", "torch", "peers", "all"])
 def test_every_extra_is_explained(extra):
     assert extra in PROJECT["optional-dependencies"]
     assert f"| `{extra}` |" in (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")

@@ -11,8 +11,10 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
+from querist.cluster.mpi import MPI, leader
 from querist.cluster.transport import PeerLostError, announce, dask, joined
 from querist.errors import InputError, QueristError
 from querist.lazy import needing
@@ -47,6 +49,20 @@ def connected(cluster: str) -> Iterator[Any]:
                 f"the Dask scheduler at {cluster} has no workers; start some: dask worker {cluster}"
             )
         yield client
+
+
+@contextmanager
+def ranks_of(cluster: str, workers: int | None) -> Iterator[Callable[..., list[Any]]]:
+    """What does `work(group, *arguments)` on all workers of a cluster, or on so many, and gives what each
+    gave; see `on_workers`. The cluster "mpi" is that of the processes that mpirun started."""
+    if cluster != MPI:
+        with connected(cluster) as client:
+            yield partial(on_workers, client, workers=workers)
+        return
+    first = leader()
+    if workers not in (None, first.size):
+        raise InputError(f"{workers} workers of {first.size}: mpirun -n says how many there are")
+    yield first.run
 
 
 def workers_of(client: Any) -> list[str]:

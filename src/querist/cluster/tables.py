@@ -29,7 +29,7 @@ from querist.cluster.reading import (
     read_rows,
     routed,
 )
-from querist.cluster.run import connected, on_workers
+from querist.cluster.run import ranks_of
 from querist.cluster.store import WHOLE, WORK, begun, read_about, write_matrix, write_rows
 from querist.cluster.transport import Group
 from querist.errors import InputError
@@ -138,12 +138,12 @@ def work_on(
 ) -> Worked:
     """`work(group, place, *settings)` on all workers, once the graph lies in `place / WORK`, which is removed
     at the end; where a run of the same was stopped, it is gone on with."""
-    place = begun(out, tables, (work.__name__, *settings))
-    with connected(cluster) as client:
+    with ranks_of(cluster, workers) as on_all:
+        place = begun(out, tables, (work.__name__, *settings))
         began = time.perf_counter()
-        on_workers(client, prepare, place / WORK, tables, workers=workers)
+        on_all(prepare, place / WORK, tables)
         read = time.perf_counter()
-        parts = on_workers(client, work, place, *settings, workers=workers)
+        parts = on_all(work, place, *settings)
         seconds = {"reading": read - began, "solving": time.perf_counter() - read}
     about = read_about(place / WORK)
     shutil.rmtree(place / WORK)

@@ -1,4 +1,4 @@
-"""What ranks say to each other: two methods, and three ways behind them.
+"""What ranks say to each other: two methods, and four ways behind them.
 
 A *rank* is one of `size` processes that run the same work on their own part of a graph.
 
@@ -10,7 +10,8 @@ Both are called by all ranks in the same order. When they return, what was given
 
 `Alone` is a rank without others; `in_threads` runs ranks as threads of this process; `joined` connects the
 workers of a Dask cluster by Dask's own connections, so that its addresses, its protocols and its TLS apply. A
-peer that dies closes its connections: the others get a `PeerLostError` in their next exchange, at once.
+peer that dies closes its connections: the others get a `PeerLostError` in their next exchange, at once. The
+fourth way is MPI (mpi.py).
 """
 
 import asyncio
