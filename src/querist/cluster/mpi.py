@@ -54,7 +54,8 @@ class MpiRank:
     def run(self, work: Callable[..., T], *arguments: Any) -> list[T]:
         """Of the first rank: `work(group, *arguments)` on all of them; what each gave."""
         self._world.bcast((work, arguments))
-        return self._done(work, arguments)
+        found: list[T] = self._done(work, arguments)
+        return found
 
     def follow(self) -> None:
         """Of the others: do what the first one sends, until it ends."""

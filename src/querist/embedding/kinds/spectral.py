@@ -295,7 +295,8 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
     # The space of krylov.py is at most a quarter of the graph; the estimate must grow with the rank.
     lanczos = item * largest * min(krylov.room_of(count), largest / 4) if count >= krylov.LEAST else 0.0
     space = max(block, lanczos)
-    sweeping, finishing = max(3 * block, space), space + 3 * 8.0 * largest * count
+    rounded = 4.0 * largest * width_of(count, largest) if item == 4 else 0.0  # two, of two bytes a number
+    sweeping, finishing = max(3 * block + rounded, space), space + 3 * 8.0 * largest * count
     factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, FILL * largest)
     copies = 0.0 if sizes.size == 1 else 24.0 * nnz
     if normalised:  # the graph of compact.py, and vectors that are lifted from it
@@ -304,13 +305,14 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
 
 
 def device_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any) -> float:
-    """The most that is held on a device: the matrix, and blocks while filtering or when pairs are checked."""
+    """The most that is held on a device: the matrix, and blocks while filtering, of which one also in half
+    precision, or when pairs are checked."""
     n, nnz = graph.n_nodes, graph.adjacency.nnz
     count = min(rank, n)
     item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
     lanczos = krylov.room_of(count) if krylov.worth(count, n) else 0
     space = item * n * max(width_of(count, n), lanczos)
-    blocks = max(space + 2.0 * item * n * width_of(count, n), space + 3 * 8.0 * n * count)
+    blocks = max(space + (2.0 * item + 2) * n * width_of(count, n), space + 3 * 8.0 * n * count)
     return (16.0 + item) * nnz + blocks
 
 
