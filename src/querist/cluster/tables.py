@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from querist.cluster.components import components, largest
 from querist.cluster.files import column_names, table_files
+from querist.cluster.mpi import MPI, leader
 from querist.cluster.partition import RankRows, cut_share, partitioned
 from querist.cluster.reading import (
     Destination,
@@ -138,8 +139,10 @@ def work_on(
 ) -> Worked:
     """`work(group, place, *settings)` on all workers, once the graph lies in `place / WORK`, which is removed
     at the end; where a run of the same was stopped, it is gone on with."""
+    if cluster == MPI:
+        leader()  # of all processes only the first goes on from here
+    place = begun(out, tables, (work.__name__, *settings))
     with ranks_of(cluster, workers) as on_all:
-        place = begun(out, tables, (work.__name__, *settings))
         began = time.perf_counter()
         on_all(prepare, place / WORK, tables)
         read = time.perf_counter()
