@@ -72,7 +72,7 @@ def round_rows(X: Any, halves: Any, first: int, last: int) -> None:
     """`halves`: the bits of `LARGEST X` in half precision, in rows first to last - 1."""
     for i in range(first, last):
         for k in range(X.shape[1]):
-            halves[i, k] = rounded(MANY * X[i, k])
+            halves[i, k] = rounded(X[i, k])
 
 
 @compiled

@@ -28,7 +28,10 @@ LINE = 64
 
 LARGEST = 32768.0
 """By which a block is multiplied before it is rounded to half precision: entries of unit vectors are at most
-1, and 65504 is the largest number there; so small ones lie far above the least."""
+1, which is half of the largest number there; so small ones lie far above the least."""
+
+MOST = 65504.0
+"""The largest number in half precision."""
 
 WIDTHS = (
     *((LINE, parts) for parts in (8, 4, 3, 2, 1)),
@@ -78,9 +81,20 @@ class _HalfRows(_Rows):
     def store(self, value: Any, row: Any, part: int) -> None:
         kind = ir.VectorType(_HALF, self.lanes)
         pointer = self.builder.bitcast(self.place(row, part), kind.as_pointer())
-        many = spread(self.builder, self.vector.element(LARGEST), self.lanes)
-        rounded = self.builder.fptrunc(self.builder.fmul(value, many), kind)
-        self.builder.store(rounded, pointer, align=2)
+        self.builder.store(_in_half(self.builder, value, kind), pointer, align=2)
+
+
+def _in_half(builder: Any, value: Any, kind: Any) -> Any:
+    """`LARGEST value` in half precision, a number or a register of them; what is too large is the largest."""
+    lanes = getattr(kind, "count", 0)
+
+    def same(number: float) -> Any:
+        return ir.Constant(value.type, [number] * lanes if lanes else number)
+
+    found = builder.fmul(value, same(LARGEST))
+    for bound, sign in ((same(MOST), ">"), (same(-MOST), "<")):
+        found = builder.select(builder.fcmp_ordered(sign, found, bound), bound, found)
+    return builder.fptrunc(found, kind)
 
 
 def _wide(builder: Any, value: Any) -> Any:
@@ -221,10 +235,10 @@ combine: Any = intrinsic(_combine)  # mypy would count the context among its arg
 
 
 def _rounded(context: Any, number: Any) -> Any:
-    """The bits of a float32 in half precision, as a uint16, for kernels."""
+    """The bits of `LARGEST` times a float32 in half precision, as a uint16, for kernels."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(builder.fptrunc(arguments[0], _HALF), ir.IntType(16))
+        return builder.bitcast(_in_half(builder, arguments[0], _HALF), ir.IntType(16))
 
     return types.uint16(types.float32), code
 

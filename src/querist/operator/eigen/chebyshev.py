@@ -314,6 +314,7 @@ class _Sweeps:
         lost = self.width - found.values.size
         if not lost:
             return found
+        self.half = False  # fresh columns hold of the lowest vectors what a filter would make too large
         space = self.M.space
         fresh = space.random(self.random, lost)
         space.normalise(fresh)

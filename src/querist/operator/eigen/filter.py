@@ -27,7 +27,8 @@ def filtered(
     lowest: float = 0.0,
     half: bool = False,
 ) -> Block:
-    """`p(M) X`, p the Chebyshev polynomial of [cut, top] of this degree, scaled to p(lowest) = 1.
+    """`p(M) X`, p the Chebyshev polynomial of [cut, top] of this degree, scaled to p(lowest) = 1 (to
+    p(cut), where that is lower).
 
     With `half`, products may bring in rows of half precision; columns then have unit length, and hold next to
     nothing below `lowest`.
@@ -35,7 +36,7 @@ def filtered(
     The scaled three-term recursion of Zhou and Saad (2007, alg. 3.1): no intermediate overflows.
     """
     centre, radius = (top + cut) / 2, (top - cut) / 2
-    first = sigma = -radius / (centre - lowest)
+    first = sigma = -radius / (centre - min(lowest, cut))
     given, X = X, M.space.empty(X.shape[1])
     X[:] = given  # overwritten below
     combine = M.recursion(X, half=half)
