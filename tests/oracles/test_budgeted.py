@@ -288,7 +288,7 @@ def test_a_sketch_follows_the_budget(strategy):
     sketch = screen.sketch_of(learner.state, learner.rules)
     record = loop.StreamRecord(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
     rows = as_rows(X)
-    at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True)
+    at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True, 1e-10)
     assert (at, event) == (80, loop.DONE)
     assert record.actions.any()
     fresh = screen.sketch_of(learner.state, learner.rules)
@@ -311,7 +311,7 @@ def test_items_ahead_follow_the_budget(strategy):
         screen.screened(sketch, learner.state, learner.rules, X, t, 200, -1)
         assert sketch.span.tolist() == [t, t + screen.AHEAD]
         record = loop.StreamRecord(np.zeros(200, np.int64), np.empty((0, 3)), np.zeros(200, np.int64))
-        loop.run(learner.state, learner.rules, sketch, rows, codes, record, t, t + 1, True)
+        loop.run(learner.state, learner.rules, sketch, rows, codes, record, t, t + 1, True, 1e-10)
         changed += record.actions[t] in (step.ADDED, step.REPLACED)
         for ahead in range(t + 1, t + screen.AHEAD):
             screen.screened(sketch, learner.state, learner.rules, X, ahead, 200, -1)
@@ -504,10 +504,13 @@ def test_projections_keep_no_more_than_their_limit(strategy, labelled_only):
     np.testing.assert_array_equal(same.actions, stream.actions)
 
 
-def test_a_damaged_inverse_is_noticed_and_mended():
+@pytest.mark.parametrize("kernel", ["rbf", "linear", lambda A, B: A @ B.T])
+def test_a_damaged_inverse_is_noticed_and_mended(kernel):
     """At the next check, not when the damaged vectors happen to have left."""
     X, codes = stream_of(1_500, seed=8)
-    learner = StreamLearner(2, lambda1=0.1, epsilon=0.5, budget_labelled=20, budget_unlabelled=30)
+    learner = StreamLearner(
+        2, kernel=kernel, lambda1=0.1, epsilon=0.5, budget_labelled=20, budget_unlabelled=30
+    )
     learner.run(X[:-1], codes[:-1])
     step.settled(learner.state)
     learner.state.H[:50, :50] *= 1 + 1e-6
