@@ -320,6 +320,25 @@ def test_items_ahead_follow_the_budget(strategy):
     assert changed > 10
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.45])
+def test_rough_scores_are_left_out_where_they_do_not_pay(noise):
+    """The share of idle items is that of the record, with a memory of 64 items; it says whether to look."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=1000)
+    X = rng.normal(size=(1000, 6)) + 3.0 * truth[:, None]
+    codes = np.where(rng.random(1000) < noise, 1 - truth, truth)
+    learner = StreamLearner(2, width=10.0, lambda1=0.01)
+    learner.run(X[:500], codes[:500])
+    sketch = screen.sketch_of(learner.state, learner.rules)
+    record = loop.StreamRecord(np.zeros(1000, np.int64), np.empty((0, 1)), np.zeros(1000, np.int64))
+    loop.run(learner.state, learner.rules, sketch, as_rows(X), codes, record, 500, 1000, True, 1e-10)
+    idle = 1.0
+    for action in record.actions[500:]:
+        idle += ((action == step.NOTHING) - idle) / 64
+    assert sketch.idle[0] == pytest.approx(idle, rel=1e-12)
+    assert screen.pays(sketch) == (noise == 0)
+
+
 def test_most_items_are_screened():
     """On an easy stream nearly all of them, so that screening is worth its while."""
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from querist.budgeted.screen import UNCLEAR, Sketch, after, screened
+from querist.budgeted.screen import UNCLEAR, Sketch, after, note, pays, screened
 from querist.budgeted.similarity import dense_row, sparse_row, squared_norm
 from querist.budgeted.step import (
     NOTHING,
@@ -79,11 +79,12 @@ def run(
                 return t, DRIFTED
             if full(state, rules):
                 return t, FULL
-        if sketched:
+        if pays(sketch):
             found = screened(sketch, state, rules, rows.values, t, stop, labels[t])
             if found != UNCLEAR:
                 record.predicted[t] = found
                 state.counts[SEEN] += 1
+                note(sketch, True)
                 continue
         b = size(state)
         if dense:
@@ -103,6 +104,7 @@ def run(
         action = take(state, rules, record, t, labels[t], kxx, learning)
         if action == SINGULAR:
             return t, STUCK
+        note(sketch, action == NOTHING)
         if action == NOTHING:
             continue
         if action != PROJECTED:
