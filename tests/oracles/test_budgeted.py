@@ -182,12 +182,56 @@ def test_rows_of_kernel_values(kernel, d):
     )
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(("d", "b"), [(1, 1), (3, 7), (64, 12), (150, 9), (203, 33)])
+def test_all_pairs_have_the_kernel_values_of_rows(kernel, d, b):
+    """To the bit, whichever features are taken together; above the diagonal nothing is written."""
+    rng = np.random.default_rng(d)
+    X, code = rng.normal(size=(d, b + 2)), similarity.CODES[kernel]
+    K, k = np.full((b, b), np.nan), np.empty(b)
+    similarity.gram_triangle(code, d / 2, X, (X**2).sum(axis=0), b, K)
+    for j in range(b):
+        kxx = similarity.dense_row(code, d / 2, X, b, X[:, j].copy(), k)
+        np.testing.assert_array_equal(K[j, :j], k[:j])
+        assert K[j, j] == pytest.approx(kxx, rel=1e-13)
+        assert np.isnan(K[j, j + 1 :]).all()
+    V = X[:, :b].T
+    full = rbf_kernel(V, gamma=1 / d) if kernel == "rbf" else V @ V.T
+    lower = np.tril_indices(b)
+    np.testing.assert_allclose(K[lower], full[lower], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.005, 0.3])
+def test_distances_of_sparse_rows(density):
+    """By differences: an offset of 1e9 that all share costs no digits, and equal rows are at 0."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 700)) < density, rng.normal(size=(40, 700)), 0.0)
+    X[:, 5] = 1e9
+    X[7] = X[8]
+    rows = sp.csr_array(X)
+    at = {i: slice(rows.indptr[i], rows.indptr[i + 1]) for i in range(40)}
+
+    def apart(i, j):
+        return similarity.sparse_distance(
+            rows.indices[at[i]], rows.data[at[i]], rows.indices[at[j]], rows.data[at[j]]
+        )
+
+    exact = pdist(X)
+    found = [apart(i, j) for i in range(40) for j in range(i + 1, 40)]
+    np.testing.assert_allclose(found, exact, rtol=1e-13)
+    assert apart(7, 8) == 0
+    mean = similarity.mean_sparse_distance(rows.indptr, rows.indices, rows.data)
+    assert mean == pytest.approx(exact.mean(), rel=1e-13)
+    for either in (X, rows):
+        assert similarity.mean_distance(either) == pytest.approx(exact.mean() or 1.0, rel=1e-13)
+
+
 def test_mean_distance():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     exact = float(pdist(X).mean())
     assert similarity.mean_distance(X) == pytest.approx(exact, rel=1e-12)
-    assert similarity.mean_distance(sp.csr_array(X)) == pytest.approx(exact, rel=1e-7)
+    assert similarity.mean_distance(sp.csr_array(X)) == pytest.approx(exact, rel=1e-12)
     assert similarity.mean_distance(X, pairs=20_000) == pytest.approx(exact, rel=0.02)
     assert similarity.mean_distance(X * 1e300) == pytest.approx(exact * 1e300, rel=1e-12)
     assert similarity.mean_distance(np.ones((5, 2))) == 1.0
