@@ -33,10 +33,24 @@ def measured(monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_several_sets_each_with_its_own_settings(measured, monkeypatch, capsys):
     benchmark, files = measured
-    sizes = ("--budget", "12", "--length", "100", "--rows", "30", "--repeats", "1", "--items", "0")
+    sizes = (
+        "--budget",
+        "12",
+        "--labelled",
+        "5",
+        "--length",
+        "100",
+        "--rows",
+        "30",
+        "--repeats",
+        "1",
+        "--items",
+        "0",
+    )
     monkeypatch.setattr(sys, "argv", ["budgeted.py", "--data", *files, *sizes, "--json"])
     benchmark.main()
     found = json.loads(capsys.readouterr().out)
+    assert found["budgets"] == [5, 7]
     assert [(row["data"], row["labelled"]) for row in found["streams"]] == [
         (file, share) for share in benchmark.SHARES for file in files
     ]
