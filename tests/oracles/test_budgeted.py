@@ -400,6 +400,26 @@ def test_most_items_are_screened():
     assert np.mean(clear) > np.mean(abs(full) > 0.25) - 0.01
 
 
+def test_without_unlabelled_slots_an_unlabelled_item_needs_a_sign_only():
+    """Within epsilon too the rough score is enough; predictions and state are those of full scores."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=900)
+    X = rng.normal(size=(900, 4)) + 0.7 * codes[:, None]
+    visible = np.where(rng.random(900) < 0.3, codes, -1)
+    whole, single = (StreamLearner(2, width=3.0, lambda1=5.0, budget_unlabelled=0) for _ in range(2))
+    done = whole.run(X, visible)
+    each = [single.run(X[t : t + 1], visible[t : t + 1]).predicted[0] for t in range(900)]
+    np.testing.assert_array_equal(done.predicted, each)
+    np.testing.assert_array_equal(whole.state.alpha, single.state.alpha)
+    sketch = screen.sketch_of(whole.state, whole.rules)
+    f = whole.scores(X)[:, 0]
+    found = np.array([screen.screened(sketch, whole.state, whole.rules, X, t, 900, -1) for t in range(900)])
+    clear = found != screen.UNCLEAR
+    np.testing.assert_array_equal(found[clear], f[clear] > 0)
+    assert np.mean(abs(f) < whole.rules.epsilon) > 0.3
+    assert np.mean(clear) > 0.99
+
+
 # -- closed forms ----------------------------------------------------------------
 
 

@@ -251,7 +251,9 @@ def screened(
         look_ahead(sketch, X, t, stop, b, unit)
     for p in range(sketch.f.size):
         sketch.f[p] = weighted_sum(state.alpha[p], sketch.k[t - sketch.span[0]], b)
-    return judged(sketch.f, sketch.error, rules.condition, rules.epsilon, label)
+    # Without slots for them, unlabelled items do not enter, however unsure.
+    taught = label >= 0 or rules.budget_unlabelled > 0
+    return judged(sketch.f, sketch.error, rules.condition, rules.epsilon if taught else 0.0, label)
 
 
 @compiled
