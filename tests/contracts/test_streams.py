@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import querist
 from querist import STREAMS, BudgetedLeastSquares, InputError, RiverBudgetedLeastSquares
+from querist.budgeted import learner as protocol
 from querist.budgeted.learner import StreamLearner
 
 pytestmark = pytest.mark.slow
@@ -140,6 +141,17 @@ def test_run_is_bitwise_one_item_at_a_time(strategy, sparse, width):
             assert one.predicted[0] == (scores.argmax() if scores.any() else -1)
         assert one.predicted[0] == done.predicted[t]
     assert_same(whole, single)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_looks_at_python_change_nothing(strategy, monkeypatch):
+    """A run stops in between so that it can be interrupted, and goes on bitwise."""
+    X, codes, labelled = stream_of(900)
+    whole, stopping = small(strategy), small(strategy)
+    expected = whole.run(X, codes, labelled)
+    monkeypatch.setattr(protocol, "BLOCK", 45)
+    np.testing.assert_array_equal(stopping.run(X, codes, labelled).predicted, expected.predicted)
+    assert_same(whole, stopping)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -182,12 +182,56 @@ def test_rows_of_kernel_values(kernel, d):
     )
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(("d", "b"), [(1, 1), (3, 7), (64, 12), (150, 9), (203, 33)])
+def test_all_pairs_have_the_kernel_values_of_rows(kernel, d, b):
+    """To the bit, whichever features are taken together; above the diagonal nothing is written."""
+    rng = np.random.default_rng(d)
+    X, code = rng.normal(size=(d, b + 2)), similarity.CODES[kernel]
+    K, k = np.full((b, b), np.nan), np.empty(b)
+    similarity.gram_triangle(code, d / 2, X, (X**2).sum(axis=0), b, K)
+    for j in range(b):
+        kxx = similarity.dense_row(code, d / 2, X, b, X[:, j].copy(), k)
+        np.testing.assert_array_equal(K[j, :j], k[:j])
+        assert K[j, j] == pytest.approx(kxx, rel=1e-13)
+        assert np.isnan(K[j, j + 1 :]).all()
+    V = X[:, :b].T
+    full = rbf_kernel(V, gamma=1 / d) if kernel == "rbf" else V @ V.T
+    lower = np.tril_indices(b)
+    np.testing.assert_allclose(K[lower], full[lower], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.005, 0.3])
+def test_distances_of_sparse_rows(density):
+    """By differences: an offset of 1e9 that all share costs no digits, and equal rows are at 0."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 700)) < density, rng.normal(size=(40, 700)), 0.0)
+    X[:, 5] = 1e9
+    X[7] = X[8]
+    rows = sp.csr_array(X)
+    at = {i: slice(rows.indptr[i], rows.indptr[i + 1]) for i in range(40)}
+
+    def apart(i, j):
+        return similarity.sparse_distance(
+            rows.indices[at[i]], rows.data[at[i]], rows.indices[at[j]], rows.data[at[j]]
+        )
+
+    exact = pdist(X)
+    found = [apart(i, j) for i in range(40) for j in range(i + 1, 40)]
+    np.testing.assert_allclose(found, exact, rtol=1e-13)
+    assert apart(7, 8) == 0
+    mean = similarity.mean_sparse_distance(rows.indptr, rows.indices, rows.data)
+    assert mean == pytest.approx(exact.mean(), rel=1e-13)
+    for either in (X, rows):
+        assert similarity.mean_distance(either) == pytest.approx(exact.mean() or 1.0, rel=1e-13)
+
+
 def test_mean_distance():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     exact = float(pdist(X).mean())
     assert similarity.mean_distance(X) == pytest.approx(exact, rel=1e-12)
-    assert similarity.mean_distance(sp.csr_array(X)) == pytest.approx(exact, rel=1e-7)
+    assert similarity.mean_distance(sp.csr_array(X)) == pytest.approx(exact, rel=1e-12)
     assert similarity.mean_distance(X, pairs=20_000) == pytest.approx(exact, rel=0.02)
     assert similarity.mean_distance(X * 1e300) == pytest.approx(exact * 1e300, rel=1e-12)
     assert similarity.mean_distance(np.ones((5, 2))) == 1.0
@@ -288,7 +332,7 @@ def test_a_sketch_follows_the_budget(strategy):
     sketch = screen.sketch_of(learner.state, learner.rules)
     record = loop.StreamRecord(np.zeros(260, dtype=np.int64), np.empty((0, 3)), np.zeros(260, dtype=np.int64))
     rows = as_rows(X)
-    at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True)
+    at, event = loop.run(learner.state, learner.rules, sketch, rows, codes, record, 60, 80, True, 1e-10)
     assert (at, event) == (80, loop.DONE)
     assert record.actions.any()
     fresh = screen.sketch_of(learner.state, learner.rules)
@@ -311,13 +355,32 @@ def test_items_ahead_follow_the_budget(strategy):
         screen.screened(sketch, learner.state, learner.rules, X, t, 200, -1)
         assert sketch.span.tolist() == [t, t + screen.AHEAD]
         record = loop.StreamRecord(np.zeros(200, np.int64), np.empty((0, 3)), np.zeros(200, np.int64))
-        loop.run(learner.state, learner.rules, sketch, rows, codes, record, t, t + 1, True)
+        loop.run(learner.state, learner.rules, sketch, rows, codes, record, t, t + 1, True, 1e-10)
         changed += record.actions[t] in (step.ADDED, step.REPLACED)
         for ahead in range(t + 1, t + screen.AHEAD):
             screen.screened(sketch, learner.state, learner.rules, X, ahead, 200, -1)
             assert (abs(sketch.f - learner.scores(X[ahead : ahead + 1])[0]) <= sketch.error).all()
         assert sketch.span[0] == t
     assert changed > 10
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.45])
+def test_rough_scores_are_left_out_where_they_do_not_pay(noise):
+    """The share of idle items is that of the record, with a memory of 64 items; it says whether to look."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=1000)
+    X = rng.normal(size=(1000, 6)) + 3.0 * truth[:, None]
+    codes = np.where(rng.random(1000) < noise, 1 - truth, truth)
+    learner = StreamLearner(2, width=10.0, lambda1=0.01)
+    learner.run(X[:500], codes[:500])
+    sketch = screen.sketch_of(learner.state, learner.rules)
+    record = loop.StreamRecord(np.zeros(1000, np.int64), np.empty((0, 1)), np.zeros(1000, np.int64))
+    loop.run(learner.state, learner.rules, sketch, as_rows(X), codes, record, 500, 1000, True, 1e-10)
+    idle = 1.0
+    for action in record.actions[500:]:
+        idle += ((action == step.NOTHING) - idle) / 64
+    assert sketch.idle[0] == pytest.approx(idle, rel=1e-12)
+    assert screen.pays(sketch) == (noise == 0)
 
 
 def test_most_items_are_screened():
@@ -335,6 +398,26 @@ def test_most_items_are_screened():
     np.testing.assert_array_equal(np.array(found)[clear], full[clear] > 0)
     assert (abs(full[clear]) > 0.25).all()
     assert np.mean(clear) > np.mean(abs(full) > 0.25) - 0.01
+
+
+def test_without_unlabelled_slots_an_unlabelled_item_needs_a_sign_only():
+    """Within epsilon too the rough score is enough; predictions and state are those of full scores."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=900)
+    X = rng.normal(size=(900, 4)) + 0.7 * codes[:, None]
+    visible = np.where(rng.random(900) < 0.3, codes, -1)
+    whole, single = (StreamLearner(2, width=3.0, lambda1=5.0, budget_unlabelled=0) for _ in range(2))
+    done = whole.run(X, visible)
+    each = [single.run(X[t : t + 1], visible[t : t + 1]).predicted[0] for t in range(900)]
+    np.testing.assert_array_equal(done.predicted, each)
+    np.testing.assert_array_equal(whole.state.alpha, single.state.alpha)
+    sketch = screen.sketch_of(whole.state, whole.rules)
+    f = whole.scores(X)[:, 0]
+    found = np.array([screen.screened(sketch, whole.state, whole.rules, X, t, 900, -1) for t in range(900)])
+    clear = found != screen.UNCLEAR
+    np.testing.assert_array_equal(found[clear], f[clear] > 0)
+    assert np.mean(abs(f) < whole.rules.epsilon) > 0.3
+    assert np.mean(clear) > 0.99
 
 
 # -- closed forms ----------------------------------------------------------------
@@ -504,10 +587,13 @@ def test_projections_keep_no_more_than_their_limit(strategy, labelled_only):
     np.testing.assert_array_equal(same.actions, stream.actions)
 
 
-def test_a_damaged_inverse_is_noticed_and_mended():
+@pytest.mark.parametrize("kernel", ["rbf", "linear", lambda A, B: A @ B.T])
+def test_a_damaged_inverse_is_noticed_and_mended(kernel):
     """At the next check, not when the damaged vectors happen to have left."""
     X, codes = stream_of(1_500, seed=8)
-    learner = StreamLearner(2, lambda1=0.1, epsilon=0.5, budget_labelled=20, budget_unlabelled=30)
+    learner = StreamLearner(
+        2, kernel=kernel, lambda1=0.1, epsilon=0.5, budget_labelled=20, budget_unlabelled=30
+    )
     learner.run(X[:-1], codes[:-1])
     step.settled(learner.state)
     learner.state.H[:50, :50] *= 1 + 1e-6

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from querist.budgeted.inverse import inverted
-from querist.budgeted.similarity import OTHER, Gram, dense_row
+from querist.budgeted.similarity import OTHER, Gram, dense_row, gram_triangle
 from querist.budgeted.step import PERSIST, REMOVE, SINCE, BudgetRules, BudgetState, drift, settled, size
 from querist.errors import InputError
 from querist.types import Floats
@@ -127,15 +127,13 @@ def vectors(state: BudgetState) -> Floats:
 
 
 def gram_matrix(state: BudgetState, rules: BudgetRules, gram: Gram) -> Floats:
-    """(b, b) the kernel of the budget with itself."""
-    V, b = vectors(state), size(state)
+    """(b, b) the kernel of the budget with itself; what lies above the diagonal may be 0."""
+    b = size(state)
     if rules.kernel == OTHER:
+        V = vectors(state)
         return checked_gram(gram(V, V), (b, b))
-    K = np.empty((b, b))
-    for j in range(b):
-        K[j, j] = dense_row(rules.kernel, rules.width, state.X, b, V[j], state.k)
-        K[j, :j] = state.k[:j]
-        K[:j, j] = state.k[:j]
+    K = np.zeros((b, b))
+    gram_triangle(rules.kernel, rules.width, state.X, state.norms, b, K)
     return K
 
 

@@ -30,6 +30,9 @@ WARM_UP = 500
 MILESTONES = (2, 4, 8, 16, 32, 64, 128, 256, WARM_UP)
 """Items after which the width is taken anew."""
 
+BLOCK = 4096
+"""Items between two looks at Python, where a run can be interrupted."""
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -199,7 +202,7 @@ class StreamLearner:
             self.state = budget.empty(self.rules, self.n_problems, M.shape[1])
         at, source = 0, _Source(M)
         while at < M.shape[0]:
-            stop = self._warm_up(M, at)
+            stop = min(self._warm_up(M, at), at + BLOCK)
             at = self._learn(source, codes, record, at, stop)
         return Stream(record.predicted, record.actions)
 
@@ -237,25 +240,20 @@ class StreamLearner:
             if event == loop.FULL:
                 capacity = min(self.rules.limit, 2 * self.state.k.size)
                 self.state = budget.resized(self.state, self.rules, self.state.X.shape[0], capacity)
-            elif event == loop.CHECK:
-                self._check()
-            elif stuck == at:
+                continue
+            if event == loop.STUCK and stuck == at:
                 raise InputError(
                     f"item {self.seen + 1} leaves the kernel matrix without digits; scale the features, "
                     "raise lambda1 or ridge, or use a positive definite kernel"
                 )
-            else:
+            if event == loop.STUCK:
                 stuck = at
-                self.floor = budget.refactor(self.state, self.rules, self._gram)
-
-    def _check(self) -> None:
-        """Refactor if the inverse has drifted; a different row is looked at each time."""
-        assert self.state is not None
-        self.state.counts[step.SINCE] = 0
-        row = self.updates // loop.PERIOD % sum(self.sizes)
-        drift = budget.residual(self.state, self.rules, self._gram, row)
-        if not drift <= max(budget.FINE, budget.WORSE * self.floor):
             self.floor = budget.refactor(self.state, self.rules, self._gram)
+
+    @property
+    def _tolerance(self) -> float:
+        """How far the inverse may be off before it is computed afresh."""
+        return max(budget.FINE, budget.WORSE * self.floor)
 
     def _warm_up(self, M: Any, at: int) -> int:
         """Take the width anew where it is due; the item before which to stop and do it again."""
@@ -297,7 +295,7 @@ class StreamLearner:
         worth = self.rules.kernel == RBF and source.dense and learning and stop - at >= screen.SHORTEST
         sketch = screen.sketch_of(self.state, self.rules) if worth else screen.NONE
         found: tuple[int, int] = loop.run(
-            self.state, self.rules, sketch, source.rows, codes, record, at, stop, learning
+            self.state, self.rules, sketch, source.rows, codes, record, at, stop, learning, self._tolerance
         )
         return found
 
@@ -308,9 +306,11 @@ class StreamLearner:
         state = self.state
         assert state is not None
         for t in range(at, stop):
-            event = loop.interrupted(state, self.rules) if learning else loop.DONE
-            if event != loop.DONE:
-                return t, event
+            if learning:
+                if loop.due(state) and self._drifted_by_python(state):
+                    return t, loop.DRIFTED
+                if loop.full(state, self.rules):
+                    return t, loop.FULL
             x, b = dense(M[t : t + 1]), sum(self.sizes)
             if b:
                 state.k[:b] = budget.checked_gram(self._gram(x, budget.vectors(state)), (1, b))[0]
@@ -321,6 +321,10 @@ class StreamLearner:
             if action not in (step.NOTHING, step.PROJECTED):
                 loop.put_dense(state, x[0])
         return stop, loop.DONE
+
+    def _drifted_by_python(self, state: BudgetState) -> bool:
+        row = loop.checked_next(state)
+        return not budget.residual(state, self.rules, self._gram, row) <= self._tolerance
 
     def _checked(self, X: Any) -> Any:
         M = checks.checked_vectors(X, self.n_features)

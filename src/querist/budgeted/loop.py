@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from querist.budgeted.screen import UNCLEAR, Sketch, after, screened
+from querist.budgeted.screen import UNCLEAR, Sketch, after, note, pays, screened
 from querist.budgeted.similarity import dense_row, sparse_row, squared_norm
 from querist.budgeted.step import (
     NOTHING,
@@ -19,8 +19,10 @@ from querist.budgeted.step import (
     SINCE,
     SINGULAR,
     SLOT,
+    UPDATES,
     BudgetRules,
     BudgetState,
+    drift,
     learn,
     score,
     size,
@@ -29,8 +31,8 @@ from querist.budgeted.step import (
 from querist.compiled import compiled, compiled_inside
 from querist.types import Codes, Floats
 
-DONE, CHECK, FULL, STUCK = 0, 1, 2, 3
-"""Events: all items done; the inverse wants a check; no slot is left; the inverse has no digits."""
+DONE, DRIFTED, FULL, STUCK = 0, 1, 2, 3
+"""Events: all items done; the inverse is off; no slot is left; the inverse has no digits."""
 
 PERIOD = 256
 """Updates between two checks of the inverse."""
@@ -64,21 +66,25 @@ def run(
     start: int,
     stop: int,
     learning: bool,
+    tolerance: float,
 ) -> tuple[int, int]:
     """Items start to stop - 1; `(next item, event)`. Without learning, nothing changes but scratch.
 
-    Dense items are screened first where there is a sketch.
+    Dense items are screened first where there is a sketch. `tolerance` is how far the inverse may be off.
     """
     dense, sketched = rows.indptr.size == 0, sketch.k.size > 0
     for t in range(start, stop):
-        event = interrupted(state, rules) if learning else DONE
-        if event != DONE:
-            return t, event
-        if sketched:
+        if learning:
+            if due(state) and drifted(state, rules, tolerance):
+                return t, DRIFTED
+            if full(state, rules):
+                return t, FULL
+        if pays(sketch):
             found = screened(sketch, state, rules, rows.values, t, stop, labels[t])
             if found != UNCLEAR:
                 record.predicted[t] = found
                 state.counts[SEEN] += 1
+                note(sketch, True)
                 continue
         b = size(state)
         if dense:
@@ -98,6 +104,7 @@ def run(
         action = take(state, rules, record, t, labels[t], kxx, learning)
         if action == SINGULAR:
             return t, STUCK
+        note(sketch, action == NOTHING)
         if action == NOTHING:
             continue
         if action != PROJECTED:
@@ -111,12 +118,31 @@ def run(
 
 
 @compiled_inside
-def interrupted(state: BudgetState, rules: BudgetRules) -> int:
-    """What Python must do before the next item can be learned; DONE where nothing."""
-    if state.counts[SINCE] >= PERIOD:
-        return CHECK
-    full = size(state) == state.k.size
-    return FULL if full and rules.strategy != REMOVE and size(state) < rules.limit else DONE
+def due(state: BudgetState) -> bool:
+    """Whether it is time to check the inverse."""
+    return bool(state.counts[SINCE] >= PERIOD)
+
+
+@compiled_inside
+def checked_next(state: BudgetState) -> int:
+    """Begin a check: the vector whose row of the inverse is looked at, a different one each time."""
+    state.counts[SINCE] = 0
+    return int(state.counts[UPDATES] // PERIOD % size(state))
+
+
+@compiled
+def drifted(state: BudgetState, rules: BudgetRules, tolerance: float) -> bool:
+    """Whether the inverse is off by more than the tolerance."""
+    j = checked_next(state)
+    dense_row(rules.kernel, rules.width, state.X, size(state), state.X[:, j], state.k)
+    return not drift(state, rules, j) <= tolerance
+
+
+@compiled_inside
+def full(state: BudgetState, rules: BudgetRules) -> bool:
+    """Whether an item that is projected might find no slot to enter."""
+    b = size(state)
+    return b == state.k.size and rules.strategy != REMOVE and b < rules.limit
 
 
 @compiled_inside

@@ -3,7 +3,7 @@
 They learn from labelled items only, one row at a time, after predicting it, as the others do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,22 @@ class ScikitStream:
         return done
 
 
+def dictionaries(M: Any) -> Iterator[dict[int, float]]:
+    """Rows as river takes them, by column number; zeros are left out where the rows are sparse.
+
+    >>> list(dictionaries(np.array([[0.0, 2.0]])))
+    [{0: 0.0, 1: 2.0}]
+    """
+    for t in range(M.shape[0]):
+        if isinstance(M, np.ndarray):
+            yield dict(enumerate(M[t].tolist()))
+        else:
+            part = slice(M.indptr[t], M.indptr[t + 1])
+            yield dict(zip(M.indices[part].tolist(), M.data[part].tolist(), strict=True))
+
+
 class RiverStream:
-    """A river classifier, on dicts of column numbers; zeros are left out where the input is sparse."""
+    """A river classifier, row by row."""
 
     def __init__(self, n_classes: int, model: Any) -> None:
         self.n_classes, self.model = checks.checked_count("n_classes", n_classes, 2), model
@@ -56,12 +70,7 @@ class RiverStream:
         """Predict every row, then learn it if it is labelled."""
         M, codes = checks.checked_stream(X, labels, labelled, self.n_classes)
         done = Stream.blank(codes.size)
-        for t in range(codes.size):
-            if isinstance(M, np.ndarray):
-                x = dict(enumerate(M[t].tolist()))
-            else:
-                part = slice(M.indptr[t], M.indptr[t + 1])
-                x = dict(zip(M.indices[part].tolist(), M.data[part].tolist(), strict=True))
+        for t, x in enumerate(dictionaries(M)):
             found = self.model.predict_one(x)
             done.predicted[t] = -1 if found is None else int(found)
             if codes[t] >= 0:

@@ -4,6 +4,8 @@ An item that teaches nothing needs only the sign of its score, and on which side
 In single precision, with a bound on the error, both are nearly always certain, and cheaper; where they
 are not, the score is computed in full. So screening changes no prediction and no state.
 
+Where most items teach something, the rough score is left out: it would be followed by a full one.
+
 The budget is read once for a few items at a time, since it does not fit into the nearest cache. What enters
 while some of them wait changes one kernel value of each.
 
@@ -53,6 +55,12 @@ FEATURES, SLOTS = 4, 16
 AHEAD = 4
 """Items that the budget is read for at a time."""
 
+COST = 0.6
+"""What a rough score costs, about, in full ones: where fewer items teach nothing, it does not pay."""
+
+MEMORY = 64
+"""Items that the share of those that teach nothing is taken over."""
+
 LOG2_E, LN2_HIGH, LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
 SHIFT, SMALLEST = np.float32(1.5 * 2.0**23), np.float32(-87.0)
 C6, C5, C4, C3, C2, C1 = (np.float32(1 / n) for n in (720, 120, 24, 6, 2, 1))
@@ -64,6 +72,7 @@ class Sketch(NamedTuple):
     X: Singles  # (d, capacity), both rounded up: with zeros
     size: Floats  # (problems,): sum_j |alpha_j|
     longest: Floats  # (1,): at least the norm of every vector
+    idle: Floats  # (1,): the share of items that taught nothing, of late
     span: Codes  # (2,): the first of the items ahead, and the one after the last
     x: Singles  # (AHEAD, d): they
     k: Singles  # (AHEAD, capacity): and their kernel with the budget
@@ -77,6 +86,7 @@ def _blank(d: int, capacity: int, problems: int) -> Sketch:
     return Sketch(
         zeros((d, capacity), np.float32),
         zeros((problems,)),
+        zeros((1,)),
         zeros((1,)),
         zeros((2,), np.int64),
         zeros((AHEAD, d), np.float32),
@@ -94,6 +104,7 @@ NONE = _blank(0, 0, 0)
 def sketch_of(state: BudgetState, rules: BudgetRules) -> Sketch:
     """A sketch of the budget."""
     found, b = _blank(state.X.shape[0], state.k.size, state.f.size), size(state)
+    found.idle[0] = 1.0
     if b:
         unit = np.sqrt(2 * rules.width)
         with np.errstate(over="ignore"):
@@ -101,6 +112,19 @@ def sketch_of(state: BudgetState, rules: BudgetRules) -> Sketch:
             found.longest[0] = np.sqrt(state.norms[:b].max()) / unit
         found.size[:] = abs(state.alpha[:, :b]).sum(axis=1)
     return found
+
+
+@compiled_inside
+def pays(sketch: Sketch) -> bool:
+    """Whether to look at a rough score first."""
+    return sketch.k.size > 0 and sketch.idle[0] >= COST
+
+
+@compiled_inside
+def note(sketch: Sketch, idle: bool) -> None:
+    """Another item taught nothing, or did."""
+    if sketch.k.size > 0:
+        sketch.idle[0] += ((1.0 if idle else 0.0) - sketch.idle[0]) / MEMORY
 
 
 @compiled_inside
@@ -227,7 +251,9 @@ def screened(
         look_ahead(sketch, X, t, stop, b, unit)
     for p in range(sketch.f.size):
         sketch.f[p] = weighted_sum(state.alpha[p], sketch.k[t - sketch.span[0]], b)
-    return judged(sketch.f, sketch.error, rules.condition, rules.epsilon, label)
+    # Without slots for them, unlabelled items do not enter, however unsure.
+    taught = label >= 0 or rules.budget_unlabelled > 0
+    return judged(sketch.f, sketch.error, rules.condition, rules.epsilon if taught else 0.0, label)
 
 
 @compiled

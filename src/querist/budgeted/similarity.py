@@ -11,6 +11,7 @@ sparse vector touches only its own features. Dense vectors are compared by diffe
 sparse ones by `|x|^2 + |y|^2 - 2 x.y`, which may differ in the last digits.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
@@ -24,6 +25,12 @@ from querist.types import Codes, Floats
 LINEAR, RBF, OTHER = 0, 1, 2
 CODES = {"linear": LINEAR, "rbf": RBF}
 
+TOGETHER = 64
+"""Features that all pairs are compared by before the next; a multiple of 4, the steps of a sum."""
+
+SPARSE = 64
+"""A row in so many entries of which less than one is not 0 is compared by those that it has."""
+
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93145751953125e-1, 1.4286068203094172e-6
 SHIFT, SMALLEST = 1.5 * 2.0**52, -708.0
 
@@ -32,10 +39,8 @@ Gram: TypeAlias = Callable[[Any, Any], Any]
 
 
 @compiled
-def squared_distances(X: Floats, b: int, x: Floats, k: Floats) -> None:
-    """`k_j = |x - X_j|^2` for the first b columns, four features at a time."""
-    for j in range(b):
-        k[j] = 0.0
+def add_squared_distances(X: Floats, b: int, x: Floats, k: Floats) -> None:
+    """`k_j += |x - X_j|^2` for the first b columns, four features at a time."""
     whole = x.size - x.size % 4
     for i in range(0, whole, 4):
         x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
@@ -62,10 +67,8 @@ def inner_products(X: Floats, b: int, indices: Codes, values: Floats, k: Floats)
 
 
 @compiled
-def dense_inner_products(X: Floats, b: int, x: Floats, k: Floats) -> None:
-    """`k_j = x.X_j` for the first b columns."""
-    for j in range(b):
-        k[j] = 0.0
+def add_inner_products(X: Floats, b: int, x: Floats, k: Floats) -> None:
+    """`k_j += x.X_j` for the first b columns."""
     for i in range(x.size):
         v, row = x[i], X[i]
         for j in range(b):
@@ -115,12 +118,36 @@ def decay(k: Floats, b: int, width: float) -> None:
 @compiled
 def dense_row(code: int, width: float, X: Floats, b: int, x: Floats, k: Floats) -> float:
     """Fill `k` with the kernel of x and the budget; give `k(x, x)`."""
+    for j in range(b):
+        k[j] = 0.0
     if code == LINEAR:
-        dense_inner_products(X, b, x, k)
+        add_inner_products(X, b, x, k)
         return squared_norm(x)
-    squared_distances(X, b, x, k)
+    add_squared_distances(X, b, x, k)
     decay(k, b, width)
     return 1.0
+
+
+@compiled
+def gram_triangle(code: int, width: float, X: Floats, norms: Floats, b: int, K: Floats) -> None:
+    """The lower triangle of the kernel of the first b columns with themselves; their squared norms are given.
+
+    A few features at a time, so that they stay near for all pairs; values have the bits of `dense_row`.
+    """
+    for j in range(b):
+        for i in range(j):
+            K[j, i] = 0.0
+        K[j, j] = norms[j] if code == LINEAR else 1.0
+    for first in range(0, X.shape[0], TOGETHER):
+        part = X[first : first + TOGETHER]
+        for j in range(b):
+            if code == LINEAR:
+                add_inner_products(part, j, part[:, j], K[j])
+            else:
+                add_squared_distances(part, j, part[:, j], K[j])
+    if code != LINEAR:
+        for j in range(b):
+            decay(K[j], j, width)
 
 
 @compiled
@@ -137,6 +164,37 @@ def sparse_row(
         k[j] = max(norm + norms[j] - 2.0 * k[j], 0.0)
     decay(k, b, width)
     return 1.0
+
+
+@compiled
+def sparse_distance(here: Codes, x: Floats, there: Codes, y: Floats) -> float:
+    """`|x - y|`, by the features that either has; they are given in ascending order, with their values."""
+    total, i, j = 0.0, 0, 0
+    while i < x.size or j < y.size:
+        both = i < x.size and j < y.size
+        if both and here[i] == there[j]:
+            e = x[i] - y[j]
+            i, j = i + 1, j + 1
+        elif j == y.size or (both and here[i] < there[j]):
+            e = x[i]
+            i += 1
+        else:
+            e = y[j]
+            j += 1
+        total += e * e
+    return math.sqrt(total)
+
+
+@compiled
+def mean_sparse_distance(indptr: Codes, indices: Codes, data: Floats) -> float:
+    """The mean of `sparse_distance` over all pairs of rows."""
+    total, n = 0.0, indptr.size - 1
+    for i in range(n):
+        a, b = indptr[i], indptr[i + 1]
+        for j in range(i):
+            c, d = indptr[j], indptr[j + 1]
+            total += sparse_distance(indices[a:b], data[a:b], indices[c:d], data[c:d])
+    return total / (n * (n - 1) / 2)
 
 
 def gram_of(kernel: str | Gram, width: float, params: Mapping[str, Any] | None = None) -> Gram:
@@ -182,10 +240,8 @@ def mean_distance(X: Any, pairs: int | None = None, seed: int = 0) -> float:
     unit = largest if largest > 1e100 else 1.0
     if unit != 1.0:
         X = X / unit
-    if pairs is None and n <= 1024 and not sp.issparse(X):
-        from scipy.spatial.distance import pdist
-
-        total = float(pdist(X).mean())
+    if pairs is None and n <= 1024:
+        total = _mean_over_pairs(X)
     elif pairs is None:
         blocks = (_squared_distances(X[i : i + 512], X) for i in range(0, n, 512))
         total = sum(float(np.sqrt(block).sum()) for block in blocks) / (n * (n - 1))
@@ -197,6 +253,19 @@ def mean_distance(X: Any, pairs: int | None = None, seed: int = 0) -> float:
         squares = np.einsum("ij,ij->i", E, E) if isinstance(E, np.ndarray) else E.multiply(E).sum(axis=1)
         total = float(np.sqrt(np.asarray(squares, dtype=np.float64)).mean())
     return total * unit if total > 0 else 1.0
+
+
+def _mean_over_pairs(X: Any) -> float:
+    """Mean distance over all pairs, by differences: no digits are lost to a common offset."""
+    values = cast(Any, X).data if sp.issparse(X) else X
+    if np.count_nonzero(values) * SPARSE < X.shape[0] * X.shape[1]:
+        M: Any = sp.csr_array(X, dtype=np.float64)
+        M.sum_duplicates()
+        indptr, indices = (np.array(part, dtype=np.int64) for part in (M.indptr, M.indices))
+        return float(mean_sparse_distance(indptr, indices, np.array(M.data)))
+    from scipy.spatial.distance import pdist
+
+    return float(pdist(dense(X)).mean())
 
 
 def _squared_distances(A: Any, B: Any) -> Floats:
