@@ -51,8 +51,8 @@ docs: $(DEV)  ## every command in README and docs runs as printed
 tutorials: $(DEV)  ## runs the tutorials and writes what they print into their pages
 	$(BIN)/python tools/tutorials.py
 
-pictures: $(DEV)  ## the four pictures of the first page
-	$(BIN)/python tools/pictures.py
+pictures: $(DEV)  ## the four pictures of the first page, and those of the method pages
+	PYTHONPATH=tools/site $(BIN)/python tools/pictures.py
 
 site: $(DEV)  ## the documentation as pages, in site/, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
