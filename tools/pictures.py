@@ -173,8 +173,12 @@ BETWEEN = re.compile(r"(<!-- pictures -->\n).*?(<!-- end of pictures -->)", re.D
 
 def on_first_page(page: str, figures: Sequence[Figure]) -> str:
     """The first page with these figures and what they show in words."""
-    shown = [f"![{figure.heading}](images/{figure.name}.svg)\n\n*{figure.caption}*\n\n" for figure in figures]
-    return BETWEEN.sub(lambda marks: marks[1] + "\n" + "".join(shown) + marks[2], page)
+    shown = [
+        f"<div markdown>\n\n![{one.heading}](images/{one.name}.svg)\n\n*{one.caption}*\n\n</div>\n"
+        for one in figures
+    ]
+    whole = f'\n<div class="pictures" markdown>\n{"".join(shown)}</div>\n\n'
+    return BETWEEN.sub(lambda marks: marks[1] + whole + marks[2], page)
 
 
 def main() -> None:
