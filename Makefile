@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults installed fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
+.PHONY: demo test quick lint bench faults installed fresh fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -35,6 +35,9 @@ faults: $(DEV)  ## servers killed 200 times on each store, ask 1,000 times; disk
 
 installed: $(DEV)  ## wheel and sdist in a new environment, and every verb there
 	QUERIST_INSTALLED=1 $(BIN)/python -m pytest tests/unit/serve/test_installed.py
+
+fresh: $(DEV)  ## seconds from an empty environment to the first labels, and what is installed on the way
+	$(BIN)/python tools/fresh_install.py
 
 MINUTES ?= 30
 
