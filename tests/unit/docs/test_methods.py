@@ -1,4 +1,4 @@
-"""Every registered algorithm has a page: formula, picture, when to use it, what it costs, where it is from."""
+"""Every registered algorithm has a page: formula, picture, when to use it, cost, where it is from."""
 
 import re
 from collections import Counter

@@ -1,10 +1,10 @@
-"""The first page shows four pictures, a method page its own; both say of them what the runs behind them say."""
+"""The first page shows four pictures, a method page its own, and both say what the runs behind them say."""
 
 from pathlib import Path
 
-import method_pictures
 import pytest
 
+import method_pictures
 import pictures
 
 pytestmark = pytest.mark.slow

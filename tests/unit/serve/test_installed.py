@@ -15,8 +15,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from fresh_install import FIRST_LABELS, sizes, table
 
+from fresh_install import FIRST_LABELS, sizes, table
 from querist.version import VERSION
 
 pytestmark = pytest.mark.slow
