@@ -1,5 +1,6 @@
 """What strangers look for beside the code: how to cite, what changed; workflows and forms that are valid."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -43,6 +44,20 @@ def test_the_workflows_try_what_is_promised():
     everything = "".join(path.read_text(encoding="utf-8") for path in (GITHUB / "workflows").glob("*.yml"))
     called = set(re.findall(r"- run: make (\w+)", everything))
     assert called == {"lowest", "fuzz", "site"} and called <= targets
+
+
+def left_out_on_other_systems():
+    """The names that tests/conftest.py lists."""
+    tree = ast.parse((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    values = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
+    return [name for each in ("POSIX_ONLY", "LINUX_ONLY") for name in ast.literal_eval(values[each])]
+
+
+@pytest.mark.parametrize("name", left_out_on_other_systems())
+def test_what_is_left_out_on_other_systems_is_there(name):
+    path, _, test = name.partition("::")
+    assert (ROOT / path).exists()
+    assert not test or f"def {test}" in (ROOT / path).read_text(encoding="utf-8")
 
 
 def test_the_citation_names_this_version_and_the_five_papers():
