@@ -70,7 +70,7 @@ results: $(DEV)  ## every table and figure of the papers by the full protocol, i
 	$(BIN)/querist reproduce --all --out docs/results
 
 LOWEST := .venv-lowest
-LOWEST_TESTS ?= tests/contracts tests/unit/tables tests/unit/graph tests/unit/labelling
+LOWEST_TESTS ?= -m "not slow" tests --ignore tests/unit/docs --ignore tests/unit/test_conventions.py
 
 lowest:  ## the tests with the oldest versions that pyproject.toml allows, in an environment of their own
 	$(PYTHON) -m venv $(LOWEST)

@@ -39,6 +39,8 @@ def test_the_workflows_try_what_is_promised():
     tests = yaml.safe_load((GITHUB / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]
     matrix = tests["tests"]["strategy"]["matrix"]
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert named == matrix["python"]
     assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     everything = "".join(path.read_text(encoding="utf-8") for path in (GITHUB / "workflows").glob("*.yml"))
@@ -63,6 +65,7 @@ def test_what_is_left_out_on_other_systems_is_there(name):
 def test_the_citation_names_this_version_and_the_five_papers():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == VERSION and cited["license"] == PROJECT["license"]
+    assert cited["authors"] == PROJECT["authors"]
     assert cited["abstract"].strip() == PROJECT["description"] and cited["keywords"] == PROJECT["keywords"]
     by_name = {paper["notes"].split()[0]: paper for paper in cited["references"]}
     assert {*by_name} == {*PAPERS}
