@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults installed fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
+.PHONY: demo test quick lint bench faults installed fresh fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
@@ -36,6 +36,9 @@ faults: $(DEV)  ## servers killed 200 times on each store, ask 1,000 times; disk
 installed: $(DEV)  ## wheel and sdist in a new environment, and every verb there
 	QUERIST_INSTALLED=1 $(BIN)/python -m pytest tests/unit/serve/test_installed.py
 
+fresh: $(DEV)  ## seconds from an empty environment to the first labels, and what is installed on the way
+	$(BIN)/python tools/fresh_install.py
+
 MINUTES ?= 30
 
 fuzz: $(DEV)  ## generated graphs, labels, streams and files by time, with every index of a kernel checked
@@ -51,8 +54,8 @@ docs: $(DEV)  ## every command in README and docs runs as printed
 tutorials: $(DEV)  ## runs the tutorials and writes what they print into their pages
 	$(BIN)/python tools/tutorials.py
 
-pictures: $(DEV)  ## the four pictures of the first page
-	$(BIN)/python tools/pictures.py
+pictures: $(DEV)  ## the four pictures of the first page, and those of the method pages
+	PYTHONPATH=tools/site $(BIN)/python tools/pictures.py
 
 site: $(DEV)  ## the documentation as pages, in site/, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -67,7 +70,7 @@ results: $(DEV)  ## every table and figure of the papers by the full protocol, i
 	$(BIN)/querist reproduce --all --out docs/results
 
 LOWEST := .venv-lowest
-LOWEST_TESTS ?= tests/contracts tests/unit/tables tests/unit/graph tests/unit/labelling
+LOWEST_TESTS ?= -m "not slow" tests --ignore tests/unit/docs --ignore tests/unit/test_conventions.py
 
 lowest:  ## the tests with the oldest versions that pyproject.toml allows, in an environment of their own
 	$(PYTHON) -m venv $(LOWEST)

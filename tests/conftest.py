@@ -25,6 +25,37 @@ from querist.graph import Graph
 
 REAL_DATA = os.environ.get("QUERIST_DATA")
 CHROMIUM = Path("/usr/bin/chromium")
+POSIX_ONLY = (
+    "tests/faults/",
+    "tests/contracts/test_ask.py::",
+    "tests/contracts/test_experiment.py::test_killed",
+    "tests/contracts/test_experiment.py::test_workers_go",
+    "tests/fuzz/test_guard_pages.py::",
+    "tests/unit/asking/test_ask_terminal.py::",
+    "tests/unit/asking/test_journal.py::",
+    "tests/unit/asking/test_store_files.py::",
+    "tests/unit/cli/test_completion.py::test_bash",
+    "tests/unit/cluster/test_embed.py::test_a_killed",
+    "tests/unit/cluster/test_run.py::test_work_goes_on",
+    "tests/unit/labelling/test_output.py::test_a_full_disk",
+    "tests/unit/serve/test_client.py::",
+    "tests/unit/test_core.py::test_a_terminal",
+)
+"""Tests that fork, kill, or sit at a terminal."""
+LINUX_ONLY = (
+    "tests/unit/cli/test_streams.py::",
+    "tests/unit/tables/test_hostile_files.py::test_what_is_only_claimed",
+    "tests/unit/test_atomic.py::test_what_is_no_plain_file",
+)
+"""Tests that read /proc or write to /dev/full."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need another system than this one are skipped."""
+    left_out = (*(POSIX_ONLY if os.name != "posix" else ()), *(LINUX_ONLY if sys.platform != "linux" else ()))
+    for item in items:
+        if item.nodeid.startswith(left_out):
+            item.add_marker(pytest.mark.skip(reason="needs what only other systems have"))
 
 
 _common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}

@@ -1,4 +1,4 @@
-"""The four pictures of the first page: `make pictures` draws them into docs/images.
+"""The four pictures of the first page: `make pictures` draws them into docs/images, then those of methods.
 
 Each is a run of the method on a bundled set: nothing in them is drawn by hand.
 """
@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
 
+import method_pictures
 import querist
+from maps import bare, lines_of, map_of, mark
 from querist.datasets import digits, karate, messages, two_moons
 from querist.demo.play import GAMMA, RANK, H
 from querist.report import Figure, standalone, write
 from querist.report.charts import class_colour, curves
-from querist.report.drawing import backbone, layout
+from querist.report.drawing import layout
 from querist.report.figures import INK, MUTED, PAPER
 from querist.theory import effective_resistance
 
@@ -24,18 +25,6 @@ DOCS = Path(__file__).parents[1] / "docs"
 IMAGES, FIRST_PAGE = DOCS / "images", DOCS / "index.md"
 QUESTIONS = 12
 ITERATIONS = (1, 3, 10)
-
-
-def bare(axes: Any, title: str = "") -> None:
-    """A map has no scales."""
-    axes.set(aspect="equal", xticks=[], yticks=[], title=title)
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
-
-
-def lines(axes: Any, starts: Any, ends: Any, **look: Any) -> None:
-    """Straight lines between places."""
-    axes.add_collection(LineCollection(list(np.stack([starts, ends], axis=1)), zorder=1, **look))
 
 
 def pounce_moons() -> Figure:
@@ -52,11 +41,15 @@ def pounce_moons() -> Figure:
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        colours = [class_colour(int(graph.codes[near])) for near in nearest]
-        lines(axes, places, places[nearest], colors=colours, linewidths=0.6, alpha=0.5)
+        said = graph.codes[nearest]
+        colours = [class_colour(int(code)) for code in said]
+        for code in (0, 1):
+            own = said == code
+            look = {"color": class_colour(code), "linewidth": 0.6, "alpha": 0.5}
+            lines_of(axes, places[own], places[nearest[own]], **look)
         axes.scatter(*places.T, s=9, c=colours, linewidths=0, zorder=2)
-        own = [class_colour(int(code)) for code in graph.codes[kept]]
-        axes.scatter(*places[kept].T, s=110, c=own, edgecolors=INK, linewidths=1.2, zorder=3)
+        remembered = [class_colour(int(code)) for code in graph.codes[kept]]
+        axes.scatter(*places[kept].T, s=110, c=remembered, edgecolors=INK, linewidths=1.2, zorder=3)
         for number, place in enumerate(places[kept], start=1):
             axes.text(*place, str(number), ha="center", va="center", color=PAPER, fontsize=7, zorder=4)
         bare(axes)
@@ -124,7 +117,7 @@ def gmnr_iterations() -> Figure:
         for axes, steps, model, share in zip(
             canvas.subplots(1, len(ITERATIONS)), ITERATIONS, fitted, right, strict=True
         ):
-            lines(axes, places[heads], places[tails], colors=MUTED, linewidths=0.4, alpha=0.3)
+            lines_of(axes, places[heads], places[tails], color=MUTED, linewidth=0.4, alpha=0.3)
             P = model.probabilities_
             colours = [class_colour(int(code)) for code in P.argmax(axis=1)]
             sure = np.clip(2 * P.max(axis=1) - 1, 0.12, 1.0)
@@ -151,24 +144,14 @@ def pool_map() -> Figure:
     result = querist.ask(graph, graph.labels, budget=QUESTIONS, audit=0)
     asked = [graph.row_of[node] for node in result.answers]
     right = np.mean([found == true for found, true in zip(result.labels, graph.labels, strict=True)])
-    bones = backbone(graph.adjacency)
-    places = layout(bones)
-    heads, tails = bones.nonzero()
-    names = sorted(set(graph.labels))
-    codes = [names.index(label) for label in graph.labels]
+    where, codes = map_of(graph), graph.codes
+    assert codes is not None
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        lines(axes, places[heads], places[tails], colors=MUTED, linewidths=0.4, alpha=0.25)
-        for code, name in enumerate(names):
-            own = np.array([k for k, found in enumerate(codes) if found == code])
-            axes.scatter(*places[own].T, s=14, color=class_colour(code), linewidths=0, zorder=2, label=name)
-        axes.scatter(
-            *places[asked].T, s=130, c=[class_colour(codes[row]) for row in asked], edgecolors=INK, zorder=3
-        )
-        for number, place in enumerate(places[asked], start=1):
-            axes.text(*place, str(number), ha="center", va="center", color=PAPER, fontsize=7, zorder=4)
-        bare(axes)
+        mark(axes, where, codes, numbered=asked)
+        for code, name in enumerate(graph.classes or ()):
+            axes.scatter([], [], s=14, color=class_colour(code), linewidths=0, label=name)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
     return Figure(
@@ -190,8 +173,12 @@ BETWEEN = re.compile(r"(<!-- pictures -->\n).*?(<!-- end of pictures -->)", re.D
 
 def on_first_page(page: str, figures: Sequence[Figure]) -> str:
     """The first page with these figures and what they show in words."""
-    shown = [f"![{figure.heading}](images/{figure.name}.svg)\n\n*{figure.caption}*\n\n" for figure in figures]
-    return BETWEEN.sub(lambda marks: marks[1] + "\n" + "".join(shown) + marks[2], page)
+    shown = [
+        f"<div markdown>\n\n![{one.heading}](images/{one.name}.svg)\n\n*{one.caption}*\n\n</div>\n"
+        for one in figures
+    ]
+    whole = f'\n<div class="pictures" markdown>\n{"".join(shown)}</div>\n\n'
+    return BETWEEN.sub(lambda marks: marks[1] + whole + marks[2], page)
 
 
 def main() -> None:
@@ -200,6 +187,7 @@ def main() -> None:
     for figure in figures:
         print(write(IMAGES / f"{figure.name}.svg", standalone(figure)))
     write(FIRST_PAGE, on_first_page(FIRST_PAGE.read_text(encoding="utf-8"), figures))
+    method_pictures.main()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +117,15 @@ def alike(first: str, second: str) -> bool:
 
 
 def main(words: list[str]) -> int:
-    """Run the pages named, or all."""
+    """Run the pages named, or all, and say how long each took."""
     check = "--check" in words
     chosen = [FOLDER / f"{word}.md" for word in words if word != "--check"] or pages()
     changed = 0
     for page in chosen:
+        start = time.perf_counter()
         now = run(page, copy=not check)
         lines = differences(page, now)
-        print(f"{page.name}: {'changed' if lines else 'as it was'}")
+        print(f"{page.name}: {'changed' if lines else 'as it was'}, {time.perf_counter() - start:.0f} s")
         if check:
             print("\n".join(lines))
         else:

@@ -7,9 +7,10 @@ SciPy makes a matrix of any index arrays, and its own compiled code and ours the
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.types import Floats
+from querist.types import Floats, Sparse
 
 
 def checked_sparse(matrix: Any, what: str) -> Any:
@@ -38,6 +39,16 @@ def checked_sparse(matrix: Any, what: str) -> Any:
             f"{what}: a {matrix.format} matrix of shape {matrix.shape} with {fault}; make it again"
         )
     return matrix
+
+
+def with_short_indices(S: Sparse) -> Sparse:
+    """The same matrix with indices of 32 bits: spanning trees of SciPy before 1.17 take no others.
+
+    >>> import scipy.sparse as sp
+    >>> with_short_indices(sp.csr_array([[0.0, 2.0], [0.0, 0.0]])).indices.dtype
+    dtype('int32')
+    """
+    return sp.csr_array((S.data, S.indices.astype(np.int32), S.indptr.astype(np.int32)), shape=S.shape)
 
 
 def _compressed_fault(matrix: Any) -> str | None:

@@ -1,16 +1,15 @@
 """Signals that ask a command to end: it tidies up, says what is kept, and its exit code names the signal."""
 
 import os
-import pty
 import select
 import signal
 import subprocess
 import sys
-import termios
 import time
 
 import pytest
 
+pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 
 

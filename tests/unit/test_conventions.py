@@ -1,5 +1,6 @@
 """What strangers look for beside the code: how to cite, what changed; workflows and forms that are valid."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PROGRAMS = Path(sys.executable).parent
-KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 
 
 def test_the_workflows_are_valid_and_safe():
@@ -38,6 +39,8 @@ def test_the_workflows_try_what_is_promised():
     tests = yaml.safe_load((GITHUB / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]
     matrix = tests["tests"]["strategy"]["matrix"]
     assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert named == matrix["python"]
     assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     everything = "".join(path.read_text(encoding="utf-8") for path in (GITHUB / "workflows").glob("*.yml"))
@@ -45,9 +48,24 @@ def test_the_workflows_try_what_is_promised():
     assert called == {"lowest", "fuzz", "site"} and called <= targets
 
 
+def left_out_on_other_systems():
+    """The names that tests/conftest.py lists."""
+    tree = ast.parse((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    values = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
+    return [name for each in ("POSIX_ONLY", "LINUX_ONLY") for name in ast.literal_eval(values[each])]
+
+
+@pytest.mark.parametrize("name", left_out_on_other_systems())
+def test_what_is_left_out_on_other_systems_is_there(name):
+    path, _, test = name.partition("::")
+    assert (ROOT / path).exists()
+    assert not test or f"def {test}" in (ROOT / path).read_text(encoding="utf-8")
+
+
 def test_the_citation_names_this_version_and_the_five_papers():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == VERSION and cited["license"] == PROJECT["license"]
+    assert cited["authors"] == PROJECT["authors"]
     assert cited["abstract"].strip() == PROJECT["description"] and cited["keywords"] == PROJECT["keywords"]
     by_name = {paper["notes"].split()[0]: paper for paper in cited["references"]}
     assert {*by_name} == {*PAPERS}
@@ -67,7 +85,9 @@ def test_the_changelog_keeps_to_its_form():
     versions = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert all(re.fullmatch(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - .+", line) for line in versions)
     assert f"[{VERSION}]" in versions[0] or f"[{VERSION}]" in versions[1]
-    assert {*re.findall(r"^### (.*)$", text, re.MULTILINE)} <= KINDS
+    for part in text.split("\n## ")[1:]:
+        kinds = re.findall(r"^### (.*)$", part, re.MULTILINE)
+        assert kinds == [kind for kind in KINDS if kind in kinds]
 
 
 def test_issue_forms_ask_for_what_is_needed():

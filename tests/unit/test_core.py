@@ -96,6 +96,7 @@ MISSING = {
     "files": "from querist.tables import check_place; check_place('x.parquet')",
     "report": "import querist.report",
     "serve": "querist.connect",
+    "torch": "querist.embed([(0, 1), (1, 2)], 1, device='cuda')",
     "peers": "querist.RiverBudgetedLeastSquares",
     "cluster": "from querist.cluster.run import connected; connected('tcp://x').__enter__()",
 }

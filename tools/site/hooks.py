@@ -67,7 +67,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Completes the pages that say what is registered."""
+    """Completes the pages that say what is registered; the first page has the whole width."""
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
     if page.file.src_uri == "reference/index.md":
         return markdown + names_table()
     return with_tables(markdown)

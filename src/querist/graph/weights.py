@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
+from querist.matrices import with_short_indices
 from querist.tables.formats import some
 from querist.types import Codes, Floats
 
@@ -84,5 +85,6 @@ def longest_bridge(pairs: Pairs) -> float:
     # Ranks, because a sparse graph reads a distance of 0 as "no edge".
     order = np.argsort(pairs.distance, kind="stable")
     rank = np.argsort(order) + 1.0
-    tree = csgraph.minimum_spanning_tree(sp.csr_array((rank, (pairs.first, pairs.second)), shape=(n, n)))
+    edges = sp.csr_array((rank, (pairs.first, pairs.second)), shape=(n, n))
+    tree = csgraph.minimum_spanning_tree(with_short_indices(edges))
     return float(pairs.distance[order[int(tree.data.max()) - 1]])

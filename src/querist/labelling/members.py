@@ -337,6 +337,15 @@ def for_picked(member: Member) -> Member:
     return replace(member, method=replace(walk, by_share=False)) if isinstance(walk, RandomWalk) else member
 
 
+def _lacking(workspace: Workspace) -> str:
+    """What a method that does not suit may lack, and what to do about it."""
+    if not workspace.has_attributes:
+        return "the nodes have no such attributes; give them"
+    if workspace.graph.n_edges == 0:
+        return "the graph has no edges; give them"
+    return "it is for attributes of another kind; give such"
+
+
 def plan(
     workspace: Workspace, method: str, Y: Floats, link: Link
 ) -> tuple[dict[str, Member], int, tuple[str, ...]]:
@@ -347,13 +356,8 @@ def plan(
         member = _member(method)
         if not member.method.suits(workspace, link):
             raise InputError(
-                f'method "{method}" ({member.method.what}) has nothing to work on: '
-                + (
-                    "the graph has no edges"
-                    if workspace.has_attributes
-                    else "the nodes have no such attributes"
-                )
-                + '; give them, or take method "auto"'
+                f'method "{method}" ({member.method.what}) has nothing to work on: {_lacking(workspace)}, or '
+                'take method "auto"'
             )
         return {method: member}, folds, ()
     ranks = [r for r in RANKS if 5 * (r + 20) * graph.n_nodes <= SPACE] or [RANKS[0]]

@@ -32,6 +32,7 @@ from scipy.sparse import csgraph
 from scipy.spatial import distance
 
 from querist.errors import InputError
+from querist.matrices import with_short_indices
 from querist.operator import memory
 from querist.operator.solve import factorise
 from querist.operator.value import Operator
@@ -249,7 +250,7 @@ def spanning_tree(S: Sparse) -> tuple[Bools, Floats]:
     # Negated logarithms: any order-preserving length will do, and 1/w could overflow. All are kept below 0
     # because a sparse graph reads 0 as "no edge".
     length = sp.csr_array((-1.0 - np.log(S.data) + np.log(S.data.min()), S.indices, S.indptr), shape=S.shape)
-    tree = csgraph.minimum_spanning_tree(length)
+    tree = csgraph.minimum_spanning_tree(with_short_indices(length))
     order, parent = csgraph.breadth_first_order(tree, 0, directed=False)
     behind = np.zeros((n, n - 1), dtype=np.bool_)
     edge: Codes = np.full(n, -1)

@@ -28,6 +28,7 @@ from querist.compiled import compiled
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.laplacian import resistances
+from querist.matrices import with_short_indices
 from querist.theory.bounds import Bound
 from querist.theory.covers import cover_profile, separating_cover_numbers, separation
 from querist.theory.labelling import minimiser
@@ -118,7 +119,8 @@ def _last_merge(d: Floats, below: float) -> float:
     rows, columns = np.nonzero(np.triu((d <= below) & (d > 0), 1))
     if not rows.size:
         return 0.0
-    tree = csgraph.minimum_spanning_tree(sp.csr_array((d[rows, columns], (rows, columns)), shape=d.shape))
+    edges = sp.csr_array((d[rows, columns], (rows, columns)), shape=d.shape)
+    tree = csgraph.minimum_spanning_tree(with_short_indices(edges))
     return float(tree.data.max())
 
 

@@ -119,6 +119,21 @@ def test_the_first_write_converts_a_copy_and_keeps_the_original(old):
         assert journal.events() == [*events, added]
 
 
+def test_a_system_that_opens_no_folder_converts_it_too(old, monkeypatch):
+    """As Windows."""
+    opened = os.open
+
+    def refuse(path, *mode):
+        if Path(path).is_dir():
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *mode)
+
+    monkeypatch.setattr("querist.asking.store.old.os.open", refuse)
+    with Journal(old) as journal:
+        journal.append("stop", why="enough")
+    assert old.with_name("j.v1").is_file()
+
+
 def test_an_original_that_was_kept_is_never_overwritten(old):
     kept = old.with_name("j.v1")
     kept.write_text("something else")

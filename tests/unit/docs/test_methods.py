@@ -1,5 +1,6 @@
-"""Every registered algorithm has a page: formula, when to use it, what it costs, where it is from."""
+"""Every registered algorithm has a page: formula, picture, when to use it, cost, where it is from."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def test_every_registered_name_is_on_one_page():
 def test_a_page_has_its_parts_and_its_table(page):
     text = page.read_text(encoding="utf-8")
     assert [text.count(part) for part in PARTS] == [1] * len(PARTS)
+    shown = re.findall(r"^!\[[^\]]+\]\((.+)\)$", text.partition(PARTS[1])[0], re.MULTILINE)
+    assert len(shown) == 1 and (page.parent / shown[0]).is_file()
     assert named_by(page)
     for _, name in named_by(page):
         assert f'"{name}"' in with_tables(text)

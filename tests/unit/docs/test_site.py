@@ -25,6 +25,8 @@ LOOKED_AT = [
     "start.html",
     "tutorials/label_csv.html",
     "methods/msg.html",
+    "methods/smoothed_ridge.html",
+    "reference/index.html",
     "reference/online.html",
     "results/index.html",
     "assist.html",

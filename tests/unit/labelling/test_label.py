@@ -318,6 +318,8 @@ def test_a_method_without_what_it_looks_at_is_refused():
     karate = load("karate")
     with pytest.raises(InputError, match=r'"own".*no such attributes.*"auto"'):
         label(karate, {0: "a", 33: "b"}, method="own")
+    with pytest.raises(InputError, match=r'"own_gaussian".*attributes of another kind; give such, or'):
+        label(load("messages"), method="own_gaussian")
 
 
 def test_a_notebook_shows_what_was_found_before_what_was_given():

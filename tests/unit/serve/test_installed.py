@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from fresh_install import FIRST_LABELS, sizes, table
 from querist.version import VERSION
 
 pytestmark = pytest.mark.slow
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 PATIENCE = 120_000
 """Milliseconds that a page has: this server has never run before, and compiles as it goes."""
 MOST_MEGABYTES = 400
-"""Of the environment with the core, numba and all."""
+"""Of 2**20 bytes: what the wheel and all that it needs add to an empty environment."""
 
 
 def run(*words, **options):
@@ -76,12 +77,6 @@ class Environment:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    @property
-    def megabytes(self):
-        """Of 2**20 bytes, as `du` counts them; without what Python compiles as it goes."""
-        files = [path for path in self.programs.parent.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-        return sum(path.lstat().st_size for path in files) / 2**20
-
 
 @pytest.fixture(scope="module")
 def core(packages, tmp_path_factory):
@@ -112,11 +107,11 @@ def test_both_packages_hold_what_they_should(packages):
 
 
 def test_the_core_is_light(core):
-    size = core.megabytes
-    print(f"core environment: {size:.0f} MB")
-    assert size < MOST_MEGABYTES
-    listed = run(sys.executable, "-m", "pip", "--python", core.programs / "python", "list", "--format=freeze")
-    there = {line.partition("==")[0].lower() for line in listed.stdout.splitlines()}
+    found = sizes(core.programs.parent)
+    print(*table(found), sep="\n")
+    assert sum(one.files for one in found) / 2**20 < MOST_MEGABYTES
+    there = {one.name.lower() for one in found}
+    assert {"querist", "numpy", "numba", "llvmlite"} <= there
     assert not there & {
         "pyarrow",
         "matplotlib",
@@ -130,8 +125,8 @@ def test_the_core_is_light(core):
 
 
 def test_first_labels_in_three_lines(core):
-    made = "found = querist.label([(0, 1), (1, 2), (3, 4)], {0: 'x', 3: 'y'})"
-    assert core.python(f"import querist\n{made}\nprint(*found.labels)").split() == ["x", "x", "x", "y", "y"]
+    assert len(FIRST_LABELS.splitlines()) == 3
+    assert core.python(FIRST_LABELS).split() == ["x", "x", "x", "y", "y"]
 
 
 def test_the_core_at_the_terminal(core):

@@ -3,6 +3,8 @@
 import datetime as dt
 import io
 import math
+import re
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +73,19 @@ def through(module, arrow, content, names, **options):
     return [(str(table[name].type), table[name].to_pylist()) for name in names]
 
 
+FAR = re.compile(rb"\b(?:[03-9]\d{3}|1[0-6]\d\d|2[3-9]\d\d|22[6-9]\d)-\d\d-\d\d")
+"""Days that 64 bits of nanoseconds do not hold, or hardly: older Arrow makes others of them."""
+
+
+@cache
+def arrow_wraps():
+    content = b"id,x\na,2263-01-01 00:00:00.000001\n"
+    return through(arrow_csv, pa, content, ["id", "x"])[1][0] != "string"
+
+
 def check(content, names, **options):
+    if FAR.search(content) and arrow_wraps():
+        return
     ours = through(plain_csv, plain, content, names, **options)
     theirs = through(arrow_csv, pa, content, names, **options)
     assert (ours is None) is (theirs is None), (ours, theirs)

@@ -89,7 +89,10 @@ def _keep(path: Path) -> Path:
 
 def _to_disk(folder: Path) -> None:
     """Names of files, too, are safe only when their folder is."""
-    place = os.open(folder, os.O_RDONLY)
+    try:
+        place = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folder, and writes names without being told
+        return
     try:
         os.fsync(place)
     finally:
