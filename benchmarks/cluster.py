@@ -135,36 +135,19 @@ def times(group: Any, work: Path, dtype: Any = np.float32) -> dict[str, float]:
 
 def solved(group: Any, work: Path, rank: int, checkpoints: bool = False) -> dict[str, Any]:
     """The solver on rows in memory."""
-    from querist.cluster.operator import ShardOperator
-    from querist.cluster.space import ShardSpace
+    from querist.cluster.spectral import lowest_pairs
     from querist.cluster.store import Checkpoints, load_rows
-    from querist.operator.eigen.chebyshev import filtered_pairs
-    from querist.operator.threads import one_blas_thread
-    from querist.progress import silent
 
     shard = load_rows(group, work)[0].shard(group)
-    degrees, made = shard.degrees(), {}
-
-    def make(dtype: Any) -> Any:
-        if np.dtype(dtype) not in made:
-            made[np.dtype(dtype)] = ShardOperator.laplacian(shard, degrees, dtype=dtype)
-        return made[np.dtype(dtype)]
-
-    null = np.sqrt(degrees)
-    null /= ShardSpace.of(shard, np.float64).norm(null[:, None])
     kept = Checkpoints(shard, work / "checkpoints") if checkpoints else None
-    start = None if kept is None else kept.newest()
+    resumed = kept is not None and kept.newest() is not None
     group.everyone(np.zeros(1))
     cpu, wall = time.process_time(), time.perf_counter()
-    with one_blas_thread():
-        found = filtered_pairs(
-            make, null, rank, ceiling=2.0, tol=2e-3, seed=0, progress=silent, start=start, spare=1,
-            keep=(lambda X: None) if kept is None else kept.save, exact=False,
-        )  # fmt: skip
+    found = lowest_pairs(shard, rank, 2e-3, 0, kept)[0]
     return {
         "cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall, "memory": high_water(),
         "products": found.products / COLUMNS, "residual": float(found.residuals[:-1].max()),
-        "arrived": found.arrived, "resumed": start is not None,
+        "arrived": found.arrived, "resumed": resumed,
     }  # fmt: skip
 
 

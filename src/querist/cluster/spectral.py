@@ -21,12 +21,16 @@ from querist.cluster.transport import Group
 from querist.embedding.kinds.spectral import ROUNDING, TOL, column_scales, doubts_about, relative_gap
 from querist.embedding.make import RANK
 from querist.errors import InputError
-from querist.operator.eigen.chebyshev import filtered_pairs, width_of
+from querist.operator.eigen.chebyshev import FilteredPairs, filtered_pairs, precision, width_of
+from querist.operator.eigen.density import Density, density
 from querist.operator.estimate import WorkerShare, worker_share
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import silent
 from querist.types import Floats
+
+CEILING = 2.0
+"""No eigenvalue of a normalised Laplacian is larger."""
 
 
 @dataclass(frozen=True)
@@ -145,28 +149,13 @@ def solve(group: Group, place: Path, rank: int, tol: float, constant: float, see
     """Own rows of the embedding, written; what is known of all of it."""
     rows, _ = load_rows(group, place / WORK)
     shard = rows.shard(group)
-    degrees = shard.degrees()
-    made: dict[Any, ShardOperator] = {}
-
-    def make(dtype: Any) -> ShardOperator:
-        if np.dtype(dtype) not in made:
-            made[np.dtype(dtype)] = ShardOperator.laplacian(shard, degrees, dtype=dtype)
-        return made[np.dtype(dtype)]
-
     # One pair more than wanted measures the gap at the cut.
     wanted = rank - int(constant != 0)
     if 3 * width_of(wanted + 1, shard.n) > shard.n:
         raise InputError(
             f"rank {rank} for a component of {shard.n:,} nodes; such a graph is embedded without a cluster"
         )
-    null = np.sqrt(degrees)
-    null /= ShardSpace.of(shard, np.float64).norm(null[:, None])
-    checkpoints = Checkpoints(shard, place / WORK / "checkpoints")
-    with one_blas_thread():
-        found = filtered_pairs(
-            make, null, wanted + 1, ceiling=2.0, tol=tol, seed=seed, progress=silent,
-            start=checkpoints.newest(), spare=1, keep=checkpoints.save, exact=False,
-        )  # fmt: skip
+    found, sent = lowest_pairs(shard, wanted + 1, tol, seed, Checkpoints(shard, place / WORK / "checkpoints"))
     values, vectors = found.values[:wanted], found.vectors[:, :wanted]
     tiny = values <= ROUNDING
     scales = column_scales(values, tiny, constant, np.full(values.size, shard.n)) * orientation(
@@ -182,7 +171,7 @@ def solve(group: Group, place: Path, rank: int, tol: float, constant: float, see
     errors = found.residuals[:wanted]
     missing = 0 if found.arrived else 1
     return {
-        "sent": sum(M.sent for M in made.values()),
+        "sent": sent,
         "bytes": size,
         "values": np.maximum(values, 0.0),
         "residuals": errors,
@@ -190,6 +179,51 @@ def solve(group: Group, place: Path, rank: int, tol: float, constant: float, see
         "solver": f"chebyshev, {found.products / (wanted + 1):.0f} products",
         "doubts": tuple(text for text, _ in doubts_about(errors, tol, int(tiny.sum()), missing)),
     }
+
+
+def lowest_pairs(
+    shard: Shard, count: int, tol: float, seed: int, checkpoints: Checkpoints | None = None
+) -> tuple[FilteredPairs, int]:
+    """Own rows of the lowest pairs of the normalised Laplacian, in single precision, and the bytes sent.
+
+    With `checkpoints` it goes on from the newest, by the density that was found then.
+    """
+    degrees, made = shard.degrees(), dict[Any, ShardOperator]()
+
+    def make(dtype: Any) -> ShardOperator:
+        if np.dtype(dtype) not in made:
+            made[np.dtype(dtype)] = ShardOperator.laplacian(shard, degrees, dtype=dtype)
+        return made[np.dtype(dtype)]
+
+    null = np.sqrt(degrees)
+    null /= ShardSpace.of(shard, np.float64).norm(null[:, None])
+
+    def found_density() -> Floats:
+        M = make(precision(tol, CEILING))
+        return as_array(density(M, M.space.given(null), np.random.default_rng(seed)))
+
+    with one_blas_thread():
+        spread = found_density() if checkpoints is None else checkpoints.once("density", found_density)
+        pairs = filtered_pairs(
+            make, null, count, ceiling=CEILING, tol=tol, seed=seed, progress=silent, spare=1, exact=False,
+            known=as_density(spread), start=None if checkpoints is None else checkpoints.newest(),
+            keep=(lambda X: None) if checkpoints is None else checkpoints.save,
+        )  # fmt: skip
+    return pairs, sum(M.sent for M in made.values())
+
+
+def as_array(found: Density) -> Floats:
+    """(2, q + 1): nodes and the top, counts and 0."""
+    return np.array([np.append(found.nodes, found.top), np.append(found.counts, 0.0)])
+
+
+def as_density(array: Floats) -> Density:
+    """What `as_array` was made of.
+
+    >>> as_density(as_array(Density(np.array([0.5]), np.array([3.0]), 2.0)))
+    Density(nodes=array([0.5]), counts=array([3.]), top=2.0)
+    """
+    return Density(array[0, :-1], array[1, :-1], float(array[0, -1]))
 
 
 def orientation(shard: Shard, vectors: Floats) -> Floats:

@@ -7,7 +7,7 @@ generations: when one is being written, all ranks have the one before.
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -197,6 +197,20 @@ class Checkpoints:
         paths = [self._path(number, max(shared)) for number, _ in self.shard.own_segments]
         parts = [np.load(path, allow_pickle=False) for path in paths]
         return np.concatenate(parts) if parts else None
+
+    def once(self, name: str, make: Callable[[], Array]) -> Array:
+        """A small array that all ranks make alike, as the first rank has kept it; made where it has not."""
+        path = self.folder / f"{name}.npy"
+        own = (
+            np.load(path, allow_pickle=False) if not self.shard.group.rank and path.exists() else np.zeros(0)
+        )
+        kept = self.shard.group.everyone(own)[0]
+        if not kept.size:
+            kept = make()
+            if not self.shard.group.rank:
+                with replacing(path) as file:
+                    np.save(file, kept)
+        return kept
 
     def _ranges(self) -> list[tuple[int, int]]:
         bounds = self.shard.bounds.tolist()

@@ -16,8 +16,8 @@ from distributed import LocalCluster, Security
 import querist
 from querist import cluster as on_cluster
 from querist.cluster.run import connected, on_workers
-from querist.cluster.spectral import solve
-from querist.cluster.store import WORK, begun
+from querist.cluster.spectral import as_density, lowest_pairs, solve
+from querist.cluster.store import WORK, Checkpoints, begun, load_rows
 from querist.cluster.tables import graph_tables, prepare
 from querist.cluster.transport import in_threads
 from querist.errors import InputError
@@ -136,6 +136,26 @@ def test_a_killed_worker_costs_a_part_of_the_time_and_none_of_the_result(edges, 
     np.testing.assert_array_equal(ids, others)
     np.testing.assert_allclose(rows, expected, atol=1e-4 * np.abs(expected).max())
     assert max(found[0]["residuals"]) < 1e-6
+
+
+def test_the_density_is_found_once_however_often_a_run_begins(edges, tmp_path):
+    tables, work = graph_tables(edges, connect=True), tmp_path / WORK
+    in_threads(2, lambda group: prepare(group, work, tables))
+
+    def pairs(group):
+        shard = load_rows(group, work)[0].shard(group)
+        return lowest_pairs(shard, RANK, 2e-3, 0, Checkpoints(shard, tmp_path / "kept"))[0]
+
+    first = in_threads(2, pairs)[0]
+    kept = tmp_path / "kept" / "density.npy"
+    spread = as_density(np.load(kept))
+    assert 1 < spread.top <= 2.1 and (np.diff(spread.nodes) > 0).all() and spread.counts[-1] > 1000
+    kept.touch()
+    before = kept.stat().st_mtime_ns
+    again = in_threads(3, pairs)[0]  # from the checkpoint: other ranks, fewer products, the same pairs
+    assert kept.stat().st_mtime_ns == before
+    assert again.products < first.products / 2
+    np.testing.assert_allclose(again.values, first.values, atol=1e-4)
 
 
 def test_a_folder_of_edges_is_embedded_by_one_call(graph, edges, cluster, tmp_path):
