@@ -10,7 +10,7 @@
 
 Each is left out where its data are not to be had.
 
-    python benchmarks/lab.py [--only overhead pubmed screen] [--shuffles 20] [--control]
+    python benchmarks/experiment.py [--only overhead pubmed screen] [--shuffles 20] [--control]
         [--processes 0]
 """
 
