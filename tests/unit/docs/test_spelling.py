@@ -14,7 +14,7 @@ PAGES = [
 ]
 NAMES_OF_PEOPLE = "brin"
 AMERICAN = re.compile(
-    r"\b\w*(?:label(?:ed|ing)|neighbor|color|behavior|cent(?:er|ered)|favor|honor|normaliz|regulariz|optimiz|organiz"
+    r"\b\w*(?:label(?:ed|ing)|neighbor|color|behavior|cent(?:er|ered)|favor|(?<!ort)honor|normaliz|regulariz|optimiz|organiz"
     r"|symmetriz|initializ|generaliz|recogniz|summariz|minimiz|maximiz|analyz|modeling|modeled"
     r"|traveled)\w*\b|\bcatalogs?\b|\bgray\b",
     re.IGNORECASE,
