@@ -1,5 +1,7 @@
 """Cholesky's thin QR beside Householder's, up to blocks that only the latter can hold."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,13 @@ def test_singular_blocks_are_held(block: np.ndarray) -> None:
     Q, R = thin_qr(block)
     np.testing.assert_allclose(Q.T @ Q, np.eye(block.shape[1]), atol=1e-12)
     np.testing.assert_allclose(Q @ R, block, atol=1e-12)
+
+
+def test_columns_too_small_for_their_precision_are_held_without_a_warning() -> None:
+    block = np.zeros((50, 2), dtype=np.float32)
+    block[0, 0], block[1, 1] = 1.0, 1e-40
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Q, R = thin_qr(block)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(2), atol=1e-6)
+    np.testing.assert_allclose(Q @ R, block, atol=1e-7)

@@ -91,7 +91,10 @@ def thin_qr(block: Block, space: Space | None = None, passes: int = 3) -> tuple[
             lower = np.linalg.cholesky(G)
         except np.linalg.LinAlgError:
             break
-        Q, R = space.rotated(Q, np.linalg.inv(lower).T, None, np.zeros(0)), lower.T @ R
+        turn = np.linalg.inv(lower).T
+        if np.abs(turn).max(initial=0.0) > np.finfo(space.dtype).max:  # singular in this precision
+            break
+        Q, R = space.rotated(Q, turn, None, np.zeros(0)), lower.T @ R
         # The error that this pass met; it leaves about its square, or rounding.
         if np.abs(G - np.eye(len(G))).max() < np.sqrt(good):
             return Q, R.astype(space.dtype)
