@@ -140,7 +140,7 @@ def solved(group: Any, work: Path, rank: int, checkpoints: bool = False) -> dict
 
     shard = load_rows(group, work)[0].shard(group)
     kept = Checkpoints(shard, work / "checkpoints") if checkpoints else None
-    resumed = kept is not None and kept.newest() is not None
+    resumed = kept is not None and any(kept.folder.glob("block-*"))
     group.everyone(np.zeros(1))
     cpu, wall = time.process_time(), time.perf_counter()
     found = lowest_pairs(shard, rank, 2e-3, 0, kept)[0]

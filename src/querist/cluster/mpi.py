@@ -9,6 +9,7 @@ import atexit
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,16 +82,12 @@ def pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
         yield flat[first : first + PIECE]
 
 
-_first: list[MpiRank] = []
-
-
+@cache
 def leader() -> MpiRank:
     """The first rank. For the others this does not return: they follow it, and end when it does."""
-    if not _first:
-        found = MpiRank()
-        if found.rank:
-            found.follow()
-            raise SystemExit(0)
-        _first.append(found)
-        atexit.register(found._world.bcast, None)
-    return _first[0]
+    found = MpiRank()
+    if found.rank:
+        found.follow()
+        raise SystemExit(0)
+    atexit.register(found._world.bcast, None)
+    return found
