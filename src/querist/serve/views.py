@@ -340,8 +340,9 @@ class CampaignViews:
             return None, None
         opinions = state.opinions
         at = -1 if opinions is None else opinions.rows.get(row, -1)
-        # The learner works meanwhile: a row may be there a moment before its target.
-        if len(codes) > 1 and opinions is not None and 0 <= at < len(opinions.targets):
+        # As in the labels: what is believed by the answers. The learner works meanwhile: a row may be there a
+        # moment before its target.
+        if opinions is not None and 0 <= at < len(opinions.targets):
             return likeliest(opinions.targets[at], opinions.several), "answer"
         return codes[-1], "answer"
 

@@ -127,6 +127,23 @@ def test_a_client_answers_with_sets(papers):
     papers.campaign.learner.caught_up(papers.campaign.last, 20)
 
 
+def test_a_nodes_answer_is_what_its_label_is(papers):
+    """Also where a single answer is believed to be wrong."""
+    own = papers.campaign
+    views = papers.site.server.views(own.id)
+    for _ in range(6):
+        (question,), _ = own.lease("p1", 1)
+        own.close_question("p1", question.row, "answer", truth(question.row))
+    own.learner.caught_up(own.last, 20)
+    opinions = own.asking.state.opinions
+    row, at = next(iter(opinions.rows.items()))
+    opinions.targets[at] = 1 - opinions.targets[at]
+    believed = opinions.believed()[row]
+    assert list(believed) != truth(row)
+    assert views.listed([row])[0]["label"] == list(believed)
+    assert views.labelling().labels[row] == tuple(CLASSES[code] for code in believed)
+
+
 # -- in the browser ---------------------------------------------------------------------------------------
 
 
