@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 DESKTOP = {"width": 1200, "height": 800}
-PATIENCE = 10_000
+PATIENCE = 30_000
 """Milliseconds that a page has for what is expected of it."""
 CLASSES = ("Agents", "Databases", "Theory")
 TEXT = (

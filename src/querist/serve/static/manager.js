@@ -18,8 +18,10 @@ async function look(force = false) {
     showCampaign();
     const { last } = campaign;
     if (force || last !== seen) {
-      showDoubts(await call("GET", "/doubts"));
-      if (start.manager) showPeople(await call("GET", "/people"));
+      // Shown together: what is below moves once, not while somebody aims at it.
+      const [doubts, people] = await Promise.all([call("GET", "/doubts"), start.manager ? call("GET", "/people") : []]);
+      showDoubts(doubts);
+      if (start.manager) showPeople(people);
       seen = last; // only now: what failed half-way is read again
     }
     if (last !== mapSeen && Date.now() - mapAt > MAP_EVERY) {
