@@ -44,8 +44,11 @@ RESTARTS = 2
 COPIES = 0.05
 """Values nearer to each other than this times the tolerance could be copies of one."""
 
-FAR = 30.0
-"""Errors that exceed their goals by more are not looked at after the next block, but after the one behind."""
+FAR = {30.0: 1, 100.0: 2}
+"""Blocks that are taken in without a look, where errors exceed their goals by more."""
+
+MISSING = 3
+"""The same, where values are missing below the cut."""
 
 PROBES = 3
 """Blocks with which a fresh start looks for copies that were missed."""
@@ -147,7 +150,8 @@ class KrylovSpace:
             allowed = goals(values)[:needed]
             excess = float((errors[:needed] / allowed)[below].max(initial=0.0))
             if excess > 1 or not below.any():
-                skip = int(excess > FAR or not below.all())
+                far = max((blocks for least, blocks in FAR.items() if excess > least), default=0)
+                skip = far if below.all() else MISSING
                 continue
             if self._complete(values[:needed], bool(below.all()), COPIES * float(allowed.max())):
                 return S
