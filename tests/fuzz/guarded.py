@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from querist.budgeted.inverse import add_squares_and_multiply
 from querist.operator.kernels import combine_rounded_rows, combine_rows, round_rows
 from querist.operator.lanes import AHEAD, LARGEST, MOST, halves_are_quick
+from querist.operator.narrow import COLUMNS, TOGETHER, add_products, subtract_products
 
 WIDTHS = (*range(1, 71), 96, 128, 131, 257)
 MARK = 0xA5
@@ -158,8 +159,31 @@ def check_triangle(b: int, ends: bool, rng: np.random.Generator) -> None:
     assert triangle.untouched_beside() and out.untouched_beside(), "written beside the triangle"
 
 
+def check_narrow(m: int, n: int, k: int, ends: bool, rng: np.random.Generator) -> None:
+    """The products of vectors with a narrow block (`operator/narrow.py`)."""
+    print(f"{m} vectors of {n} rows, {k} columns, {ends=}", flush=True)
+    V, W, H = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((m, n), (n, k), (m, k)))
+    vectors, block, turn = (Guarded(each, ends=ends) for each in (V, W, H))
+    sums, rest = Guarded(H, ends=ends), Guarded(W, ends=ends)
+    for each in (vectors, block, turn):
+        each.allow(mmap.PROT_READ)
+    for first in {0, n // 3, n}:
+        sums.array[...], rest.array[...] = H, W
+        add_products(vectors.array, block.array, sums.array, m, first, n)
+        assert np.array_equal(sums.array, H + V[:, first:] @ W[first:])
+        subtract_products(vectors.array, turn.array, rest.array, m, first, n)
+        assert np.array_equal(rest.array[first:], W[first:] - V[:, first:].T @ H)
+        assert np.array_equal(rest.array[:first], W[:first])
+    assert sums.untouched_beside() and rest.untouched_beside(), "written beside a block"
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
+    for m in (0, 1, TOGETHER - 1, TOGETHER, 2 * TOGETHER + 5):
+        for n in (0, 1, TOGETHER - 1, TOGETHER, 5 * TOGETHER + 3):
+            for k in (COLUMNS, 3 * COLUMNS):
+                for ends in (True, False):
+                    check_narrow(m, n, k, ends, rng)
     for b in WIDTHS:
         for ends in (True, False):
             check_triangle(b, ends, rng)

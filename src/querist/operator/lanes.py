@@ -114,7 +114,8 @@ def added(builder: Any, sum_: Any, a: Any, b: Any) -> Any:
     return builder.fadd(sum_, builder.fmul(a, b, flags=("contract",)), flags=("contract",))
 
 
-def _ask_for(builder: Any, pointer: Any) -> None:
+def ask_for(builder: Any, pointer: Any) -> None:
+    """Bring a cache line in, without waiting for it."""
     kind = ir.FunctionType(ir.VoidType(), [_BYTES, _FLAG, _FLAG, _FLAG])
     prefetch = _tools.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     builder.call(prefetch, [builder.bitcast(pointer, _BYTES), _FLAG(0), _FLAG(3), _FLAG(1)])
@@ -151,7 +152,7 @@ def _pass(
         j = _wide(builder, at(indices, far))
         for part in range(parts):
             if part * brought % LINE == 0:
-                _ask_for(builder, near.place(j, part))
+                ask_for(builder, near.place(j, part))
 
     def add(factor: Any, block: _Rows, row: Any) -> None:
         same = spread(builder, factor, lanes)

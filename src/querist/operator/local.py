@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from querist.operator import narrow
 from querist.operator.lanes import LINE
 from querist.operator.space import OrthonormalBasis, Space
 from querist.operator.threads import over_parts
@@ -21,6 +22,10 @@ CHUNK = 4096
 
 TURNED = 256
 """Rows of two blocks that are turned at a time: what is made of them stays in the cache."""
+
+NEAR = 1e-5
+"""How little a turn must change a float32 block, so that the change may be multiplied in float32: what it
+loses of a unit vector is then below 1e-12."""
 
 Block = NDArray[Any]
 T = TypeVar("T")
@@ -130,8 +135,11 @@ class LocalSpace:
         return float(np.linalg.norm(X))
 
     def times(self, X: Block, Z: Floats) -> Block:
-        """At once."""
-        return np.asarray(X @ Z.astype(X.dtype))
+        """By parts."""
+        turn = Z.astype(X.dtype)
+        out = np.empty((len(X), Z.shape[1]), dtype=X.dtype)
+        self.over(lambda part: np.matmul(X[part], turn, out=out[part]), CHUNK)
+        return out
 
     def scaled(self, X: Block, factors: Floats) -> Block:
         """In the block's precision."""
@@ -163,8 +171,8 @@ class LocalSpace:
 
     def row_sums(self, X: Block) -> Block:
         """By parts, in the block's precision."""
-        out = np.empty(len(X), dtype=X.dtype)
-        self.over(lambda part: X[part].sum(axis=1, dtype=X.dtype, out=out[part]), CHUNK)
+        out, ones = np.empty(len(X), dtype=X.dtype), np.ones(X.shape[1], dtype=X.dtype)
+        self.over(lambda part: np.dot(X[part], ones, out=out[part]), CHUNK)
         return out
 
     def remove(self, W: Block, Q: Block) -> None:
@@ -172,16 +180,22 @@ class LocalSpace:
         W -= Q[:, None] * (Q @ W) if Q.ndim == 1 else Q @ (Q.T @ W)
 
     def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
-        """A new block."""
-        out = self.empty(Z.shape[1])
-        Z, z = Z.astype(self.dtype), z.astype(self.dtype)
+        """A new block. A block of lower precision that hardly turns is multiplied in its own: see `NEAR`."""
+        out, z = self.empty(Z.shape[1]), z.astype(self.dtype)
+        change = Z - np.eye(*Z.shape) if X.dtype != self.dtype and len(Z) == Z.shape[1] else None
+        hardly = change is not None and np.abs(change).sum(axis=0).max(initial=0.0) < NEAR
+        Z = change.astype(X.dtype) if hardly else Z.astype(self.dtype)
 
         def fill(rows: slice) -> None:
-            np.matmul(X[rows], Z, out=out[rows])
+            if hardly:
+                out[rows] = X[rows]
+                out[rows] += X[rows] @ Z
+            else:
+                np.matmul(X[rows], Z, out=out[rows])
             if v is not None:
                 out[rows] -= v[rows, None] * z
 
-        self.over(fill, CHUNK)
+        self.over(fill, TURNED if hardly else CHUNK)
         return out
 
     def turned(
@@ -242,16 +256,26 @@ class LocalBasis:
 
     def inner(self, m: int, W: Block) -> Floats:
         """By parts: multiplied in the block's precision, added up in float64."""
-        V = self.V[:m]
-        along = self.space.over(lambda part: V[:, part] @ W[part], CHUNK)
+
+        def products(part: slice) -> Block:
+            if not narrow.fits(W):
+                return np.asarray(self.V[:m, part] @ W[part])
+            own = np.zeros((m, W.shape[1]), dtype=W.dtype)
+            narrow.add_products(self.V, W, own, m, part.start, part.stop)
+            return own
+
+        along = self.space.over(products, CHUNK)
         return np.asarray(self.space.total(along, CHUNK, np.zeros((m, *W.shape[1:]))))
 
     def subtract(self, m: int, W: Block, H: Floats) -> None:
         """By parts."""
-        V, turn = self.V[:m], H.astype(W.dtype)
+        turn = np.ascontiguousarray(H, dtype=W.dtype)
 
         def subtract(part: slice) -> None:
-            W[part] -= V[:, part].T @ turn
+            if narrow.fits(W):
+                narrow.subtract_products(self.V, turn, W, m, part.start, part.stop)
+            else:
+                W[part] -= self.V[:m, part].T @ turn
 
         self.space.over(subtract, CHUNK)
 

@@ -1,0 +1,31 @@
+"""Blocks in the memory of this process."""
+
+import numpy as np
+import pytest
+
+from querist.operator import LocalSpace
+from querist.operator.local import NEAR
+
+
+@pytest.mark.parametrize("largest", [0.0, 0.5 * NEAR, 100 * NEAR])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_block_of_single_precision_turns_in_float64(largest, known):
+    """Whether it hardly turns or does: against float64 alone."""
+    rng = np.random.default_rng(1)
+    n, k = 9000, 40
+    X = np.linalg.qr(rng.standard_normal((n, k)))[0].astype(np.float32)
+    change = rng.standard_normal((k, k))
+    Z = np.eye(k) + change * (largest / np.abs(change).sum(axis=0).max())
+    v = rng.standard_normal(n) / np.sqrt(n) if known else None
+    z = 1e-7 * rng.standard_normal(k)
+    found = LocalSpace(n, np.dtype(np.float64)).rotated(X, Z, v, z)
+    expected = X.astype(np.float64) @ Z - (0 if v is None else np.outer(v, z))
+    assert found.dtype == np.float64
+    assert np.linalg.norm(found - expected, axis=0).max() < 1e-12
+
+
+def test_rows_are_summed_in_their_precision():
+    X = np.arange(40_000, dtype=np.float32).reshape(10_000, 4)
+    found = LocalSpace(10_000, np.dtype(np.float32)).row_sums(X)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, X.sum(axis=1, dtype=np.float64), rtol=1e-6)
