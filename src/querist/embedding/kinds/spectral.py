@@ -28,7 +28,7 @@ from querist.embedding.value import Embedding
 from querist.errors import refuse
 from querist.graph import Graph, null_signs
 from querist.graph.scaling import common_factor, divided, scaled
-from querist.operator import Operator
+from querist.operator import Operator, rounded
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
 from querist.operator.eigen.pool import Pool, pooled_pairs
@@ -291,17 +291,22 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
     if solve.is_small(largest, count):
         return rows + 8.0 * (2.5 * largest**2 + 3 * largest * count)
     item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
-    block = item * largest * width_of(count, largest)
+    width = width_of(count, largest)
+    block = item * largest * width
     # The space of krylov.py is at most a quarter of the graph; the estimate must grow with the rank.
     lanczos = item * largest * min(krylov.room_of(count), largest / 4) if count >= krylov.LEAST else 0.0
     space = max(block, lanczos)
-    rounded = 4.0 * largest * width_of(count, largest) if item == 4 else 0.0  # two, of two bytes a number
-    sweeping, finishing = max(3 * block + rounded, space), space + 3 * 8.0 * largest * count
-    factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, FILL * largest)
+    halves = 4.0 * largest * width if item == 4 and rounded.pays(largest, width) else 0.0  # two blocks
+    pairs = 8.0 * largest * count
+    # A float32 block and its product beside the vectors that are made of them; or all three in float64.
+    sweeping, finishing = max(3 * block + halves, space), space + (2 if item == 4 else 3) * pairs
+    factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, FILL * largest) + pairs
     copies = 0.0 if sizes.size == 1 else 24.0 * nnz
-    if normalised:  # the graph of compact.py, and vectors that are lifted from it
-        copies += 12.0 * nnz + 8.0 * largest * count
-    return rows + (item + 8.0) * nnz + copies + max(sweeping, finishing, factor) + 8.0 * largest * count
+    if normalised:  # the graph of compact.py
+        copies += 12.0 * nnz
+    # In the end pairs, their rows, and the products that residuals are measured by. One block passes by.
+    most = max(sweeping, finishing, factor, rows + 2 * pairs) + item * largest * count
+    return (item + 8.0) * nnz + copies + most
 
 
 def device_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any) -> float:
