@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from querist.budgeted.inverse import add_squares_and_multiply
 from querist.operator.kernels import combine_rounded_rows, combine_rows, round_rows
 from querist.operator.lanes import AHEAD, LARGEST, MOST, halves_are_quick
-from querist.operator.narrow import COLUMNS, TOGETHER, add_products, subtract_products
+from querist.operator.narrow import COLUMNS, TOGETHER, add_gram, add_products, subtract_products
 
 WIDTHS = (*range(1, 71), 96, 128, 131, 257)
 MARK = 0xA5
@@ -174,7 +174,10 @@ def check_narrow(m: int, n: int, k: int, ends: bool, rng: np.random.Generator) -
         subtract_products(vectors.array, turn.array, rest.array, m, first, n)
         assert np.array_equal(rest.array[first:], W[first:] - V[:, first:].T @ H)
         assert np.array_equal(rest.array[:first], W[:first])
-    assert sums.untouched_beside() and rest.untouched_beside(), "written beside a block"
+    gram = Guarded(np.zeros((k, k)), ends=ends)
+    add_gram(block.array, block.array, gram.array, 0, n)
+    assert np.array_equal(gram.array, W.astype(np.float64).T @ W)
+    assert all(each.untouched_beside() for each in (sums, rest, gram)), "written beside a block"
 
 
 def main() -> None:

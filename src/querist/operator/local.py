@@ -20,6 +20,12 @@ from querist.types import Floats
 CHUNK = 4096
 """Rows worked on at a time."""
 
+NARROW = 64
+"""Columns up to which BLAS is the slower way to a Gram matrix."""
+
+FEW = 8
+"""Columns below which a loop over each is quicker than one over rows."""
+
 TURNED = 256
 """Rows of two blocks that are turned at a time: what is made of them stays in the cache."""
 
@@ -113,14 +119,19 @@ class LocalSpace:
 
     def gram(self, X: Block, Y: Block) -> Floats:
         """By parts, each turned to float64 for itself."""
+        shape = X.shape[1], Y.shape[1]
 
         def part_of(rows: slice) -> Floats:
+            if quick:
+                own = np.zeros(shape)
+                narrow.add_gram(X, Y, own, rows.start, rows.stop)
+                return own
             a = X[rows].astype(np.float64, copy=False)
             b = a if Y is X else Y[rows].astype(np.float64, copy=False)
             return np.asarray(a.T @ b)
 
-        nothing = np.zeros((X.shape[1], Y.shape[1]))
-        return np.asarray(self.total(self.over(part_of, CHUNK), CHUNK, nothing))
+        quick = max(shape) <= NARROW and narrow.fits(X) and narrow.fits(Y)
+        return np.asarray(self.total(self.over(part_of, CHUNK), CHUNK, np.zeros(shape)))
 
     def dot(self, X: Block, Y: Block) -> float:
         """In the block's precision."""
@@ -177,13 +188,19 @@ class LocalSpace:
 
     def remove(self, W: Block, Q: Block) -> None:
         """At once, in the block's precision."""
-        W -= Q[:, None] * (Q @ W) if Q.ndim == 1 else Q @ (Q.T @ W)
+        if Q.ndim == 2:
+            W -= Q @ (Q.T @ W)
+        elif W.shape[1] < FEW:
+            for column, along in enumerate(Q @ W):  # a row is too short for a loop of its own
+                W[:, column] -= along * Q
+        else:
+            W -= Q[:, None] * (Q @ W)
 
     def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
         """A new block. A block of lower precision that hardly turns is multiplied in its own: see `NEAR`."""
         out, z = self.empty(Z.shape[1]), z.astype(self.dtype)
-        change = Z - np.eye(*Z.shape) if X.dtype != self.dtype and len(Z) == Z.shape[1] else None
-        hardly = change is not None and np.abs(change).sum(axis=0).max(initial=0.0) < NEAR
+        change = Z - np.eye(*Z.shape)
+        hardly = X.dtype != self.dtype and np.abs(change).sum(axis=0).max(initial=0.0) < NEAR
         Z = change.astype(X.dtype) if hardly else Z.astype(self.dtype)
 
         def fill(rows: slice) -> None:

@@ -1,8 +1,9 @@
-"""Products of many long vectors with a block of few columns, in vector registers.
+"""Products of many long vectors with a block of few columns, and its Gram matrix, in vector registers.
 
 A space of vectors V (m, n) makes a block W (n, b) orthogonal to itself by `H = V W` and `W - V'H`. With b as
 small as the numbers of a cache line, BLAS spends most of its time on packing what it multiplies. Here a line
 of W, or of H, meets several numbers of V at once, whose sums stay in registers (LLVM's own words: lanes.py).
+The Gram matrix of a block is summed in float64 without a copy of it in float64.
 
 A sum over rows is taken in their order, whatever the registers.
 """
@@ -24,16 +25,18 @@ COLUMNS = LINE // 4
 TOGETHER = 16 if binding.get_host_cpu_features().get("avx512f") else 4
 """Sums of a whole line that fit into the registers, and leave room."""
 
+HALF = COLUMNS // 2
+
 PIECE = 512
 """Rows whose lines stay in the innermost cache while vectors pass."""
 
 _WORD = ir.IntType(64)
 _NUMBER = ir.FloatType()
-_LINES = ir.VectorType(_NUMBER, COLUMNS)
+_LINES, _DOUBLES = ir.VectorType(_NUMBER, COLUMNS), ir.VectorType(ir.DoubleType(), COLUMNS)
 
 
 class _Table:
-    """Numbers, and lines of them, of a C-contiguous float32 array with two axes."""
+    """Numbers, and lines of them, of a C-contiguous array with two axes."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         made = context.make_array(kind)(context, builder, value)
@@ -46,13 +49,17 @@ class _Table:
     def number(self, row: Any, column: Any) -> Any:
         return self.builder.load(self.place(row, column))
 
-    def line(self, row: Any, column: Any) -> Any:
-        pointer = self.builder.bitcast(self.place(row, column), _LINES.as_pointer())
+    def line(self, row: Any, column: Any, kind: Any = _LINES) -> Any:
+        pointer = self.builder.bitcast(self.place(row, column), kind.as_pointer())
         return self.builder.load(pointer, align=4)
 
     def put(self, value: Any, row: Any, column: Any) -> None:
-        pointer = self.builder.bitcast(self.place(row, column), _LINES.as_pointer())
+        pointer = self.builder.bitcast(self.place(row, column), value.type.as_pointer())
         self.builder.store(value, pointer, align=4)
+
+
+def _halved(kind: Any) -> Any:
+    return ir.VectorType(kind.element, HALF)
 
 
 def _tables(context: Any, builder: Any, signature: Any, arguments: Any) -> list[_Table]:
@@ -61,14 +68,14 @@ def _tables(context: Any, builder: Any, signature: Any, arguments: Any) -> list[
     return [_Table(context, builder, kind, value) for kind, value in given]
 
 
-def _summed(builder: Any, first: Any, last: Any, count: int, step: Any) -> list[Any]:
+def _summed(builder: Any, first: Any, last: Any, count: int, step: Any, kind: Any = _LINES) -> list[Any]:
     """`count` lines of zeros, changed by `step(i, sums)` for i from first to last - 1, in registers."""
     before = builder.block
     head, body, after = (builder.append_basic_block(name) for name in ("head", "body", "after"))
     builder.branch(head)
     builder.position_at_end(head)
     i = builder.phi(_WORD)
-    sums = [builder.phi(_LINES) for _ in range(count)]
+    sums = [builder.phi(kind) for _ in range(count)]
     builder.cbranch(builder.icmp_signed("<", i, last), body, after)
     builder.position_at_end(body)
     changed = step(i, sums)
@@ -78,7 +85,7 @@ def _summed(builder: Any, first: Any, last: Any, count: int, step: Any) -> list[
     i.add_incoming(first, before)
     i.add_incoming(following, ends)
     for total, new in zip(sums, changed, strict=True):
-        total.add_incoming(ir.Constant(_LINES, None), before)
+        total.add_incoming(ir.Constant(kind, None), before)
         total.add_incoming(new, ends)
     builder.position_at_end(after)
     return sums
@@ -147,6 +154,35 @@ def _subtracting(count: int) -> Any:
     return intrinsic(subtract)
 
 
+def _gram(context: Any, X: Any, Y: Any, out: Any, j: Any, k: Any, first: Any, last: Any) -> Any:
+    """`out[j:, k:] += X[first:last, j:]' Y[first:last, k:]` in float64, half a line by a line."""
+    _checked(X, Y)
+    if out.layout != "C" or out.dtype != types.float64:
+        raise TypingError("a Gram matrix is a C-contiguous float64 array")
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, y, to = _tables(context, builder, signature, arguments)
+        j, k, first, last = arguments[3:]
+
+        def step(i: Any, sums: list[Any]) -> list[Any]:
+            line = builder.fpext(y.line(i, k), _DOUBLES)
+            own = builder.fpext(x.line(i, j, _halved(_LINES)), _halved(_DOUBLES))
+            factors = (builder.extract_element(own, ir.IntType(32)(q)) for q in range(HALF))
+            return [
+                added(builder, total, spread(builder, factor, COLUMNS), line)
+                for total, factor in zip(sums, factors, strict=True)
+            ]
+
+        for q, total in enumerate(_summed(builder, first, last, HALF, step, _DOUBLES)):
+            row = builder.add(j, _WORD(q))
+            to.put(builder.fadd(to.line(row, k, _DOUBLES), total), row, k)
+        return context.get_dummy_value()
+
+    word = types.int64
+    return types.void(X, Y, out, word, word, word, word), code
+
+
+add_gram_of_half: Any = intrinsic(_gram)
 add_several, add_one = _adding(TOGETHER), _adding(1)
 subtract_several, subtract_one = _subtracting(TOGETHER), _subtracting(1)
 
@@ -162,6 +198,14 @@ def add_products(V: Any, W: Any, out: Any, m: int, first: int, last: int) -> Non
                 add_several(V, W, out, j, k, begin, end)
             for j in range(whole, m):
                 add_one(V, W, out, j, k, begin, end)
+
+
+@compiled
+def add_gram(X: Any, Y: Any, out: Any, first: int, last: int) -> None:
+    """`out += X[first:last]' Y[first:last]` in float64; X and Y float32, with whole lines of columns."""
+    for j in range(0, X.shape[1], HALF):
+        for k in range(0, Y.shape[1], COLUMNS):
+            add_gram_of_half(X, Y, out, j, k, first, last)
 
 
 @compiled

@@ -29,3 +29,18 @@ def test_rows_are_summed_in_their_precision():
     found = LocalSpace(10_000, np.dtype(np.float32)).row_sums(X)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, X.sum(axis=1, dtype=np.float64), rtol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 16, 64, 65, 80])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_vector_is_taken_out_of_few_columns_and_of_many(columns, dtype):
+    """And Gram matrices are those of float64, in all the ways there are."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((5000, columns)).astype(dtype)
+    v = (np.ones(5000) / np.sqrt(5000)).astype(dtype)
+    space = LocalSpace(5000, np.dtype(dtype))
+    exact = X.astype(np.float64)
+    np.testing.assert_allclose(space.gram(X, X), exact.T @ exact, atol=1e-9)
+    space.remove(X, v)
+    assert np.abs(v @ X).max() < 1e-4 * (dtype == np.float32) + 1e-12
+    np.testing.assert_allclose(X, exact - v[:, None] * (v @ exact), atol=1e-5)

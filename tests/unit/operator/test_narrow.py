@@ -33,6 +33,16 @@ def test_products_are_those_of_float64(random, columns, m, rows):
     assert np.array_equal(rest[outside], W[outside])
 
 
+@pytest.mark.parametrize("columns", [(16, 16), (16, 48), (48, 16)])
+@pytest.mark.parametrize("rows", [(0, 0), (5, 6), (3, 1200)])
+def test_a_gram_matrix_is_that_of_float64(random, columns, rows):
+    X, Y = (random.standard_normal((1207, k), dtype=np.float32) for k in columns)
+    found = np.ones(columns)
+    narrow.add_gram(X, Y, found, *rows)
+    own = slice(*rows)
+    np.testing.assert_allclose(found, 1 + X[own].astype(np.float64).T @ Y[own], atol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [1, 15, 16, 32])
 def test_a_basis_takes_its_part_out_of_a_block(random, dtype, columns):
