@@ -23,6 +23,7 @@ def main() -> None:
     from querist.cli import main as querist, screen
 
     screen.QUIET_SECONDS = 600.0  # what is said does not hang on the clock
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
     warm(querist)
     print("ready", flush=True)
     for line in sys.stdin:
