@@ -205,7 +205,7 @@ class LocalSpace:
 
         def fill(rows: slice) -> None:
             if hardly:
-                out[rows] = X[rows]
+                out[rows] = X[rows, : Z.shape[1]]
                 out[rows] += X[rows] @ Z
             else:
                 np.matmul(X[rows], Z, out=out[rows])

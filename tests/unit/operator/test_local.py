@@ -8,16 +8,17 @@ from querist.operator.local import NEAR
 
 
 @pytest.mark.parametrize("largest", [0.0, 0.5 * NEAR, 100 * NEAR])
+@pytest.mark.parametrize("kept", [40, 33])
 @pytest.mark.parametrize("known", [True, False])
-def test_a_block_of_single_precision_turns_in_float64(largest, known):
-    """Whether it hardly turns or does: against float64 alone."""
+def test_a_block_of_single_precision_turns_in_float64(largest, known, kept):
+    """Whether it hardly turns or does, and where columns are left out: against float64 alone."""
     rng = np.random.default_rng(1)
     n, k = 9000, 40
     X = np.linalg.qr(rng.standard_normal((n, k)))[0].astype(np.float32)
     change = rng.standard_normal((k, k))
-    Z = np.eye(k) + change * (largest / np.abs(change).sum(axis=0).max())
+    Z = (np.eye(k) + change * (largest / np.abs(change).sum(axis=0).max()))[:, :kept]
     v = rng.standard_normal(n) / np.sqrt(n) if known else None
-    z = 1e-7 * rng.standard_normal(k)
+    z = 1e-7 * rng.standard_normal(kept)
     found = LocalSpace(n, np.dtype(np.float64)).rotated(X, Z, v, z)
     expected = X.astype(np.float64) @ Z - (0 if v is None else np.outer(v, z))
     assert found.dtype == np.float64
