@@ -35,7 +35,7 @@ _NUMBER = ir.FloatType()
 _LINES, _DOUBLES = ir.VectorType(_NUMBER, COLUMNS), ir.VectorType(ir.DoubleType(), COLUMNS)
 
 
-class _Table:
+class _Numbers:
     """Numbers, and lines of them, of a C-contiguous array with two axes."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
@@ -62,10 +62,10 @@ def _halved(kind: Any) -> Any:
     return ir.VectorType(kind.element, HALF)
 
 
-def _tables(context: Any, builder: Any, signature: Any, arguments: Any) -> list[_Table]:
+def _arrays(context: Any, builder: Any, signature: Any, arguments: Any) -> list[_Numbers]:
     """The arrays, which are the first three arguments."""
     given = zip(signature.args[:3], arguments[:3], strict=True)
-    return [_Table(context, builder, kind, value) for kind, value in given]
+    return [_Numbers(context, builder, kind, value) for kind, value in given]
 
 
 def _summed(builder: Any, first: Any, last: Any, count: int, step: Any, kind: Any = _LINES) -> list[Any]:
@@ -102,7 +102,7 @@ def _adding(count: int) -> Any:
         _checked(V, W, out)
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            v, w, to = _tables(context, builder, signature, arguments)
+            v, w, to = _arrays(context, builder, signature, arguments)
             j, k, first, last = arguments[3:]
             rows = [builder.add(j, _WORD(q)) for q in range(count)]
 
@@ -130,7 +130,7 @@ def _subtracting(count: int) -> Any:
         _checked(V, H, W)
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            v, h, w = _tables(context, builder, signature, arguments)
+            v, h, w = _arrays(context, builder, signature, arguments)
             m, k, i = arguments[3:]
             rows = [builder.add(i, _WORD(q)) for q in range(count)]
 
@@ -161,7 +161,7 @@ def _gram(context: Any, X: Any, Y: Any, out: Any, j: Any, k: Any, first: Any, la
         raise TypingError("a Gram matrix is a C-contiguous float64 array")
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, y, to = _tables(context, builder, signature, arguments)
+        x, y, to = _arrays(context, builder, signature, arguments)
         j, k, first, last = arguments[3:]
 
         def step(i: Any, sums: list[Any]) -> list[Any]:
