@@ -6,9 +6,11 @@ start a lost process again: MPI ends them all, and the same command goes on from
 """
 
 import atexit
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -56,6 +58,9 @@ class MpiRank:
         """Of the first rank: `work(group, *arguments)` on all of them; what each gave."""
         self._world.bcast((work, arguments))
         found: list[T] = self._done(work, arguments)
+        # The last to be registered is the first to be called: before what the work registered.
+        atexit.unregister(_end_output)
+        atexit.register(_end_output)
         return found
 
     def follow(self) -> None:
@@ -88,6 +93,18 @@ def leader() -> MpiRank:
     found = MpiRank()
     if found.rank:
         found.follow()
+        _end_output()
         raise SystemExit(0)
     atexit.register(found._world.bcast, None)
     return found
+
+
+def _end_output() -> None:
+    """All was said: nothing may follow it, as it may be JSON.
+
+    Every rank has a terminal from mpirun, and colorama, where numba finds it, resets the colours of a
+    terminal when the process ends.
+    """
+    sys.stdout.flush()
+    with open(os.devnull, "wb") as nothing, suppress(OSError):
+        os.dup2(nothing.fileno(), 1)
