@@ -20,7 +20,7 @@ from querist.types import Floats
 CHUNK = 4096
 """Rows worked on at a time."""
 
-NARROW = 64
+NARROW = 32
 """Columns up to which BLAS is the slower way to a Gram matrix."""
 
 FEW = 8
