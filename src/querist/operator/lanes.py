@@ -249,6 +249,14 @@ rounded: Any = intrinsic(_rounded)
 
 def halves_are_quick() -> bool:
     """Whether the processor turns half precision to single, and back, by instructions of its own."""
-    if machine().lower() in ("arm64", "aarch64"):
-        return True
-    return bool(not getattr(config, "CPU_NAME", None) and binding.get_host_cpu_features().get("f16c"))
+    return machine().lower() in ("arm64", "aarch64") or has("f16c")
+
+
+def has(instructions: str) -> bool:
+    """Whether kernels are compiled for a processor with these, by LLVM's name; False where it cannot tell."""
+    if getattr(config, "CPU_NAME", None):
+        return False
+    try:
+        return bool(binding.get_host_cpu_features().get(instructions))
+    except RuntimeError:  # LLVM does not know the features of every system
+        return False

@@ -1,8 +1,9 @@
 """Products of many long vectors with a block of few columns, and its Gram matrix, in vector registers.
 
-A space of vectors V (m, n) makes a block W (n, b) orthogonal to itself by `H = V W` and `W - V'H`. With b as
-small as the numbers of a cache line, BLAS spends most of its time on packing what it multiplies. Here a line
-of W, or of H, meets several numbers of V at once, whose sums stay in registers (LLVM's own words: lanes.py).
+A space of vectors V (m, n) makes a block W (n, b) orthogonal to itself by `H = V W` and `W - V'H`, where b is
+a few times the numbers of a cache line. BLAS copies what it multiplies into an order of its own; with so few
+columns there is little to gain by it. Here a line of W, or of H, meets several numbers of V at once, where
+they are, and their sums stay in registers (LLVM's own words: lanes.py).
 The Gram matrix of a block is summed in float64 without a copy of it in float64.
 
 A sum over rows is taken in their order, whatever the registers.
@@ -11,18 +12,18 @@ A sum over rows is taken in their order, whatever the registers.
 from typing import Any
 
 import numpy as np
-from llvmlite import binding, ir  # type: ignore[import-untyped]
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from querist.compiled import compiled
-from querist.operator.lanes import LINE, added, ask_for, spread
+from querist.operator.lanes import LINE, added, ask_for, has, spread
 
 COLUMNS = LINE // 4
 """Of a line of float32."""
 
-TOGETHER = 16 if binding.get_host_cpu_features().get("avx512f") else 4
+TOGETHER = 16 if has("avx512f") else 4
 """Sums of a whole line that fit into the registers, and leave room."""
 
 HALF = COLUMNS // 2
@@ -91,8 +92,8 @@ def _summed(builder: Any, first: Any, last: Any, count: int, step: Any, kind: An
     return sums
 
 
-def _checked(*tables: Any) -> None:
-    if any(each.layout != "C" or each.dtype != types.float32 or each.ndim != 2 for each in tables):
+def _checked(*arrays: Any) -> None:
+    if any(each.layout != "C" or each.dtype != types.float32 or each.ndim != 2 for each in arrays):
         raise TypingError("narrow products need C-contiguous float32 arrays with two axes")
 
 

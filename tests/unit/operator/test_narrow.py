@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from querist.operator import LocalSpace, narrow
+from querist.operator import LocalSpace, lanes, narrow
 from querist.operator.threads import one_blas_thread
 
 
@@ -66,3 +66,11 @@ def test_a_block_in_other_memory_is_left_to_blas(random):
     wide = random.standard_normal((64, 32), dtype=np.float32)
     assert narrow.fits(wide) and not narrow.fits(wide[:, :16])
     assert not narrow.fits(np.asfortranarray(wide)) and not narrow.fits(wide[:, 0])
+
+
+def test_a_system_whose_features_llvm_does_not_know_has_none(monkeypatch):
+    def unknown():
+        raise RuntimeError("failed to get host cpu features")
+
+    monkeypatch.setattr(lanes.binding, "get_host_cpu_features", unknown)
+    assert not lanes.has("avx512f")
