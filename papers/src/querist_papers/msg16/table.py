@@ -1,0 +1,157 @@
+"""Table I of msg16."""
+
+from querist.experiment import CONTROL, Result, Specification
+from querist_papers.graphs import DATA, DIGITS, STOOD_IN, TITLES, Method, cell, compared
+from querist_papers.item import Cases, Entry, Found, Label, Shown, Table
+from querist_papers.msg16.published import (
+    COIN,
+    GAMMA,
+    HS,
+    METHODS,
+    PAPER,
+    SETTINGS,
+    STATED,
+    TABLE_1 as LINES,
+    case,
+    methods,
+    msg,
+)
+
+MEASURES = ("error_rate", "queries")
+CONTROL_NAME = "random, as often as MSG"
+HELD_OUT = 5
+
+CONSERVATIVE = "CMOG as printed"
+DEFINITION = "MSG, coin of Definition 2"
+TUNED = "MSG, h tuned"
+
+
+def _lines() -> dict[Label, Specification]:
+    found: dict[Label, Specification] = {}
+    for dataset in DATA:
+        for name, method in methods(dataset).items():
+            found[dataset, name] = case(dataset, method, {"control": name == "MSG"})
+        found[dataset, CONSERVATIVE] = case(dataset, {"method": "cmog", "parameters": {"gamma": GAMMA}})
+        found[dataset, DEFINITION] = case(dataset, msg(SETTINGS[dataset]["h"], coin=1.0))
+        grid = {"h": tuple(COIN * h for h in HS)}
+        tuned: Method = {"method": "msg", "parameters": {"gamma": GAMMA}, "grid": grid}
+        found[dataset, TUNED] = case(dataset, tuned, {"tuning": HELD_OUT})
+        for name, method in as_stated(dataset).items():
+            found[dataset, name, STATED] = case(dataset, method)
+    return found
+
+
+def as_stated(dataset: str) -> dict[str, Method]:
+    """Three of them with gamma = 1."""
+    return {
+        "MSG": msg(SETTINGS[dataset]["h"], STATED),
+        "CMOG": {"method": "cmog", "parameters": {"update": "always", "gamma": STATED}},
+        CONSERVATIVE: {"method": "cmog", "parameters": {"gamma": STATED}},
+    }
+
+
+CASES = Cases(_lines())
+EVERY_ANSWER = "gamma 0.01, every answer learned, a constant column of 3"
+
+
+@CASES.item(
+    PAPER,
+    "20 shuffles, multi-class, rank 100 (99 eigenvectors of the combinatorial Laplacian and the constant 3), "
+    "gamma 0.01 (the paper: 1), every answer learned by CMOG, DGS and BBQ, MSG's coin with h where the "
+    "definition has 2h.",
+    {
+        "MSG": "gamma 0.01, the coin h/(h + theta), a constant column of 3",
+        **dict.fromkeys(("CMOG", "DGS"), EVERY_ANSWER),
+        "BBQ": f"{EVERY_ANSWER}, kappa and eps by the table",
+        "GPA": "the usual multi-class perceptron, a constant column of 3",
+    },
+)
+def table1(found: Found) -> Shown:
+    """Comparison of the multi-class algorithms."""
+    deviations = {label: [(value, var**0.5) for value, var in line] for label, line in LINES.items()}
+    numbers = compared(PAPER, "table1", deviations, MEASURES, found, lambda dataset, name: True, "MSG")
+    return Shown(
+        [_comparison(found), _stated(found), _tuned(found)],
+        numbers=numbers,
+        remarks=[
+            STOOD_IN,
+            "Post hoc, all: the readings below the published numbers. The paper says gamma = 1, prints "
+            "CMOG as learning mistakes only, has 2h in the definition of the coin and states no kappa.",
+            _gain(found),
+            "Of the rivals, GPA errs less here than in the paper, by far on PubMed: its multi-class form is "
+            "not spelled out there, and it feels the constant. BBQ's kappa is not stated, and the grid of "
+            "eps is coarse: on PubMed two of its values ask less and more often than published.",
+        ],
+    )
+
+
+def _comparison(found: Found) -> Table:
+    rows: list[list[Entry]] = []
+    for dataset in DATA:
+        for name in METHODS:
+            line, printed = found[dataset, name], LINES[dataset, name]
+            pairs = [
+                entry
+                for measure, (mean, _) in zip(MEASURES, printed, strict=True)
+                for entry in (cell(line, measure), f"{mean:,.{DIGITS[measure]}f}")
+            ]
+            rows.append([TITLES[dataset], name, _setting(line), *pairs])
+        for name, line, prefix in (
+            (DEFINITION, found[dataset, DEFINITION], ""),
+            (CONSERVATIVE, found[dataset, CONSERVATIVE], ""),
+            (CONTROL_NAME, found[dataset, "MSG"], CONTROL),
+        ):
+            error, queries = (cell(line, measure, prefix) for measure in MEASURES)
+            rows.append([TITLES[dataset], name, "", error, "", queries, ""])
+    return Table(
+        "Comparison of the multi-class algorithms",
+        ["data", "method", "setting", "error", "published", "queries", "published"],
+        rows,
+        "± are deviations over the shuffles; the published ± are variances and not shown. CMOG and DGS learn "
+        "every answer here; CMOG as printed learns its mistakes. The random line asks as often as MSG in the "
+        "same shuffles and learns every answer.",
+    )
+
+
+def _setting(line: Result) -> str:
+    own = {name: line.parameters[name] for name in ("h", "kappa", "eps") if name in line.parameters}
+    if "h" in own:
+        own["h"] /= COIN  # as the paper counts it
+    return ", ".join(f"{name} {value:g}" for name, value in own.items())
+
+
+def _stated(found: Found) -> Table:
+    rows: list[list[Entry]] = []
+    for dataset in DATA:
+        for name in as_stated(dataset):
+            both = (found[dataset, name], found[dataset, name, STATED])
+            rows.append([TITLES[dataset], name, *(cell(line, m) for line in both for m in MEASURES)])
+    heads = [f"{m}, gamma {gamma:g}" for gamma in (GAMMA, STATED) for m in ("error", "queries")]
+    return Table(
+        "gamma as the paper states it",
+        ["data", "method", *heads],
+        rows,
+        f"The paper says gamma = {STATED:g}; {GAMMA:g} is post hoc.",
+    )
+
+
+def _tuned(found: Found) -> Table:
+    rows: list[list[Entry]] = []
+    for dataset in DATA:
+        line = found[dataset, TUNED]
+        rows.append([TITLES[dataset], f"{line.chosen['h'] / COIN:g}", *(cell(line, m) for m in MEASURES)])
+    return Table(
+        "MSG with h chosen on held-out shuffles",
+        ["data", "h", "error", "queries"],
+        rows,
+        f"h from {{{', '.join(f'{h:g}' for h in HS)}}} by the error on {HELD_OUT} held-out shuffles.",
+    )
+
+
+def _gain(found: Found) -> str:
+    gains = []
+    for dataset in DATA:
+        line = found[dataset, "MSG"]
+        gain = line.mean(CONTROL + "error_rate") - line.mean("error_rate")
+        gains.append(f"{gain:+.4f} on {TITLES[dataset]}")
+    return f"Error of random asking less that of MSG, as many questions: {', '.join(gains)}."

@@ -1,0 +1,65 @@
+"""How the items of pounce08 name what they run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from querist.experiment import Result, Specification, charts
+from querist_papers import panels
+from querist_papers.item import Cell, Paper, Statement
+
+PAPER = Paper(
+    "pounce08",
+    "Herbster, Exploiting Cluster-Structure to Predict the Labeling of a Graph (ALT 2008).",
+    own=frozenset({"POUNCE"}),
+    prose=Path(__file__).with_name("report.md"),
+)
+RIVALS: dict[str, dict[str, Any]] = {
+    "POUNCE": {"method": "pounce"},
+    "perceptron": {"method": "perceptron"},
+    "halving": {"method": "halving"},
+    "nearest by resistance": {"method": "nearest", "parameters": {"distance": "resistance"}},
+    "nearest by path": {"method": "nearest", "parameters": {"distance": "geodesic"}},
+    "nearest, no preview": {"method": "nearest", "parameters": {"distance": "points"}},
+}
+LOOKS = tuple(RIVALS)
+"""The learners, in the order of their looks."""
+
+BOUND_OF = "bound of "
+
+
+def case(name: str, world: str, repeats: int = 20, **protocol: Any) -> Specification:
+    """A learner in a world."""
+    return Specification(
+        "pounce08.worlds", protocol={"world": world, **protocol}, repeats=repeats, **RIVALS[name]
+    )
+
+
+def counted(result: Result, measure: str = "mistakes", digits: int = 1) -> Cell:
+    """Mean and deviation of a count."""
+    return Cell.of(result, measure, digits)
+
+
+def largest(result: Result, measure: str = "mistakes") -> float:
+    """Over the runs."""
+    return float(result.values(measure).max())
+
+
+def stated(item: str, name: str, says: str, lines: Iterable[Result]) -> Statement:
+    """A statement that bounds the mistakes of each of these runs."""
+    violations = [line.values("violations") for line in lines]
+    runs, broken = sum(map(len, violations)), sum(int(each.sum()) for each in violations)
+    return Statement(PAPER, item, name, says, runs, broken)
+
+
+def draw_growth(
+    axes: Any, lines: Mapping[str, Sequence[Result]], sizes: Sequence[int], **labels: Any
+) -> None:
+    """Mistakes of learners as a graph grows, and thin lines for their bounds; both axes are logarithmic."""
+    series = {name: (sizes, panels.columns(line, "mistakes")) for name, line in lines.items()}
+    panels.panel(axes, series, LOOKS, y_label="mistakes", log_x=True, log_y=True, **labels)
+    for name, line in lines.items():
+        look = charts.look_of(LOOKS.index(name)) | {"marker": "", "linewidth": 0.9}
+        axes.plot(sizes, [each.mean("bound") for each in line], label=BOUND_OF + name, **look)
+    axes.set_ylim(bottom=1)
+    panels.plain_log(axes, sizes, [mark * 10**k for k in range(4) for mark in (1, 2, 5)])

@@ -1,0 +1,153 @@
+"""Runs of pounce08: a learner in a world, with its bound; and learners on the nodes of a real graph."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from querist import Graph, InputError, UnknownNameError
+from querist.experiment import OnlineTask, Outcome, Specification, blame
+from querist.extend import checked
+from querist.online import ALGORITHMS
+from querist_papers.pounce08.worlds import WORLDS, World
+from querist_papers.tasks import PaperTask
+from querist_papers.theory import minimiser, pounce08, relaxed_energy
+from querist_papers.theory.covers import distances
+from querist_papers.types import Bools, Codes, Floats
+
+METHODS = ("pounce", "perceptron", "nearest", "halving")
+
+
+class Worlds(PaperTask):
+    """One learner in one world, drawn from (seed, repeat): every method meets the same.
+
+    protocol : `world` and its settings; `bound` (a name in BOUNDS) where one is wanted; `picture` for the
+        points as curves
+    parameters : of nearest: `distance` ("resistance", "geodesic", or "points": no graph, no preview)
+    """
+
+    name = "pounce08.worlds"
+    measures = ("mistakes", "rounds", "nodes", "bound", "violations", "components", "balls")
+
+    def check(self, spec: Specification) -> None:
+        """Names."""
+        with blame("method"):
+            if spec.method not in METHODS:
+                raise UnknownNameError.of("method", spec.method, METHODS)
+        if spec.method in ALGORITHMS:
+            OnlineTask().all_parameters(spec.method, spec.parameters)
+        with blame("protocol", "world"):
+            if spec.protocol.get("world") not in WORLDS:
+                raise UnknownNameError.of("world", str(spec.protocol.get("world")), WORLDS)
+        with blame("protocol", "bound"):
+            if spec.protocol.get("bound", "") not in ("", *BOUNDS):
+                raise UnknownNameError.of("bound", str(spec.protocol["bound"]), BOUNDS)
+        _settings(spec)
+
+    def run(
+        self, spec: Specification, prepared: None, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Outcome:
+        """Draw the world and play it."""
+        world = WORLDS[str(spec.protocol["world"])](np.random.default_rng((seed, repeat)), **_settings(spec))
+        wrong = _mistaken(world, spec.method, parameters)
+        numbers = {
+            "mistakes": float(wrong.sum()),
+            "rounds": float(world.order.size),
+            "nodes": float(world.graph.n_nodes),
+        }
+        if spec.protocol.get("bound"):
+            numbers |= BOUNDS[str(spec.protocol["bound"])](world, wrong)
+            numbers["violations"] = float(numbers["mistakes"] > numbers.get("bound", np.inf) * (1 + 1e-9))
+        return Outcome(numbers, _picture(world) if spec.protocol.get("picture") else {})
+
+
+def _settings(spec: Specification) -> dict[str, Any]:
+    """The protocol less what is not the world's own, checked by its builder's signature."""
+    own = {k: v for k, v in spec.protocol.items() if k not in ("world", "bound", "picture")}
+    return checked(own, WORLDS[str(spec.protocol["world"])], "protocol")
+
+
+def _mistaken(world: World, method: str, parameters: Mapping[str, Any]) -> Bools:
+    """(rounds,) where the learner was wrong."""
+    if method == "halving":
+        return pounce08.halving_on_line(world.order, world.labels)
+    if method == "perceptron":
+        learner = ALGORITHMS["gpa"](pounce08.perceptron_rows(world.graph), 2, scheme="one-vs-rest")
+    else:
+        where = _points(world) if parameters.get("distance") == "points" else world.graph
+        learner = ALGORITHMS[method](where, 2, **parameters)
+    return learner.by_row().run(world.order, world.labels).mistaken
+
+
+def _points(world: World) -> Floats:
+    if world.points is None:
+        raise InputError(f"{world.graph.name} is not made of points; choose a world that is, as moons")
+    return world.points
+
+
+def _picture(world: World) -> dict[str, list[float]]:
+    x, y = _points(world).T
+    return {"x": x.tolist(), "y": y.tolist(), "label": world.labels.astype(float).tolist()}
+
+
+# -- bounds ----------------------------------------------------------------------
+
+
+def _run(world: World, wrong: Bools) -> tuple[Graph, Codes, Codes, Bools]:
+    """What the bounds of a binary problem take."""
+    return world.graph, world.order, 2 * world.labels[world.order] - 1, wrong
+
+
+def _theorem_8(world: World, wrong: Bools) -> dict[str, float]:
+    distance = distances(_points(world))
+    found = pounce08.theorem_8(distance, world.labels, float(wrong.sum()), world.scale)
+    return {
+        "bound": found.value,
+        "components": found.terms["component separating-cover number"],
+        "balls": found.terms["separating-cover number"],
+    }
+
+
+def _theorem_5(world: World, wrong: Bools) -> dict[str, float]:
+    """The least energy that agrees with the labels at the mistakes, and with labels or more."""
+    nodes = np.unique(world.order[wrong])
+    signs = 2 * world.labels[nodes] - 1
+    _, fixed = minimiser(world.graph, nodes, signs.astype(np.float64))
+    relaxed = relaxed_energy(world.graph, nodes, signs)
+    return {"fixed": fixed, "relaxed": relaxed, "apart": abs(fixed - relaxed) / max(1.0, fixed)}
+
+
+BOUNDS: dict[str, Callable[[World, Bools], dict[str, float]]] = {
+    "theorem 2": lambda world, wrong: {"bound": pounce08.theorem_2(*_run(world, wrong)).value},
+    "theorem 2 on the line": lambda world, wrong: {"bound": pounce08.theorem_2_on_line(world.graph.n_nodes)},
+    "theorem 5": _theorem_5,
+    "theorem 8": _theorem_8,
+    "section 5": lambda world, wrong: {
+        "bound": pounce08.nearest_neighbour(distances(_points(world)), world.labels, wrong.sum()).value
+    },
+    "equation 4": lambda world, wrong: {"bound": pounce08.equation_4(*_run(world, wrong)).value},
+    "every order": lambda world, wrong: {"bound": float(pounce08.most_mistakes_on_line(world.graph.n_nodes))},
+    "halving": lambda world, wrong: {"bound": float(np.log2(2 * world.graph.n_nodes))},
+}
+"""What stands above the mistakes of a run, by name."""
+
+# -- real graphs -----------------------------------------------------------------
+
+
+class Nodes(OnlineTask):
+    """POUNCE and nearest neighbour on shuffles of a graph.
+
+    `error_rate` is the average over the binary problems where the learner has them, `class_error` the share
+    of nodes whose class is wrong: the same for a learner without binary problems.
+    """
+
+    name = "pounce08.nodes"
+    measures = ("error_rate", "class_error")
+
+    def run(
+        self, spec: Specification, prepared: Any, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Outcome:
+        """One shuffle."""
+        learner = self.learner(prepared, spec.method, parameters, seed, repeat)
+        trace = learner.run(self.order(prepared, seed, repeat), prepared.graph.codes)
+        return Outcome({"error_rate": trace.error_rate, "class_error": float(trace.mistaken.mean())})

@@ -1,0 +1,52 @@
+"""What the papers' own tasks share, and one that counts a graph."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from querist import Graph
+from querist.experiment import Outcome, Specification, blame
+from querist.extend import graph_of
+
+
+class PaperTask:
+    """A task with nothing that a user could set, and nothing to prepare unless it says so."""
+
+    name: str
+    measures: tuple[str, ...]
+
+    @property
+    def tuned_by(self) -> str:
+        """Nothing is tuned, unless by the first number."""
+        return self.measures[0]
+
+    def check(self, spec: Specification) -> None:
+        """Whether the data are there."""
+        with blame("dataset"):
+            self.prepare(spec)
+
+    def prepare(self, spec: Specification) -> Any:
+        """Nothing: every run draws anew."""
+
+
+class Counts(PaperTask):
+    """A graph in numbers: its largest component, a link counted in both directions, and the whole of it."""
+
+    name = "papers.counts"
+    measures = (
+        *("nodes", "links", "classes", "class_size"),
+        *("whole_nodes", "whole_links", "whole_classes", "whole_features"),
+    )
+
+    def prepare(self, spec: Specification) -> Graph:
+        """The graph."""
+        return graph_of(spec.dataset)
+
+    def run(
+        self, spec: Specification, prepared: Graph, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Outcome:
+        """Count."""
+        part, words = prepared.largest_component(), prepared.attributes
+        counts = (part.n_nodes, part.adjacency.nnz, part.n_classes, part.n_nodes / part.n_classes)
+        whole = (prepared.n_nodes, prepared.n_edges, prepared.n_classes)
+        features = 0 if words is None else words.shape[1]
+        return Outcome(dict(zip(self.measures, map(float, (*counts, *whole, features)), strict=True)))

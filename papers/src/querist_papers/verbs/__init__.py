@@ -1,0 +1,1 @@
+"""The verbs `querist reproduce` and `querist bound`, a module each."""
