@@ -1,4 +1,4 @@
-"""What a graph is, and every door into it.
+"""What a graph is, and every way to make one.
 
 >>> from querist.graph import as_graph
 >>> as_graph([("ann", "bob"), ("bob", "cy")]).n_edges
@@ -7,15 +7,7 @@
 
 from querist.graph.build import as_graph
 from querist.graph.graph import Graph
-from querist.graph.laplacian import laplacian, normalised_adjacency, null_signs, quadratic_form
+from querist.graph.laplacian import effective_resistance, laplacian
 from querist.graph.neighbours import from_points
 
-__all__ = [
-    "Graph",
-    "as_graph",
-    "from_points",
-    "laplacian",
-    "normalised_adjacency",
-    "null_signs",
-    "quadratic_form",
-]
+__all__ = ["Graph", "as_graph", "effective_resistance", "from_points", "laplacian"]

@@ -6,18 +6,17 @@ user's own ids.
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph.entries import Found, number
+from querist.graph_options import ArrayKind
 from querist.matrices import checked_sparse
 from querist.tables.frames import as_weights
 from querist.types import Codes
-
-Kind: TypeAlias = Literal["adjacency", "edges"]
 
 # An edge array whose largest row is beyond both bounds holds ids, not row numbers.
 _MANY_ROWS = 10_000_000
@@ -36,6 +35,8 @@ def from_matrix(matrix: Any, where: str = "adjacency") -> Found:
         given: Any = checked_sparse(matrix, where)
         if not hasattr(given, "indptr"):  # such a matrix takes no room for its empty rows, a graph does
             check_sparing(given.shape[0], given.nnz, where)
+    elif matrix.dtype == np.float16:
+        matrix = matrix.astype(np.float32)  # SciPy has no matrices of float16
     entries = sp.coo_array(matrix)
     entries.sum_duplicates()
     weights = as_weights(entries.data, entries.data.size, where)
@@ -43,12 +44,12 @@ def from_matrix(matrix: Any, where: str = "adjacency") -> Found:
     return Found(heads, tails, matrix.shape[0], weights, directed=True, matrix=True)
 
 
-def from_array(array: Any, kind: Kind | None = None, where: str = "edges") -> Found:
+def from_array(array: Any, kind: ArrayKind | None = None, where: str = "edges") -> Found:
     """A dense array: an adjacency if it is square, an edge array if it is (m, 2) or (m, 3).
 
     Small arrays could be either; `kind` settles it. Without it (3, 3) is an
-    adjacency, and so is (2, 2) unless it holds integers that are no undirected
-    adjacency: then it is two edges.
+    adjacency, and so is (2, 2) unless it holds dates, or integers that are no
+    undirected adjacency: then it is two edges.
     """
     if array.ndim != 2:
         raise InputError(f"{where}: an array of shape {array.shape}; give (n, n) weights or (m, 2) edges")
@@ -61,7 +62,7 @@ def from_array(array: Any, kind: Kind | None = None, where: str = "edges") -> Fo
             f"{where}: an array of shape {array.shape}; give (n, n) weights or (m, 2) edges{turned}"
         )
     if array.dtype.kind not in "iuf":
-        return from_pairs(array.tolist(), where)
+        return from_pairs(array if array.dtype.kind in "mM" else array.tolist(), where)
     ends = _as_rows(array[:, :2], where)
     n = int(ends.max()) + 1 if ends.size else 0
     weights = as_weights(array[:, 2], rows, where) if columns == 3 else None
@@ -69,6 +70,8 @@ def from_array(array: Any, kind: Kind | None = None, where: str = "edges") -> Fo
 
 
 def _are_two_edges(array: Any) -> bool:
+    if array.dtype.kind in "mM":
+        return True
     if array.shape != (2, 2) or array.dtype.kind not in "iu":
         return False
     return bool(array[0, 0] or array[1, 1] or array[0, 1] != array[1, 0])
@@ -87,7 +90,7 @@ def _as_rows(ends: Any, where: str) -> Codes:
     bad = np.flatnonzero((ends < 0).any(axis=1))
     if bad.size:
         raise InputError(f"{where}: edge {bad[0]} is {ends[bad[0]].tolist()}; row numbers start at 0")
-    if ends.size and ends.max() >= 2**62:
+    if ends.size and float(ends.max()) >= 2**62:
         raise InputError(
             f"{where}: an edge ends at {ends.max()}, which is no row number; for ids of your own give a list "
             "of pairs or a data frame"

@@ -1,30 +1,33 @@
-"""The lenient door into the house: `as_graph` takes what people have.
+"""The lenient way to make a graph: `as_graph` takes what people have.
 
 It recognises the source, reads it, cleans it, and says in one line what was
-found and done. The strict door is the constructor of `Graph`.
+found and done. The constructor of `Graph` is strict.
 """
 
 import logging
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.errors import InputError
-from querist.graph.arrays import Kind, check_range, check_sparing, from_array, from_matrix, from_pairs
-from querist.graph.entries import Found, Parallel, arrange, merge
+from querist.errors import InputError, shortened
+from querist.graph.arrays import check_range, check_sparing, from_array, from_matrix, from_pairs
+from querist.graph.entries import Found, arrange, merge
 from querist.graph.files import from_edge_table, from_path
 from querist.graph.foreign import from_igraph, from_networkx, from_pyg, library_of
-from querist.graph.graph import Graph
-from querist.graph.values import are_columns, as_attributes, as_values, by_node, label_fields
+from querist.graph.graph import Graph, not_on_labels
+from querist.graph.values import are_columns, as_attributes, as_values, known_labels
+from querist.graph_options import ArrayKind, GraphKeywords, GraphOptions
 from querist.labels import plain
+from querist.memory import ROW, check
+from querist.options import lists_options
 from querist.tables.formats import some
 from querist.tables.frames import as_weights, is_tabular
-from querist.tables.names import Ends, named
+from querist.tables.names import named
 from querist.tables.nodes import NodeTable, is_node_table, read_nodes
 from querist.types import Sparse
 
@@ -36,29 +39,21 @@ MOST_NODES = 2**30
 READERS = {"networkx": from_networkx, "igraph": from_igraph, "torch_geometric": from_pyg}
 
 
+@lists_options(GraphOptions)
 def as_graph(
     edges: Any,
     /,
+    options: GraphOptions | None = None,
     *,
-    kind: Kind | None = None,
-    source: str | None = None,
-    target: str | None = None,
-    endpoints: tuple[str, str] | None = None,
-    weights: Any = None,
-    parallel: Parallel = "max",
     nodes: Any = None,
-    id: str | None = None,
+    weights: Any = None,
     labels: Any = None,
-    classes: Sequence[Hashable] | None = None,
-    missing: Hashable = None,
     attributes: Any = None,
-    name: str | None = None,
+    **keywords: Unpack[GraphKeywords],
 ) -> Graph:
     """A `Graph` from anything that holds one.
 
-    Self-loops and zero weights are dropped. Where an edge is given more than
-    once, in one direction or in both, the largest weight is kept (`parallel`
-    says otherwise); an edge given in one direction only keeps its weight.
+    Self-loops and zero weights are dropped. An edge that is given in one direction only keeps its weight.
     `graph.notes` counts each repair and the logger "querist" tells it in one
     line at level INFO.
 
@@ -69,23 +64,15 @@ def as_graph(
         - an adjacency: scipy sparse, or a dense (n, n) array;
         - an integer edge array (m, 2), or (m, 3) with weights: row numbers 0..n-1;
         - a list of (node, node) or (node, node, weight) with ids of any hashable type;
-        - a networkx or igraph graph, a PyG `Data`;
+        - a networkx or igraph graph, a PyG `Data`, of whose `y` only labels in `train_mask` are known;
         - an edge table of pandas, polars or Arrow, ids of any hashable type: columns
           `source, target` | `src, dst` | `from, to` | the first two, and perhaps
           `weight` | `value`;
         - a path: `.npz` (arrays `edges`, `labels`, ..., or scipy's `save_npz`),
-          `.graphml`, or an edge table `.csv`, `.tsv`, `.parquet`; text may be packed
-          (`.csv.gz`). "-" is the standard input.
-    kind : "adjacency" or "edges", for an array that could be either. Without it a
-        square array is an adjacency, except a (2, 2) array of integers that is not
-        symmetric with an empty diagonal: that is two edges. A list is a list of edges.
-    source, target : names of the two columns of an edge table, or of one of them
-    endpoints : both of these names at once
-    weights : one number an edge, or the name of the column, edge attribute or array
-    parallel : the weight of an edge that is given more than once, in either direction: the
-        largest ("max", the default), the "sum" (for payments, messages), or the "first".
-        The two triangles of a matrix, and the directions of a list that gives every edge
-        both ways alike, are one edge and are never summed
+          `.graphml`, or an edge table `.csv`, `.tsv`, `.jsonl`, `.parquet`; text may be
+          packed (`.csv.gz`). "-" is the standard input.
+    options : a `GraphOptions`; or give its fields by name, as in `as_graph(edges, parallel="sum")`
+    weights : one number per edge, or the name of the column, edge attribute or array
     nodes : one of
         - how many nodes there are;
         - the id of every node, in order; for matrices and edge arrays these name the rows;
@@ -93,18 +80,14 @@ def as_graph(
           `label` | `class`, and attributes. Nodes without an edge are added; nodes of the
           edges that are not in the table follow at the end. `graph.notes` says which
           columns were taken as what, and which were left out and why.
-    id : the name of the node table's column that holds the ids
-    labels : one value a node in the order of the nodes (a Series counts by position),
+    labels : one value per node in the order of the nodes (a Series counts by position),
         a dict from node id to label, an (n, K) 0/1 matrix for several labels a node, or
         the name of the column, node attribute or array
-    classes : the classes in the order of their codes; those that occur, by default
-    missing : the value that means "unlabelled"; None and NaN always do
     attributes : (n, k) matrix or data frame, one row a node; or the names of numeric columns
         of the node table, to be taken as they are. Where nothing is said, every column of
         the node table that says something becomes attributes: words, categories, counts and
         ranges (`querist.tables.attributes`), and so do the node attributes of networkx,
         igraph and GraphML. False for none
-    name : shown in tables and messages
 
     >>> graph = as_graph([("ann", "bob"), ("bob", "cy"), ("cy", "cy")], labels={"ann": "cat"})
     >>> graph.nodes, graph.labels
@@ -112,13 +95,13 @@ def as_graph(
     >>> graph.describe()
     'graph: 3 nodes, 2 edges, 1 class, connected; 1 self-loop dropped'
     """
-    ends = _ends(kind, source, target, endpoints)
-    options = (weights, nodes, id, labels, classes, missing, attributes, name)
-    if isinstance(edges, Graph) and all(option is None for option in options):
+    asked = GraphOptions.resolve(options, keywords)
+    values = (weights, nodes, labels, attributes)
+    if isinstance(edges, Graph) and not asked.changed() and all(value is None for value in values):
         return edges
-    table = _node_table(nodes, id, labels, attributes)
+    table = _node_table(nodes, asked.id, labels, attributes)
     column = labels if isinstance(labels, str) and table is None else None
-    found = _read(edges, kind, weights, ends, column)
+    found = _read(edges, asked, weights, column)
 
     own_labels = None if isinstance(labels, str) else as_values(labels)
     own_attributes = None if are_columns(attributes) else as_attributes(attributes)
@@ -131,21 +114,29 @@ def as_graph(
         raise InputError("the graph has no nodes; give at least one edge, or nodes=")
     if found.n > MOST_NODES:
         raise InputError(f"{found.n:,} nodes; there may be at most {MOST_NODES:,}")
+    size = f"a graph of {some(found.n, 'node')} and {some(found.heads.size, 'edge')}"
+    check(ROW * max(found.n, found.heads.size), size)
     if own_labels is not None:
-        found = replace(found, labels=by_node(own_labels, found), classes=None)
+        found = replace(found, labels=own_labels, notes=not_on_labels(found.notes))
     if own_attributes is not None or attributes is False:
         found = replace(found, attributes=own_attributes, recipes=())
 
-    adjacency, repairs = merge(found, parallel)
+    if found.labels is None and asked.missing is not None:
+        raise InputError(
+            f"missing = {asked.missing!r} says which label means unlabelled, but there are no labels; leave "
+            "it out, or pass labels="
+        )
+
+    adjacency, repairs = merge(found, asked.parallel)
     alone = () if table is None else _alone(adjacency, len(table.ids))
     graph = Graph(
         adjacency,
         nodes=found.ids or (),
         attributes=as_attributes(found.attributes),
-        name=name or found.name,
+        name=asked.name or found.name,
         notes=tuple(dict.fromkeys((*found.notes, *alone, *repairs))),
         recipes=found.recipes,
-        **label_fields(found, classes, missing),
+        known=known_labels(found, asked.classes, asked.missing),
     )
     if _log.isEnabledFor(logging.INFO):
         _log.info("%s", graph.describe())
@@ -155,20 +146,15 @@ def as_graph(
 # -- the source ---------------------------------------------------------------
 
 
-def _ends(kind: Kind | None, source: str | None, target: str | None, endpoints: Any) -> Ends:
-    """The columns of the ends of the edges; what contradicts itself or means nothing is refused."""
-    if kind not in (None, "adjacency", "edges"):
-        raise InputError(f"kind is {kind!r}; it must be 'adjacency' or 'edges'")
-    if endpoints is not None and (source is not None or target is not None):
-        raise InputError("endpoints= names source and target already; give one or the other")
-    if endpoints is not None and (not isinstance(endpoints, tuple | list) or len(endpoints) != 2):
-        raise InputError(f"endpoints is {endpoints!r}; name two columns, (source, target)")
-    return tuple(endpoints) if endpoints else (source, target)
-
-
-def _read(edges: Any, kind: Kind | None, weights: Any, ends: Ends, labels: str | None) -> Found:
+def _read(edges: Any, asked: GraphOptions, weights: Any, labels: str | None) -> Found:
     """Whatever the edges are in, as entries; `labels` names labels inside it."""
-    named = weights if isinstance(weights, str) else None
+    ends = asked.source, asked.target
+    named, library = weights if isinstance(weights, str) else None, library_of(edges)
+    whole = isinstance(edges, str | os.PathLike | Graph) or is_tabular(edges) or library is not None
+    if whole and asked.kind is not None:
+        raise InputError(
+            f"kind={asked.kind!r} says what an array or a list holds; leave it out for {type(edges).__name__}"
+        )
     if isinstance(edges, str | os.PathLike):
         found = from_path(Path(edges).expanduser(), named, labels, ends)
     elif is_tabular(edges):
@@ -177,15 +163,15 @@ def _read(edges: Any, kind: Kind | None, weights: Any, ends: Ends, labels: str |
         raise InputError(
             f"source and target name columns, but {type(edges).__name__} is no table; leave them out"
         )
-    elif (library := library_of(edges)) is not None:
+    elif library is not None:
         found = READERS[library](edges, named, labels)
     elif named is not None:
         raise InputError(
             f"weights={named!r} names a column, but the source has none; give one number an edge"
         )
     else:
-        found = _from_values(edges, kind)
-    if labels is not None and found.labels is None:
+        found = _from_values(edges, asked.kind)
+    if labels is not None and found.labels is None and found.table is None:
         raise InputError(f"labels={labels!r} names a column, but there is no node table; pass it as nodes=")
     if weights is None or named is not None:
         return found
@@ -194,7 +180,7 @@ def _read(edges: Any, kind: Kind | None, weights: Any, ends: Ends, labels: str |
     return replace(found, weights=as_weights(weights, found.heads.size, "weights"))
 
 
-def _from_values(source: Any, kind: Kind | None) -> Found:
+def _from_values(source: Any, kind: ArrayKind | None) -> Found:
     if isinstance(source, Graph):
         return _from_graph(source)
     if sp.issparse(source):
@@ -230,8 +216,7 @@ def _from_graph(graph: Graph) -> Found:
         directed=False,
         matrix=True,
         attributes=graph.attributes,
-        labels=graph.labels if graph.label_matrix is None else graph.label_matrix,
-        classes=graph.classes or None,
+        labels=graph.known,
         name=graph.name,
         notes=graph.notes,
         recipes=graph.recipes,
@@ -268,10 +253,10 @@ def _with_own_table(found: Found, label: str | None, attributes: Any) -> Found:
             )
         return found
     names = found.table.table.column_names
-    own = None if label is None else label if label in names else named(names, (label.lower(),))
+    own = None if label is None else label if label in names else named(names, (label.lower(),)) or label
     table = read_nodes(found.table, id="node", label=own, attributes=wanted)
     labels = found.labels
-    if labels is None and table.labels is not None and not _all_different(table.labels):
+    if labels is None and table.labels is not None and (own or not _all_different(table.labels)):
         labels = table.labels
     if wanted is False:
         return replace(found, labels=labels)
@@ -298,7 +283,7 @@ def _joined(found: Found, table: NodeTable) -> Found:
     joined = arrange(found, ids, complete=False, where="node table", unlisted=unlisted)
     extra = joined.n - len(ids)
     if table.labels is not None:
-        joined = replace(joined, labels=[*table.labels, *[None] * extra], classes=None)
+        joined = replace(joined, labels=[*table.labels, *[None] * extra])
     if table.matrix is not None:
         below = sp.csr_array((extra, table.matrix.shape[1]))
         wide = sp.vstack([sp.csr_array(table.matrix), below], format="csr")
@@ -317,7 +302,7 @@ def _alone(adjacency: Sparse, rows: int) -> tuple[str, ...]:
 def _placed(found: Found, nodes: Any) -> Found:
     """As many nodes, or these nodes, as the user says."""
     if isinstance(nodes, int | np.integer) and not 0 <= nodes <= MOST_NODES:
-        raise InputError(f"nodes = {nodes:,}; give 1 to {MOST_NODES:,}")
+        raise InputError(f"nodes = {shortened(nodes)}; give 1 to {MOST_NODES:,}")
     given = range(int(nodes)) if isinstance(nodes, int | np.integer) else as_values(nodes)
     ids = tuple(plain(v) for v in given)
     if found.ids is not None:

@@ -17,19 +17,17 @@ are never summed.
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.labels import class_order, is_missing
+from querist.graph_options import Parallel
+from querist.labels import Labels, class_order, is_missing, plain
 from querist.tables.columns import Recipe
 from querist.tables.formats import Columns, some
 from querist.types import Bools, Codes, Floats, Sparse
-
-Parallel: TypeAlias = Literal["max", "sum", "first"]
-"""The weight of an edge that is given more than once: the largest, the sum, or the first."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Found:
     fixed : whether `n` is the source's own word, not just the largest row seen
     directed : whether (i, j) and (j, i) differ; None where the source does not say
     matrix : whether the entries are those of a matrix, weights included
-    labels : n values, or an (n, K) 0/1 matrix; classes: in which order
+    labels : n values, an (n, K) 0/1 matrix, or `Labels`
     text : whether the ids were read from text, where 7 and "7" look alike
     table : the source's own table of its nodes, a row each
     recipes : how columns of a table became the attributes
@@ -59,7 +57,6 @@ class Found:
     matrix: bool = False
     attributes: Any = None
     labels: Any = None
-    classes: tuple[Hashable, ...] | None = None
     name: str = "graph"
     notes: tuple[str, ...] = ()
     text: bool = False
@@ -85,7 +82,8 @@ def number(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hasha
         return np.split(rows, sizes), tuple(integers.tolist())
     lists = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns]
     try:
-        ids = class_order(v for column in lists for v in column)
+        name = {v: plain(v) for v in dict.fromkeys(v for column in lists for v in column)}
+        ids = class_order(name.values())
     except TypeError:
         odd = next(v for column in lists for v in column if not isinstance(v, Hashable))
         raise InputError(
@@ -95,7 +93,8 @@ def number(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hasha
         raise InputError(
             f"{where}: some node ids are missing (None or NaN); drop those rows or name the nodes"
         )
-    row = dict(zip(ids, range(len(ids)), strict=True))
+    place = dict(zip(ids, range(len(ids)), strict=True))
+    row = {v: place[own] for v, own in name.items()}
     return [np.fromiter(map(row.__getitem__, c), np.int64, len(c)) for c in lists], ids
 
 
@@ -152,16 +151,18 @@ def arrange(
         n=len(ids),
         ids=ids,
         fixed=True,
-        attributes=_rearranged(found.attributes, came_from),
-        labels=_rearranged(found.labels, came_from),
+        attributes=rearranged(found.attributes, came_from),
+        labels=rearranged(found.labels, came_from),
         notes=(*found.notes, *said),
     )
 
 
-def _rearranged(values: Any, came_from: Codes) -> Any:
+def rearranged(values: Any, came_from: Codes) -> Any:
     """Values of the nodes in a new order; a node that was not there (-1) has none."""
     if values is None:
         return None
+    if isinstance(values, Labels):
+        return values.select(came_from)
     if sp.issparse(values) or getattr(values, "ndim", 1) == 2:
         matrix = sp.csr_array(values)
         return sp.vstack([matrix, sp.csr_array((1, matrix.shape[1]))], format="csr")[came_from]
@@ -186,8 +187,6 @@ def merge(found: Found, parallel: Parallel = "max") -> tuple[Sparse, tuple[str, 
     direction merged by max: 1 edge one way, 1 both ways (1 with different weights)
     1 negative weight
     """
-    if parallel not in get_args(Parallel):
-        raise InputError(f"parallel is {parallel!r}; it must be one of {', '.join(get_args(Parallel))}")
     n = found.n
     weights = found.weights if found.weights is not None else np.ones(found.heads.size)
     loop = found.heads == found.tails
@@ -203,21 +202,14 @@ def merge(found: Found, parallel: Parallel = "max") -> tuple[Sparse, tuple[str, 
     key, weights = key[order], weights[order]
     one_way = _starts(key)
     duplicates = key.size - one_way.size
-    key, weights, order = key[one_way], _reduce(_BY[parallel], weights, one_way), order[one_way]
+    key, weights = key[one_way], _reduce(_BY[parallel], weights, one_way)
 
     pair = _starts(key // 2)
     both = np.diff(pair, append=key.size) == 2
     largest, smallest = _reduce(np.maximum, weights, pair), _reduce(np.minimum, weights, pair)
     mirrored = bool(both.all() and (largest == smallest).all())
-    merged = largest
     by = "max" if found.matrix or mirrored else parallel
-    if by == "sum":
-        merged = _reduce(np.add, weights, pair)
-    elif by == "first":
-        later = np.flatnonzero(both)
-        merged = weights[pair]
-        earlier = order[pair[later] + 1] < order[pair[later]]
-        merged[later[earlier]] = weights[pair[later[earlier]] + 1]
+    merged = largest if by == "max" else _reduce(np.add, weights, pair)
     low, high = np.divmod(key[pair] // 2, n)
     S = sp.csr_array(
         (np.tile(merged, 2), (np.concatenate([low, high]), np.concatenate([high, low]))), shape=(n, n)
@@ -240,13 +232,11 @@ def _starts(sorted_keys: Codes) -> Codes:
     return np.flatnonzero(np.diff(sorted_keys, prepend=sorted_keys[:1] - 1))
 
 
-_BY: dict[str, np.ufunc | None] = {"max": np.maximum, "sum": np.add, "first": None}
+_BY: dict[str, np.ufunc] = {"max": np.maximum, "sum": np.add}
 
 
-def _reduce(ufunc: np.ufunc | None, values: Floats, starts: Codes) -> Floats:
-    """Each run reduced to one value; to its first without a function."""
-    if ufunc is None:
-        return values[starts]
+def _reduce(ufunc: np.ufunc, values: Floats, starts: Codes) -> Floats:
+    """Each run reduced to one value."""
     # reduceat refuses an empty list of starts.
     return np.asarray(ufunc.reduceat(values, starts) if starts.size else values)
 

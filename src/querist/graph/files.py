@@ -10,7 +10,9 @@ import numpy as np
 from querist.errors import InputError
 from querist.graph.arrays import check_range, from_array, from_matrix
 from querist.graph.entries import Found, number
+from querist.labels import NODE
 from querist.tables.arrow import pa
+from querist.tables.decimals import DECIMAL
 from querist.tables.files import STANDARD_INPUT, read_edges, standard_input
 from querist.tables.formats import Elements, Origin, stem
 from querist.tables.frames import as_weights, frame_of, ids_in, numbers_in
@@ -31,7 +33,8 @@ def from_path(
     read = read_edges(path, *ends, weights, labels)
     if isinstance(read, Elements):
         return _from_elements(read, path)
-    return replace(from_edge_table(read.table, weights, ends, read.origin, read.text), name=stem(path))
+    found = from_edge_table(read.table, weights, ends, read.origin, read.text)
+    return replace(found, name=stem(path), notes=(*read.notes, *found.notes))
 
 
 def _from_elements(read: Elements, path: Path) -> Found:
@@ -40,23 +43,10 @@ def _from_elements(read: Elements, path: Path) -> Found:
     found = from_array(read.edges, "edges", path.name)
     n = found.n if read.n is None else read.n
     check_range(found, n, path.name)
-    m = found.heads.size
-    return Found(
-        found.heads,
-        found.tails,
-        n,
-        None if read.weights is None else as_weights(read.weights, m, path.name),
-        read.ids,
-        fixed=read.n is not None,
-        directed=read.directed,
-        attributes=read.attributes,
-        labels=read.labels,
-        classes=read.classes,
-        name=stem(path),
-        notes=read.notes,
-        text=read.nodes is not None,
-        table=read.nodes,
-    )
+    weights = None if read.weights is None else as_weights(read.weights, found.heads.size, path.name)
+    fields = {name: getattr(read, name) for name in ("ids", "directed", "attributes", "labels", "notes")}
+    fields |= {"name": stem(path), "text": read.nodes is not None, "table": read.nodes}
+    return replace(found, n=n, weights=weights, fixed=read.n is not None, **fields)
 
 
 def from_edge_table(
@@ -78,6 +68,11 @@ def from_edge_table(
     notes = []
     if ends == (None, None) and (str(head).lower(), str(tail).lower()) not in ENDS:
         notes.append(f"edges taken from columns {head!r} and {tail!r}")
+        if str(head).lower() in NODE or (
+            np.bincount(heads).max(initial=0) == 1
+            and any(DECIMAL.fullmatch(str(ids[k])) for k in tails[:100])
+        ):
+            notes.append(f"{where} was read as edges; if its rows are nodes, give it as the table of nodes")
     unused = [c for c in frame.columns if c not in (head, tail, weight)]
     if unused:
         notes.append(f"columns not used: {listing(unused)}")

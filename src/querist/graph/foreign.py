@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError
+from querist.errors import InputError, refuse
+from querist.graph.arrays import check_range, from_array
 from querist.graph.entries import Found
+from querist.graph.graph import LABELS_READ
 from querist.tables.arrow import pa
-from querist.tables.formats import Columns, Origin
+from querist.tables.formats import Columns, Origin, some
 from querist.tables.frames import arrow_array, as_weights
-from querist.types import Codes, Floats
+from querist.types import Floats
 
 _GRAPHS = {("networkx", "Graph"), ("igraph", "Graph"), ("igraph", "GraphBase"), ("torch_geometric", "Data")}
 _IGRAPH_IDS = ("name", "id", "_nx_name")
@@ -41,8 +43,15 @@ def from_networkx(graph: Any, weights: str | None = None, labels: str | None = N
     edges = list(graph.edges(data=weights or "weight", default=None))
     heads, tails, values = zip(*edges, strict=True) if edges else ((), (), ())
     weighted = any(v is not None for v in values)
-    if weights is not None and edges and not weighted:
-        raise InputError(f"networkx graph: no edge has the attribute {weights!r}; name one that is there")
+    attributes = [known for _, known in graph.nodes(data=True)]
+    own = None if labels is None else [known.get(labels) for known in attributes]
+    no = "networkx graph: no {} has the attribute {!r}; name one that is there".format
+    refuse(
+        {
+            no("edge", weights): weights is not None and bool(edges) and not weighted,
+            no("node", labels): own is not None and all(v is None for v in own),
+        }
+    )
     return Found(
         np.fromiter(map(row.__getitem__, heads), np.int64, len(edges)),
         np.fromiter(map(row.__getitem__, tails), np.int64, len(edges)),
@@ -52,9 +61,9 @@ def from_networkx(graph: Any, weights: str | None = None, labels: str | None = N
         else None,
         ids,
         directed=bool(graph.is_directed()),
-        labels=None if labels is None else _networkx_labels(graph, labels),
+        labels=own,
         name=str(graph.name or "graph"),
-        table=_own_table("networkx graph", ids, [known for _, known in graph.nodes(data=True)]),
+        table=_own_table("networkx graph", ids, attributes),
     )
 
 
@@ -68,13 +77,6 @@ def _own_table(where: str, ids: Sequence[Any], known: Sequence[dict[str, Any]]) 
     return Columns(pa.table(columns), Origin(where, lambda row: f"node {ids[row]!r}"))
 
 
-def _networkx_labels(graph: Any, name: str) -> list[Any]:
-    values = [known.get(name) for _, known in graph.nodes(data=True)]
-    if all(v is None for v in values):
-        raise InputError(f"networkx graph: no node has the attribute {name!r}; name one that is there")
-    return values
-
-
 def from_igraph(graph: Any, weights: str | None = None, labels: str | None = None) -> Found:
     """An igraph graph; the vertex attribute `name` gives the ids."""
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
@@ -84,6 +86,8 @@ def from_igraph(graph: Any, weights: str | None = None, labels: str | None = Non
             raise InputError(
                 f"igraph graph: no {kind} attribute {name!r}; there are {', '.join(known) or 'none'}"
             )
+    names = [name for name in node_attributes if name not in _IGRAPH_IDS]
+    columns = [{name: own[name] for name in names} for own in graph.vs] if names else []
     weight = weights or ("weight" if "weight" in edge_attributes else None)
     return Found(
         ends[:, 0],
@@ -93,18 +97,12 @@ def from_igraph(graph: Any, weights: str | None = None, labels: str | None = Non
         tuple(graph.vs["name"]) if "name" in node_attributes else None,
         directed=bool(graph.is_directed()),
         labels=None if labels is None else list(graph.vs[labels]),
-        table=_own_table(
-            "igraph graph",
-            range(graph.vcount()),
-            [{name: v for name, v in own.attributes().items() if name not in _IGRAPH_IDS} for own in graph.vs]
-            if set(node_attributes) - set(_IGRAPH_IDS)
-            else [],
-        ),
+        table=_own_table("igraph graph", range(graph.vcount()), columns),
     )
 
 
 def from_pyg(data: Any, weights: str | None = None, labels: str | None = None) -> Found:
-    """A PyG `Data`: `edge_index`, `edge_weight` or one-column `edge_attr`, `x`, `y`."""
+    """A PyG `Data`: `edge_index`, `edge_weight` or one-column `edge_attr`, `x`, `y` inside `train_mask`."""
     for name in (weights, labels):
         if name is not None and getattr(data, name, None) is None:
             raise InputError(f"PyG Data: no {name!r}; there are {', '.join(data.keys())}")
@@ -112,21 +110,37 @@ def from_pyg(data: Any, weights: str | None = None, labels: str | None = None) -
         raise InputError(
             "PyG Data without edge_index; give one (from adj_t: torch.stack(adj_t.t().coo()[:2]))"
         )
-    ends = _array(data.edge_index).astype(np.int64)
+    read = from_array(_array(data.edge_index).T, "edges", "PyG Data, edge_index")
     x, y = getattr(data, "x", None), getattr(data, labels or "y", None)
     n = int(data.num_nodes)
-    values, notes = _pyg_weights(data, weights, ends.shape[1])
+    check_range(read, n, "PyG Data, edge_index")
+    values, notes = _pyg_weights(data, weights, read.heads.size)
     # A y of another length belongs to the graph as a whole, not to its nodes.
-    labels = None if y is None or len(y) != n else _array(y)
+    known, used = (None, ()) if y is None or len(y) != n else _pyg_labels(data, _array(y), n)
     return Found(
-        _in_range(ends[0], n),
-        _in_range(ends[1], n),
+        read.heads,
+        read.tails,
         n,
         values,
         attributes=None if x is None else _array(x).reshape(n, -1),
-        labels=labels.ravel() if labels is not None and labels.size == n else labels,
-        notes=notes,
+        labels=known,
+        notes=(*notes, *used),
     )
+
+
+def _pyg_labels(data: Any, y: Any, n: int) -> tuple[Any, tuple[str, ...]]:
+    """Labels, and a note if only those in `train_mask` are taken: the others are there to test with."""
+    y = y.ravel() if y.size == n else y
+    if getattr(data, "train_mask", None) is None:
+        return y, ()
+    mask = _array(data.train_mask)
+    if mask.ndim not in (1, 2) or len(mask) != n or not mask.size or not np.isin(mask, (0, 1)).all():
+        raise InputError(f"PyG Data: train_mask of shape {mask.shape}; give {n} values, True or False")
+    train = mask.reshape(n, -1)[:, 0].astype(bool)
+    split = "train_mask" if mask.size == n else f"the first of the {mask.shape[1]} columns of train_mask"
+    count = some(int(train.sum()), "label") if train.any() else "and it is False everywhere"
+    note = f"{LABELS_READ} {split} only, {count}; pass labels=data.y for all of them"
+    return (np.where(train, y, None) if y.ndim == 1 else np.where(train[:, None], y, 0)), (note,)
 
 
 def _pyg_weights(data: Any, weights: str | None, m: int) -> tuple[Floats | None, tuple[str, ...]]:
@@ -139,14 +153,6 @@ def _pyg_weights(data: Any, weights: str | None, m: int) -> tuple[Floats | None,
                 return None, (f"edge_attr of shape {array.shape} not used",)
             return as_weights(array.reshape(-1), m, f"PyG Data, {name}"), ()
     return None, ()
-
-
-def _in_range(rows: Codes, n: int) -> Codes:
-    if rows.size and (rows.min() < 0 or rows.max() >= n):
-        raise InputError(
-            f"PyG Data: edge_index holds {rows.min()}..{rows.max()} for {n} nodes; set num_nodes"
-        )
-    return rows
 
 
 def _array(tensor: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What a graph is: a frozen, validated value that the rest of the house trusts.
+"""What a graph is: a frozen, validated value that all other code trusts.
 
 Inside, nodes are row numbers 0..n-1 and classes are codes 0..K-1. The user's
-own node ids and labels live here and are translated at the door.
+own node ids and labels live here; input and output are translated.
 """
 
 import copy
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from querist.errors import InputError, refuse
-from querist.labels import UNLABELLED, checked_names, decode, plain
+from querist.labels import UNLABELLED, Labels, RowOf, plain
 from querist.matrices import as_floats, checked_sparse
 from querist.tables.columns import Recipe
 from querist.tables.formats import some
@@ -23,6 +23,14 @@ from querist.types import Codes, Floats, Sparse
 
 MANY_COLUMNS, COLUMNS_PER_VALUE = 1_000_000, 100
 """A matrix of more columns than both of these allow is mostly a claim, and work needs room for each."""
+
+LABELS_READ = "y read in"
+"""Begins the note on which labels of a source are known."""
+
+
+def not_on_labels(notes: Sequence[str]) -> tuple[str, ...]:
+    """The notes that hold whatever labels are taken."""
+    return tuple(note for note in notes if not note.startswith(LABELS_READ))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +42,13 @@ class Graph:
     adjacency : (n, n) symmetric CSR, finite, no self-loops; weights may be negative
     nodes : the user's ids, distinct and hashable; row numbers by default
     attributes : (n, m) sparse matrix of node attributes, or None
-    codes : (n,) class code of every node, -1 where unlabelled, or None
-    classes : what the codes stand for
-    label_matrix : (n, K) 0/1 sparse matrix for multi-label data, instead of codes
+    known : the labels of the nodes, or None
     name : shown in tables and messages
     notes : what was found and done when the graph was read
     recipes : how columns of a table of nodes became the attributes, for nodes that come later
 
-    `as_graph` is the lenient door: it symmetrises, drops self-loops and says so.
-    This constructor is the strict one.
+    `as_graph` is lenient: it symmetrises, drops self-loops and says so.
+    This constructor is strict.
 
     >>> path = Graph(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), nodes=("ann", "bob"))
     >>> path.n_edges, path.row_of["bob"], path.n_components
@@ -52,9 +58,7 @@ class Graph:
     adjacency: Sparse
     nodes: Sequence[Hashable] = ()
     attributes: Sparse | None = None
-    codes: Codes | None = None
-    classes: tuple[Hashable, ...] = ()
-    label_matrix: Sparse | None = None
+    known: Labels | None = None
     name: str = "graph"
     notes: tuple[str, ...] = field(default=(), repr=False)
     recipes: tuple[Recipe, ...] = field(default=(), repr=False)
@@ -67,14 +71,8 @@ class Graph:
         _check_sum(self)
         if self.attributes is not None:
             _set(self, "attributes", _checked_rows(self.attributes, n, "attributes"))
-        _set(self, "classes", checked_names(self.classes))
-        if self.codes is not None and self.label_matrix is not None:
-            raise InputError("give codes (one label a node) or label_matrix (several), not both")
-        if self.codes is not None:
-            _set(self, "codes", _checked_codes(self.codes, n, len(self.classes)))
-        if self.label_matrix is not None:
-            _set(self, "label_matrix", _checked_rows(self.label_matrix, n, "label_matrix"))
-            _check_indicator(self.label_matrix, len(self.classes))
+        if self.known is not None and len(self.known) != n:
+            raise InputError(f"{len(self.known)} labels for {n} nodes; give one per node")
         _set(self, "notes", tuple(self.notes))
 
     # -- counts ---------------------------------------------------------------
@@ -119,14 +117,29 @@ class Graph:
     # -- labels and ids -------------------------------------------------------
 
     @property
-    def labels(self) -> list[Hashable | None] | None:
-        """The user's label of every node, None where unlabelled."""
-        return None if self.codes is None else decode(self.codes, self.classes)
+    def classes(self) -> tuple[Hashable, ...]:
+        """What the codes of the labels stand for."""
+        return () if self.known is None else self.known.classes
+
+    @property
+    def codes(self) -> Codes:
+        """(n,) class code of every node, -1 for a node without a label. `known` holds sets of labels."""
+        if self.known is None:
+            return np.full(self.n_nodes, UNLABELLED, dtype=np.int64)
+        if self.known.multilabel:
+            raise InputError("nodes of this graph have sets of labels, which have no codes; use graph.labels")
+        codes: Codes = self.known.codes
+        return codes
+
+    @property
+    def labels(self) -> list[Any]:
+        """The user's label of every node, a tuple if it may have several; None for a node without one."""
+        return [None] * self.n_nodes if self.known is None else self.known.names()
 
     @cached_property
     def row_of(self) -> dict[Hashable, int]:
         """Row number of every node id."""
-        return {node: row for row, node in enumerate(self.nodes)}
+        return RowOf({node: row for row, node in enumerate(self.nodes)})
 
     @cached_property
     def own_ids(self) -> tuple[Hashable, ...] | None:
@@ -136,9 +149,7 @@ class Graph:
     @property
     def labelled(self) -> Codes:
         """Row numbers of the labelled nodes."""
-        if self.codes is None:
-            return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(self.codes != UNLABELLED)
+        return np.flatnonzero(() if self.known is None else self.known.known)
 
     # -- parts ----------------------------------------------------------------
 
@@ -152,8 +163,7 @@ class Graph:
             adjacency=self.adjacency[keep][:, keep],
             nodes=tuple(self.nodes[i] for i in keep),
             attributes=None if self.attributes is None else self.attributes[keep],
-            codes=None if self.codes is None else self.codes[keep],
-            label_matrix=None if self.label_matrix is None else self.label_matrix[keep],
+            known=None if self.known is None else self.known.select(keep),
             notes=(),
         )
 
@@ -163,13 +173,17 @@ class Graph:
             return self
         return self.subgraph(np.flatnonzero(self.components == 0))
 
-    def without_labels(self) -> "Graph":
-        """The same graph as a learner may see it: true labels reach it as answers and seeds only."""
-        if self.codes is None and self.label_matrix is None and not self.classes:
+    def without_labels(self, *, taken: bool = False) -> "Graph":
+        """The same graph as a learner may see it: true labels reach it as answers and seeds only.
+
+        A note on which labels were read goes with them, unless those are `taken`.
+        """
+        if self.known is None:
             return self
         bare = copy.copy(self)  # nothing else changes, so nothing is checked and copied again
-        for name, nothing in (("codes", None), ("label_matrix", None), ("classes", ())):
-            object.__setattr__(bare, name, nothing)
+        object.__setattr__(bare, "known", None)
+        if not taken:
+            object.__setattr__(bare, "notes", not_on_labels(self.notes))
         return bare
 
     def describe(self, *, notes: bool = True) -> str:
@@ -217,12 +231,17 @@ def _check_sum(graph: Graph) -> None:
         if np.isfinite(4 * np.abs(S.data).sum()):
             return
     heaviest = int(np.argmax(np.abs(S.data)))
-    row = int(np.searchsorted(S.indptr, heaviest, side="right")) - 1
-    ends = f"{graph.nodes[row]!r} and {graph.nodes[int(S.indices[heaviest])]!r}"
     raise InputError(
-        f"the weights add up to more than a double holds, the largest {S.data[heaviest]:g} between {ends}; "
-        "divide all weights by it"
+        f"the weights add up to more than a double holds, the largest {S.data[heaviest]:g} "
+        f"{ends_of(graph, heaviest)}; divide all weights by it"
     )
+
+
+def ends_of(graph: Graph, entry: int) -> str:
+    """Between which nodes an entry of the adjacency is, in words."""
+    S = graph.adjacency
+    row = int(np.searchsorted(S.indptr, entry, side="right")) - 1
+    return f"between {graph.nodes[row]!r} and {graph.nodes[int(S.indices[entry])]!r}"
 
 
 def _checked_nodes(nodes: Sequence[Hashable] | None, n: int) -> tuple[Hashable, ...]:
@@ -248,25 +267,3 @@ def _checked_rows(matrix: Any, n: int, what: str) -> Sparse:
             f"{what} has {M.shape[1]:,} columns and {M.nnz:,} values; leave the empty columns out"
         )
     return M
-
-
-def _check_indicator(label_matrix: Sparse, n_classes: int) -> None:
-    if label_matrix.shape[1] != n_classes:
-        raise InputError(
-            f"label_matrix has {label_matrix.shape[1]} columns for {n_classes} classes; give one a class"
-        )
-    if not np.isin(label_matrix.data, (0.0, 1.0)).all():
-        raise InputError("label_matrix holds other values than 0 and 1; write 1 where a node has a class")
-
-
-def _checked_codes(codes: Any, n: int, n_classes: int) -> Codes:
-    array = np.asarray(codes)
-    if array.shape != (n,):
-        raise InputError(f"{array.size} labels for {n} nodes; give one a node, -1 where unlabelled")
-    if array.dtype.kind not in "iu":
-        raise InputError(f"label codes are {array.dtype}; give integers, or labels of any kind to as_graph()")
-    array = array.astype(np.int64)
-    if array.size and (array.min() < UNLABELLED or array.max() >= n_classes):
-        worst = array[(array < UNLABELLED) | (array >= n_classes)][0]
-        raise InputError(f"label code {worst} is outside the {n_classes} classes (0..{n_classes - 1}, or -1)")
-    return array

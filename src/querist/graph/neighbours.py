@@ -15,17 +15,20 @@ with s_i the distance from i to its farthest neighbour (self-tuning: Zelnik-Mano
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.errors import InputError, check_name, refuse
+from querist.errors import InputError, refuse
 from querist.graph.graph import Graph
 from querist.graph.weights import Pairs, pair_weights
 from querist.labels import encode
 from querist.lazy import needing
 from querist.matrices import as_floats, checked_sparse
+from querist.options import Options, lists_options, option
+from querist.parameters import Range
 from querist.types import Codes, Floats
 
 Kind: TypeAlias = Literal["knn", "epsilon", "heat", "exponential"]
@@ -40,39 +43,76 @@ DENSE_UP_TO = 20_000
 """Points up to which everybody may be joined with everybody."""
 
 
+class PointKeywords(TypedDict, total=False):
+    """The fields of `PointOptions` as keywords; a test compares the two."""
+
+    kind: Kind
+    k: int
+    epsilon: float | None
+    mutual: bool
+    weight: Weight | None
+    bandwidth: Bandwidth | float
+    a: float | None
+    metric: str | Callable[[Floats, Floats], float]
+    method: Method
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointOptions(Options):
+    """How points become a graph.
+
+    >>> PointOptions(kind="heat", k=3)
+    Traceback (most recent call last):
+    ...
+    querist.errors.InputError: k = 3 does nothing with kind = 'heat'; leave it out, or pass kind = 'knn'
+    """
+
+    kind: Kind = option("knn", "Who is joined: knn, epsilon, or all pairs: heat, exponential")
+    k: Annotated[int, Range(1)] = option(10, "Nearest neighbours of each point", only=("kind", ("knn",)))
+    epsilon: Annotated[float | None, Range(gt=0)] = option(
+        None, "Largest discrepancy that joins", only=("kind", ("epsilon",))
+    )
+    mutual: bool = option(False, "Join only pairs that name each other", only=("kind", ("knn",)))
+    weight: Weight | None = option(
+        None, "Weights of the edges", default_words="heat, or the name of the kind for all pairs"
+    )
+    bandwidth: Bandwidth | float = option(
+        "median",
+        "Bandwidth of heat weights: a number above 0, or median, mean, max or local of the neighbours",
+    )
+    a: Annotated[float | None, Range(gt=0)] = option(None, "Rate of exponential weights, which need it")
+    metric: str | Callable[[Floats, Floats], float] = option(
+        "euclidean", "A name that SciPy knows, a function of two rows, or precomputed: X holds discrepancies"
+    )
+    method: Method = option(
+        "auto",
+        "Search for neighbours: exact, approximate (pynndescent) or auto, which is exact up to 20,000 points",
+        only=("kind", ("knn",)),
+    )
+    seed: Annotated[int, Range(0)] = option(
+        0, "Random seed of the approximate search", only=("kind", ("knn",))
+    )
+
+
+@lists_options(PointOptions)
 def from_points(
     X: Any,
+    options: PointOptions | None = None,
     *,
-    kind: Kind = "knn",
-    k: int = 10,
-    epsilon: float | None = None,
-    mutual: bool = False,
-    weight: Weight | None = None,
-    bandwidth: Bandwidth | float = "median",
-    a: float | None = None,
-    metric: str | Callable[[Floats, Floats], float] = "euclidean",
-    method: Method = "auto",
-    seed: int = 0,
     labels: Iterable[Any] | None = None,
     classes: Sequence[Hashable] | None = None,
     nodes: Sequence[Hashable] | None = None,
     name: str = "points",
+    **keywords: Unpack[PointKeywords],
 ) -> Graph:
     """A graph of feature vectors, or of any things with a discrepancy.
 
     Parameters
     ----------
     X : (n, m) array or sparse matrix of points; with metric="precomputed" the (n, n) discrepancies
-    kind : who is joined: "knn", "epsilon", or all pairs: "heat", "exponential"
-    k : neighbours, 1 to n - 1; mutual : only pairs that name each other
-    epsilon : > 0, the largest discrepancy that joins; needed by "epsilon"
-    weight : "heat" unless given; all-pairs kinds have the weight of their name
-    bandwidth : of heat weights: a number > 0, or "median", "mean", "max" or "local" of the neighbours
-    a : > 0, of exponential weights; needed by them
-    metric : a name that SciPy knows, a function of two rows, or "precomputed"
-    method : "exact", "approximate" (pynndescent; knn only) or "auto": exact up to 20,000 points
-    seed : of the approximate search
-    labels, classes, nodes, name : as in `as_graph`; labels hold one value a point, None where unlabelled
+    options : a `PointOptions`; or give its fields by name, as in `from_points(X, k=5)`
+    labels, classes, nodes, name : as in `as_graph`; labels hold one value per point, None if unlabelled
 
     >>> line = from_points([[0.0], [1.0], [3.0]], k=1, weight="unit")
     >>> line.adjacency.toarray()
@@ -80,32 +120,34 @@ def from_points(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
+    asked = PointOptions.resolve(options, keywords)
+    kind, k, metric, epsilon = asked.kind, asked.k, asked.metric, asked.epsilon
     points = _points(X, metric)
     n = points.shape[0]
-    chosen = _weight(kind, weight)
-    _check_numbers(kind, chosen, k, n, epsilon, a, bandwidth)
+    chosen = _weight(asked, n)
     if kind == "knn":
-        distance, neighbour, exact = nearest(points, k, metric, method, seed)
-        pairs = neighbour_pairs(distance, neighbour, mutual)
+        exact = _is_exact(asked, n)
+        distance, neighbour = nearest(points, k, metric, exact, asked.seed)
+        pairs = neighbour_pairs(distance, neighbour, asked.mutual)
         who = f"{k} nearest neighbours" + ("" if exact else " (found approximately)")
     else:
         pairs = pairs_within(all_distances(points, metric), np.inf if epsilon is None else epsilon)
         who = "all pairs" if kind != "epsilon" else f"pairs within {epsilon:g}"
-    weights, said = pair_weights(pairs, chosen, bandwidth, a)
+    weights, said = pair_weights(pairs, chosen, asked.bandwidth, asked.a)
     half = sp.csr_array((weights, (pairs.first, pairs.second)), shape=(n, n))
-    codes, names = (None, tuple(classes or ())) if labels is None else encode(labels, classes)
+    if labels is None and classes is not None:
+        labels = [None] * n
     return Graph(
         sp.csr_array(half + half.T),
         nodes=() if nodes is None else nodes,
         attributes=None if metric == "precomputed" else sp.csr_array(points),
-        codes=codes,
-        classes=names,
+        known=None if labels is None else encode(labels, classes),
         name=name,
         notes=(f"{who}, {said[0]}", *said[1:]),
     )
 
 
-# -- the door ------------------------------------------------------------------
+# -- checked input -------------------------------------------------------------
 
 
 def _points(X: Any, metric: Any) -> Any:
@@ -125,38 +167,50 @@ def _points(X: Any, metric: Any) -> Any:
     return points
 
 
-def _weight(kind: str, weight: str | None) -> str:
-    check_name("kind of graph", kind, get_args(Kind))
-    own = kind if kind in ("heat", "exponential") else None
-    found = own or "heat" if weight is None else weight
-    check_name("weight", found, get_args(Weight))
-    if own not in (None, found):
-        raise InputError(f"kind={kind!r} with weight={weight!r}; all pairs have the weight of their kind")
-    return found
-
-
-def _check_numbers(
-    kind: str, weight: str, k: int, n: int, epsilon: float | None, a: float | None, bandwidth: Any
-) -> None:
-    if isinstance(bandwidth, str):
-        check_name("bandwidth", bandwidth, get_args(Bandwidth))
+def _weight(asked: PointOptions, n: int) -> Weight:
+    """The weights of the edges; options that do not fit each other, or n points, are refused."""
+    kind, k, width = asked.kind, asked.k, asked.bandwidth
+    own: Weight | None = "heat" if kind == "heat" else "exponential" if kind == "exponential" else None
+    weight = asked.weight or own or "heat"
     refuse(
         {
-            f"k = {k} neighbours of {n} points; give 1 <= k < {n}": kind == "knn" and not 0 < k < n,
-            f"kind={kind!r}, epsilon={epsilon}; give epsilon > 0 with kind='epsilon', and only there": (
-                (kind == "epsilon") != (epsilon is not None) or (epsilon is not None and not epsilon > 0)
+            f"kind={kind!r} with weight={weight!r}; all pairs have the weight of their kind": (
+                own not in (None, weight)
             ),
-            f"{weight} weights, a={a}; give a > 0 with exponential weights, and only there": (
-                (weight == "exponential") != (a is not None) or (a is not None and not 0 < a < np.inf)
+            f"k = {k} neighbours of {n} points; give 1 <= k < {n}": kind == "knn" and k >= n,
+            "kind='epsilon' needs the largest discrepancy that joins; give epsilon > 0": (
+                kind == "epsilon" and asked.epsilon is None
             ),
-            f"bandwidth = {bandwidth!r}; give a number above 0, or one of {', '.join(get_args(Bandwidth))}": (
-                not isinstance(bandwidth, str) and not 0 < bandwidth < np.inf
+            f"{weight} weights, a={asked.a}; give a > 0 with exponential weights, and only there": (
+                (weight == "exponential") != (asked.a is not None)
+            ),
+            f"bandwidth = {width!r} does nothing with {weight} weights; leave it out": (
+                weight != "heat" and width != "median"
+            ),
+            f"bandwidth = {width!r}; give a number above 0, or one of {', '.join(get_args(Bandwidth))}": (
+                not isinstance(width, str) and not width > 0
             ),
             f"kind={kind!r} compares all pairs of {n:,} points; use kind='knn', or at most {DENSE_UP_TO:,}": (
-                kind in ("epsilon", "heat", "exponential") and n > DENSE_UP_TO
+                kind != "knn" and n > DENSE_UP_TO
             ),
         }
     )
+    return weight
+
+
+def _is_exact(asked: PointOptions, n: int) -> bool:
+    """Whether the neighbours of n points are searched exactly; options without effect are refused."""
+    given = isinstance(asked.metric, str) and asked.metric == "precomputed"
+    exact = given or asked.method == "exact" or (asked.method == "auto" and n <= EXACT_UP_TO)
+    refuse(
+        {
+            "method = 'approximate' does nothing with metric = 'precomputed': all discrepancies are known; "
+            "leave it out": given and asked.method == "approximate",
+            f"seed = {asked.seed} does nothing, since the neighbours of {n:,} points are searched exactly; "
+            "leave it out, or pass method='approximate'": exact and asked.seed != 0,
+        }
+    )
+    return exact
 
 
 # -- who is joined ---------------------------------------------------------------
@@ -201,21 +255,17 @@ def neighbour_pairs(distance: Floats, neighbour: Codes, mutual: bool) -> Pairs:
     return Pairs(key[keep] // n, key[keep] % n, smaller[keep], d, distance.max(axis=1))
 
 
-def nearest(points: Any, k: int, metric: Any, method: str, seed: int) -> tuple[Floats, Codes, bool]:
-    """(n, k) distances to the nearest, (n, k) who they are, and whether the search was exact.
+def nearest(points: Any, k: int, metric: Any, exact: bool, seed: int) -> tuple[Floats, Codes]:
+    """(n, k) distances to the nearest points, and (n, k) which points they are.
 
     Ties go to the lower row number.
     """
-    check_name("method", method, get_args(Method))
-    wanted = method == "exact" or (method == "auto" and points.shape[0] <= EXACT_UP_TO)
-    exact = wanted or (isinstance(metric, str) and metric == "precomputed")
-    distance, neighbour = (_exact if exact else _approximate)(points, k, metric, seed)
+    distance, neighbour = _exact(points, k, metric) if exact else _approximate(points, k, metric, seed)
     first = np.lexsort((neighbour, distance), axis=1)[:, :k]
-    distance = np.take_along_axis(distance, first, axis=1)
-    return distance, np.take_along_axis(neighbour, first, axis=1), exact
+    return np.take_along_axis(distance, first, axis=1), np.take_along_axis(neighbour, first, axis=1)
 
 
-def _exact(points: Any, k: int, metric: Any, seed: int) -> tuple[Floats, Codes]:
+def _exact(points: Any, k: int, metric: Any) -> tuple[Floats, Codes]:
     from sklearn.neighbors import NearestNeighbors
 
     # A few more than k, so that ties go to the lower row number and not to the search tree.

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.graph.graph import Graph
+from querist.graph.graph import Graph, ends_of
 from querist.types import Codes, Sparse
 
 ORDINARY = 2.0**100
@@ -91,13 +91,6 @@ def widest_ratio(graph: Graph) -> str:
     inside = np.flatnonzero(component == worst)
     light, heavy = inside[size[inside].argmin()], inside[size[inside].argmax()]
     return (
-        f"the edge {_ends(graph, light)} weighs {S.data[light]:g}, 1e{size[heavy] - size[light]:.0f} times "
-        f"less than the heaviest of its component, {_ends(graph, heavy)} ({S.data[heavy]:g})"
+        f"the edge {ends_of(graph, light)} weighs {S.data[light]:g}, 1e{size[heavy] - size[light]:.0f} times "
+        f"less than the heaviest of its component, {ends_of(graph, heavy)} ({S.data[heavy]:g})"
     )
-
-
-def _ends(graph: Graph, entry: int) -> str:
-    """Both nodes of an entry of the adjacency."""
-    S = graph.adjacency
-    row = int(np.searchsorted(S.indptr, entry, side="right")) - 1
-    return f"between {graph.nodes[row]!r} and {graph.nodes[int(S.indices[entry])]!r}"

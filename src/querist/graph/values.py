@@ -12,14 +12,10 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph.entries import Found
-from querist.labels import encode
+from querist.labels import Labels, encode, tabulate
 from querist.matrices import as_floats, checked_sparse
-from querist.tables.formats import some
 from querist.tables.frames import frame_of, is_tabular, values_of
 from querist.types import Sparse
-
-MOST_CLASSES = 1_000_000
-"""Of classes that are only counted, not named."""
 
 
 def as_values(given: Any) -> Any:
@@ -35,45 +31,19 @@ def as_values(given: Any) -> Any:
     return list(values)
 
 
-def by_node(labels: Any, found: Found) -> Any:
-    """Labels in the order of the nodes; a dict is looked up by node id."""
-    if not isinstance(labels, Mapping):
-        return labels
-    ids = found.ids if found.ids is not None else tuple(range(found.n))
-    unknown = labels.keys() - set(ids)
-    if unknown:
-        raise InputError(
-            f"labels for {some(len(unknown), 'unknown node')}, e.g. {next(iter(unknown))!r} "
-            f"(nodes are like {ids[0]!r}); mend the ids, or list all nodes in nodes="
-        )
-    return [labels.get(node) for node in ids]
-
-
-def label_fields(found: Found, classes: Sequence[Hashable] | None, missing: Hashable) -> dict[str, Any]:
-    """The fields of a `Graph` that hold labels."""
-    labels, names = found.labels, classes if classes is not None else found.classes
+def known_labels(found: Found, classes: Sequence[Hashable] | None, missing: Hashable) -> Labels | None:
+    """The labels that the nodes came with; -1 is a class here unless it is `missing`."""
+    labels, several = found.labels, None
     if labels is None:
-        return {"classes": tuple(names or ())}
-    if sp.issparse(labels) or getattr(labels, "ndim", 1) == 2:
-        matrix = sp.csr_array(
-            checked_sparse(labels, "labels") if sp.issparse(labels) else as_floats(labels, "labels")
-        )
-        if classes is not None and found.classes is not None:
-            if set(classes) != set(found.classes):
-                raise InputError(f"classes {tuple(classes)!r} are not those of the source, {found.classes!r}")
-            matrix = matrix[:, [found.classes.index(c) for c in classes]]
-        if not names and matrix.shape[1] > MOST_CLASSES:
-            raise InputError(
-                f"labels of shape {matrix.shape}; give a column a class, of at most {MOST_CLASSES:,}"
-            )
-        return {"label_matrix": matrix, "classes": tuple(names or range(matrix.shape[1]))}
-    if len(labels) != found.n:
-        raise InputError(
-            f"{len(labels)} labels for {found.n} nodes; give one a node in the order of the nodes "
-            "(None where unlabelled), or a dict from node id to label"
-        )
-    codes, names = encode(labels, names, missing)
-    return {"codes": codes, "classes": names}
+        return None if classes is None else encode([None] * found.n, classes)
+    if isinstance(labels, Labels):
+        if classes is None and (missing is None or labels.multilabel):
+            return labels
+        several, classes = labels.multilabel or None, labels.classes if classes is None else classes
+        labels = labels.names()
+    nodes = range(found.n) if found.ids is None else found.ids
+    unlabelled = float("nan") if missing is None else missing
+    return tabulate(labels, nodes, classes, unlabelled, multilabel=several)
 
 
 def are_columns(attributes: Any) -> bool:

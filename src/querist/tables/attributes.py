@@ -16,9 +16,9 @@ done with every column; `by_recipes` makes the same of nodes that come later.
 """
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,23 +39,24 @@ from querist.tables.columns import (
     said,
     standardised,
 )
+from querist.tables.decimals import MOSTLY
 from querist.tables.formats import Columns
-from querist.tables.plain.kinds import time64, timestamp
-from querist.tables.plain.moments import moment_of
 from querist.tables.words import count_of, items_of, words_of
-from querist.types import Codes, Floats, Sparse
+from querist.types import Floats, Sparse
 
-MOSTLY = 0.9
-"""With this share of numbers a column of text is a column of numbers, with gaps."""
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?|\d\d:\d\d(:\d\d)?", re.ASCII)
+"""A date, a moment without a zone, or a time of day, as Arrow's reader of text knows it."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 @dataclass(frozen=True)
 class Attributes:
-    """(n, m) attributes of the rows of a table, the name of every column, and what was done, in sentences."""
+    """(n, m) attributes of the rows of a table, what was done in sentences, and how to do it again.
 
-    matrix: Sparse
-    names: tuple[str, ...]
+    `matrix` is None if no column gives any.
+    """
+
+    matrix: Sparse | None
     notes: tuple[str, ...]
     recipes: tuple[Recipe, ...] = ()
 
@@ -79,12 +80,9 @@ def by_recipes(recipes: Sequence[Recipe], table: Any) -> Sparse:
 Part = Numbers | Made
 
 
-def attributes_of(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes | None, tuple[str, ...]]:
-    """The attributes in a table's columns, but for those set aside; None where nothing is left.
-
-    And what was done with every column in sentences, also where nothing came of it.
-    """
-    parts, left, notes = list[Part](), list[tuple[str, str]](), list[str]()
+def attributes_of(file: Columns, aside: Sequence[str] = ()) -> Attributes:
+    """The attributes in a table's columns, but for those set aside."""
+    parts, left = list[Part](), list[tuple[str, str]]()
     for column in file.table.column_names:
         if column not in aside:
             found = _read(column, _whole(file.table[column]), file)
@@ -93,18 +91,13 @@ def attributes_of(file: Columns, aside: Sequence[str] = ()) -> tuple[Attributes 
             else:
                 parts += found
     numbers = [part for part in parts if isinstance(part, Numbers)]
-    notes += [*said(left), *(f"{part.column}: {part.note}" for part in numbers if part.note)]
     scaled = len(numbers) == len(parts) and not all(part.counts for part in numbers)
-    made = [
-        part if isinstance(part, Made) else (standardised(part) if scaled else as_counts(part))
-        for part in parts
-    ]
-    if not made:
-        return None, tuple(notes)
-    matrix = sp.csr_array(sp.hstack([part.matrix for part in made], format="csr"))
-    names = tuple(name for part in made for name in part.names)
-    spoken = (*said([(part.column, part.note) for part in made]), *notes)
-    return Attributes(matrix, names, spoken, tuple(part.recipe for part in made)), spoken
+    become = standardised if scaled else as_counts
+    made = [part if isinstance(part, Made) else become(part) for part in parts]
+    notes = [*said([(part.column, part.note) for part in made]), *said(left)]
+    notes += [f"{part.column}: {part.note}" for part in numbers if part.note]
+    matrix = sp.csr_array(sp.hstack([part.matrix for part in made], format="csr")) if made else None
+    return Attributes(matrix, tuple(notes), tuple(part.recipe for part in made))
 
 
 # -- what a column holds ----------------------------------------------------------------------------------
@@ -132,22 +125,17 @@ def _read(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
             return [counted_words(column, len(values), items_of(values), "items")]
         if kinds.is_integer(inner) or kinds.is_floating(inner):
             return _vectors(column, values, file)
-    read, settings, numbers = "numbers", dict[str, Any](), _as_numbers(values)
-    if (per_day := _per_day(kind)) is not None:
-        read, settings = "times", {"unit": _coarsest(values, per_day), "of_day": bool(kinds.is_time(kind))}
-        numbers = _times(values, **settings)
-    if numbers is None:
-        return f"{kind} is neither numbers nor text"
-    return _numbers(column, numbers, column, read, settings)
+    if _per_day(kind) is not None:
+        return _numbers(column, _days(values), "times")
+    numbers = _as_numbers(values)
+    return f"{kind} is neither numbers nor text" if numbers is None else _numbers(column, numbers)
 
 
 def _as_numbers(values: Any) -> Floats | None:
-    """Numbers, truth values and times as floats."""
+    """Numbers, truth values and durations as floats."""
     kind = values.type
-    if kinds.is_boolean(kind):
-        values = values.cast(pa.int8())
-    elif kinds.is_temporal(kind):
-        values = values.cast(pa.int32() if kinds.is_date32(kind) or kinds.is_time32(kind) else pa.int64())
+    if kinds.is_boolean(kind) or kinds.is_duration(kind):
+        values = values.cast(pa.int64())
     elif not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind)):
         return None
     return np.asarray(values.cast(pa.float64(), safe=False).fill_null(np.nan), dtype=np.float64)
@@ -165,34 +153,26 @@ def _per_day(kind: Any) -> int | None:
     return None
 
 
-def _coarsest(values: Any, per_day: int) -> int:
-    """Units a day, the fewest that lose nothing: libraries keep the same dates in different units."""
-    counts = _counted(values.drop_null())
-    coarser = (unit for unit in (1, 86_400, 86_400_000, 86_400_000_000) if unit < per_day)
-    return next((unit for unit in coarser if not (counts % (per_day // unit)).any()), per_day)
-
-
-def _counted(values: Any) -> Codes:
-    """Dates and times as whole numbers of their own unit, 0 for null."""
-    whole = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
-    return np.asarray(whole.fill_null(0)).astype(np.int64)
-
-
-def _times(values: Any, unit: int, of_day: bool) -> Floats:
-    """Dates, or times `of_day`, as numbers, so many units a day; NaN for what is none."""
+def _days(values: Any) -> Floats:
+    """Dates, moments and times of day as days, the same whatever their unit; NaN for what is none."""
     if kinds.is_large_string(values.type):
-        values = _each_as_time(values, of_day)
+        values = pa.array([_moment(text) for text in _trimmed(values).to_pylist()], pa.timestamp("us"))
     per_day = _per_day(values.type)
     if per_day is None:
         return np.full(len(values), np.nan)
-    counts = _counted(values)
-    if per_day <= unit:
-        found = (counts * (unit // per_day)).astype(np.float64)
-    else:
-        whole, rest = np.divmod(counts, per_day // unit)
-        found = np.asarray(whole + rest / (per_day // unit), dtype=np.float64)
-    found[np.asarray(values.is_null())] = np.nan
-    return np.asarray(found, dtype=np.float64)
+    counts = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64()).fill_null(0)
+    whole, rest = np.divmod(np.asarray(counts).astype(np.int64), per_day)
+    return np.where(np.asarray(values.is_null()), np.nan, whole + rest / per_day)
+
+
+def _moment(text: str | None) -> Any:
+    """A moment without a zone, or a time of day on the first of 1970; None for any other text."""
+    if text is None or not MOMENT.fullmatch(text):
+        return None
+    try:
+        return np.datetime64(text if "-" in text else f"1970-01-01T{text}", "us")
+    except ValueError:
+        return None
 
 
 def _read_numbers(values: Any) -> Floats:
@@ -214,12 +194,7 @@ def _trimmed(values: Any) -> Any:
 
 
 def _numbers(
-    column: str,
-    values: Floats,
-    source: str,
-    read: str = "numbers",
-    settings: Mapping[str, Any] = MappingProxyType({}),
-    note: str = "",
+    column: str, values: Floats, read: str = "numbers", note: str = "", element: int | None = None
 ) -> Sequence[Numbers] | str:
     values = np.where(np.isfinite(values), values, np.nan)
     filled = values[~np.isnan(values)]
@@ -227,7 +202,9 @@ def _numbers(
         return "it is the same everywhere"
     empty = values.size - filled.size
     gaps = f"no number in {empty:,} of {values.size:,} rows, there taken as the mean" if empty else ""
-    return [Numbers(column, values, source, read, dict(settings), "; ".join(filter(None, [note, gaps])))]
+    name = column if element is None else f"{column}[{element}]"
+    settings = {} if element is None else {"k": element}
+    return [Numbers(name, values, column, read, settings, "; ".join(filter(None, [note, gaps])))]
 
 
 def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
@@ -242,7 +219,7 @@ def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
         )
     values = np.full((len(lists), width), np.nan)
     values[lengths == width] = np.asarray(pc.list_flatten(lists), dtype=np.float64).reshape(-1, width)
-    parts = [_numbers(f"{column}[{k}]", values[:, k], column, "element", {"k": k}) for k in range(width)]
+    parts = [_numbers(column, values[:, k], "element", element=k) for k in range(width)]
     return [part for found in parts if not isinstance(found, str) for part in found]
 
 
@@ -266,7 +243,7 @@ def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     if (typed := _typed(texts)) is not None:
         return _read(column, typed, file)
     if distinct > FEW and (numbers := _disguised(texts, filled, file)) is not None:
-        return _numbers(column, numbers[0], column, note=numbers[1])
+        return _numbers(column, *numbers)
     # Commas and bars part words too, so words are counted, not spaces.
     words = pc.mean(pc.count_substring_regex(texts.drop_null().slice(0, 10_000), r"[\p{L}\p{N}]{2,}")).as_py()
     few = distinct <= max(FEW, 0.1 * filled)
@@ -275,18 +252,18 @@ def _text(column: str, values: Any, file: Columns) -> Sequence[Part] | str:
     return categories(column, texts, filled)
 
 
-def _disguised(texts: Any, filled: int, file: Columns) -> tuple[Floats, str] | None:
+def _disguised(texts: Any, filled: int, file: Columns) -> tuple[Floats, str, str] | None:
     """The numbers in a column of text that holds hardly anything else, and where it does."""
     plain = pc.match_substring_regex(texts, NUMBER).fill_null(False)
     odd = filled - pc.sum(plain).as_py()
     if odd > (1 - MOSTLY) * filled:
         return None
     values = pc.if_else(plain, texts, None).cast(pa.float64()).fill_null(np.nan)
-    first = pc.index(pc.and_(pc.invert(plain), pc.is_valid(texts)), True).as_py()
-    shown = (
-        f"{odd:,} of {filled:,} values are no numbers, the first in {file.origin.rows(first)}" if odd else ""
-    )
-    return np.asarray(values, dtype=np.float64), shown
+    note = ""
+    if odd:
+        first = pc.index(pc.and_(pc.invert(plain), pc.is_valid(texts)), True).as_py()
+        note = f"{odd:,} of {filled:,} values are no numbers, the first in {file.origin.rows(first)}"
+    return np.asarray(values, dtype=np.float64), "numbers", note
 
 
 def _typed(texts: Any) -> Any:
@@ -294,28 +271,17 @@ def _typed(texts: Any) -> Any:
 
     So a frame whose dates were left as text gives what its file gives.
     """
-    few = _inferred(texts.drop_null().slice(0, 100))
-    if _per_day(few.type) is None and not kinds.is_boolean(few.type):
-        return None
-    whole = _inferred(texts)
-    return whole if _per_day(whole.type) is not None or kinds.is_boolean(whole.type) else None
-
-
-def _inferred(texts: Any) -> Any:
-    """A column of text with the type that Arrow's reader of text gives it."""
-    file = io.BytesIO()
-    arrow_csv.write_csv(pa.table({"x": texts}), file)
-    file.seek(0)
-    options = arrow_csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
     parse = arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
-    return _whole(arrow_csv.read_csv(file, parse_options=parse, convert_options=options)["x"])
-
-
-def _each_as_time(texts: Any, of_day: bool) -> Any:
-    """Texts as moments, or times of day; null where they are none. Arrow itself parses no time of day."""
-    kind = time64("ns") if of_day else timestamp("ns")
-    found = [None if text is None else moment_of(text, kind) for text in _trimmed(texts).to_pylist()]
-    return pa.array(found, pa.int64()).cast(pa.time64("ns") if of_day else pa.timestamp("ns"))
+    options = arrow_csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+    found = None
+    for some in (texts.drop_null().slice(0, 100), texts):
+        file = io.BytesIO()
+        arrow_csv.write_csv(pa.table({"x": some}), file)
+        file.seek(0)
+        found = _whole(arrow_csv.read_csv(file, parse_options=parse, convert_options=options)["x"])
+        if _per_day(found.type) is None and not kinds.is_boolean(found.type):
+            return None
+    return found
 
 
 READERS: dict[str, Callable[..., Any]] = {
@@ -323,7 +289,7 @@ READERS: dict[str, Callable[..., Any]] = {
     "items": items_of,
     "categories": lambda column: category_blocks(_trimmed(column)),
     "numbers": _read_numbers,
-    "times": _times,
+    "times": _days,
     "element": _element,
 }
 """What a recipe reads in a column: words to count, or numbers."""

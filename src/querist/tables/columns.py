@@ -17,7 +17,6 @@ from querist.types import Floats, Sparse
 RANGES = 8
 LARGEST_SHARE = 0.5
 """A word that a larger share of the nodes has tells nothing."""
-MOST_WORDS = 20_000
 FEW = 20
 """So many different values, if they are short, are categories."""
 
@@ -37,11 +36,15 @@ class Numbers:
     note: str = ""
 
     @property
+    def filled(self) -> Floats:
+        """Those that are there."""
+        return self.values[~np.isnan(self.values)]
+
+    @property
     def counts(self) -> bool:
         """Whether they are whole, not negative, and mostly 0 or nothing but 0 and 1."""
-        filled = self.values[~np.isnan(self.values)]
-        whole = bool((filled >= 0).all() and (filled == np.trunc(filled)).all())
-        return whole and bool((filled == 0).mean() >= 0.5 or filled.max() <= 1)
+        whole = (self.filled >= 0).all() and (self.filled == np.trunc(self.filled)).all()
+        return bool(whole and ((self.filled == 0).mean() >= 0.5 or self.filled.max() <= 1))
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,6 @@ class Made:
 
     column: str
     matrix: Sparse
-    names: Sequence[str]
     note: str
     recipe: Recipe
 
@@ -80,44 +82,40 @@ def category_blocks(texts: Any) -> Any:
 def categories(column: str, texts: Any, filled: int) -> Sequence[Made] | str:
     """A 0/1 column for each value that occurs twice or more; or why there are none."""
     blocks = category_blocks(texts)
-    matrix, values = counted(blocks, len(texts), least=2, most=len(texts), largest=MOST_WORDS)
+    matrix, values = counted(blocks, len(texts), most=len(texts))
     if matrix.sum() < 0.1 * filled:
         return "nearly every value is different"
-    names, note = [f"{column}={v}" for v in values], f"{len(values):,} categories, 0 or 1 each"
-    return [Made(column, matrix, names, note, Recipe(column, "categories", "count", tuple(values)))]
+    recipe = Recipe(column, "categories", "count", tuple(values))
+    return [Made(column, matrix, f"{len(values):,} categories, 0 or 1 each", recipe)]
 
 
 def counted_words(column: str, n: int, blocks: Any, read: str) -> Made:
     """Counts of the words that the reader `read` found, in `blocks`, in a column of n values."""
-    most = LARGEST_SHARE * n if n >= FEW else n
-    matrix, words = counted(blocks, n, least=2, most=most, largest=MOST_WORDS)
+    matrix, words = counted(blocks, n, most=LARGEST_SHARE * n if n >= FEW else n)
     note = f"text, as counts of {len(words):,} words that 2 nodes or more have and not most"
-    names = [f"{column}:{word}" for word in words]
-    return Made(column, matrix, names, note, Recipe(column, read, "count", tuple(words)))
+    return Made(column, matrix, note, Recipe(column, read, "count", tuple(words)))
 
 
 def as_counts(part: Numbers) -> Made:
     """A column of numbers beside counts: as it is where it holds counts, else in ranges."""
     if part.counts:
-        return _made(part, "kept", (), [part.column], "counts, as they are")
-    knots = quantiles(part.values)
-    names = [f"{part.column}~{k}" for k in range(knots.size)]
+        return _made(part, "kept", (), "counts, as they are")
     note = f"numbers, in {RANGES} overlapping ranges, to stand beside counts"
-    return _made(part, "ranges", tuple(knots.tolist()), names, note)
+    return _made(part, "ranges", tuple(quantiles(part.values).tolist()), note)
 
 
 def standardised(part: Numbers) -> Made:
     """Mean 0 and spread 1; the mean where there is no number."""
-    filled = part.values[~np.isnan(part.values)]
+    filled = part.filled
     # By the largest first: squares of huge numbers are no numbers, and those of tiny ones are 0.
     largest = float(np.abs(filled).max())
     scale = largest, float((filled / largest).mean()), float((filled / largest).std())
-    return _made(part, "scaled", scale, [part.column], "numbers, standardised (mean 0, spread 1)")
+    return _made(part, "scaled", scale, "numbers, standardised (mean 0, spread 1)")
 
 
-def _made(part: Numbers, make: str, values: tuple[float, ...], names: Sequence[str], note: str) -> Made:
+def _made(part: Numbers, make: str, values: tuple[float, ...], note: str) -> Made:
     recipe = Recipe(part.source, part.read, make, values, part.settings)
-    return Made(part.column, MAKERS[make](part.values, values), names, note, recipe)
+    return Made(part.column, MAKERS[make](part.values, values), note, recipe)
 
 
 def quantiles(values: Floats, ranges: int = RANGES) -> Floats:

@@ -11,20 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from querist.errors import InputError, QueristError
-from querist.tables.arrow import pc
+from querist.atomic import checked_path
+from querist.errors import InputError, QueristError, TooLargeError
+from querist.tables.arrow import pa, pc
 from querist.tables.formats import (
     BROKEN,
     Columns,
     Elements,
     Format,
-    ReadTable,
-    ReadVectors,
     VectorTable,
     Wanted,
+    count_lines,
     damaged,
 )
-from querist.tables.names import ENDS, edge_columns, label_column, node_column
+from querist.tables.names import ENDS, WEIGHT, edge_columns, label_column, named, node_column
 from querist.tables.readers import formats
 
 STANDARD_INPUT = "-"
@@ -33,6 +33,7 @@ STANDARD_INPUT = "-"
 >>> STANDARD_INPUT
 '-'
 """
+SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 Role = Literal["table", "nodes", "elements", "vectors"]
 
 
@@ -54,10 +55,14 @@ def is_file_name(name: str, *roles: Role) -> bool:
 
 def format_of(path: Path, *roles: Role) -> Format:
     """The format of a file that is there, if it can hold one of these; else what the name must end in."""
-    if not path.is_file():
+    if not checked_path(path).is_file():
         raise InputError(
-            f"{path}: no such file in {path.resolve().parent}; check the name, "
-            "or use querist.load() for a data set by its name"
+            f"{path}: no such file in {path.resolve().parent}; check the name. "
+            "For data sets see querist datasets; Python has querist.load_graph() and load_vectors()"
+        )
+    if path.name.lower().endswith(SPREADSHEETS):
+        raise InputError(
+            f"{path.name}: a spreadsheet is not read; open it, save it as CSV, and give that file"
         )
     for format in formats():
         if path.name.lower().endswith(format.endings) and any(getattr(format, role) for role in roles):
@@ -73,28 +78,28 @@ def read_table(path: Path, wanted: Wanted) -> Columns:
     >>> read_table(Path("edges.csv"), Wanted(ids=lambda columns: columns)).table.num_rows
     1
     """
-    read = cast(ReadTable, format_of(path, "table").table)
-    with _in_words(path):
-        return read(path, wanted)
+    with _reading(path, "table") as format:
+        return cast(Columns, format.table(path, wanted))
 
 
 def read_edges(
     path: Path, source: str | None, target: str | None, weights: str | None, labels: str | None
 ) -> Columns | Elements:
     """The edges in a file: a table of them, or a whole graph where the format holds one."""
-    format = format_of(path, "elements", "table")
-    if format.elements is None:
-        return read_table(
-            path,
-            Wanted(
-                lambda columns: edge_columns(columns, source, target, path.name),
-                headless=_first_is_an_edge,
-            ),
-        )
+    if format_of(path, "elements", "table").elements is None:
+
+        def ends(columns: Sequence[str]) -> Sequence[str]:
+            return edge_columns(columns, source, target, path.name)
+
+        def weight(columns: Sequence[str]) -> Sequence[str]:
+            own = named(columns, WEIGHT, but=ends(columns)) if weights is None else weights
+            return [name for name in columns if name == own]
+
+        return read_table(path, Wanted(ends, headless=_first_is_an_edge, numbers=weight))
     if source is not None or target is not None:
         raise InputError(f"{path.name}: source= and target= name columns of a table; leave them out")
-    with _in_words(path):
-        return format.elements(path, weights, labels)
+    with _reading(path, "elements") as format:
+        return cast(Elements, format.elements(path, weights, labels))
 
 
 def node_file(path: Path, id: str | None = None, label: str | None = None) -> Columns:
@@ -104,10 +109,9 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
     >>> node_file(Path("nodes.csv")).table.num_rows
     1
     """
-    format = format_of(path, "table", "nodes")
-    if format.nodes is not None:
-        with _in_words(path):
-            return format.nodes(path)
+    if format_of(path, "table", "nodes").nodes is not None:
+        with _reading(path, "nodes") as format:
+            return cast(Columns, format.nodes(path))
 
     def labels(columns: Sequence[str]) -> Sequence[str]:
         own = label_column(columns, node_column(columns, path.name, id))
@@ -123,19 +127,23 @@ def read_vectors(path: Path, label: str | None = None) -> VectorTable:
     >>> read_vectors(Path("flowers.csv"), label="label").labels
     ['rose', None]
     """
-    read = cast(ReadVectors, format_of(path, "vectors").vectors)
-    with _in_words(path):
-        return read(path, label)
+    with _reading(path, "vectors") as format:
+        return cast(VectorTable, format.vectors(path, label))
 
 
 @contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """Whatever a reader, ours or a library's, meets in a damaged file is said with the file's name."""
+def _reading(path: Path, role: Role) -> Iterator[Format]:
+    """The format of a file that is read; errors about a damaged or too large file name the file."""
+    format = format_of(path, role)
     try:
-        yield
+        if format.cost:
+            count_lines(path, format.cost)
+        yield format
     except QueristError:
         raise
-    except BROKEN as error:
+    except MemoryError as error:
+        raise TooLargeError(f"{path.name} does not fit into memory; give a part of it") from error
+    except (*BROKEN, pa.ArrowException) as error:
         raise damaged(path.name, error) from error
 
 
@@ -152,11 +160,13 @@ def standard_input() -> Iterator[Path]:
     source: Any = getattr(sys.stdin, "buffer", None)
     if source is None:
         raise InputError("there is no standard input to read edges from; give a file")
-    start = source.read(4)
+    start = source.read(64)
     if not start:
         raise InputError("the standard input is empty; give edges, as CSV with the columns source and target")
     begins = {magic: format.endings[0] for format in formats() for magic in format.begins}
     begins[b"\x1f\x8b"] = ".csv.gz"
+    if b"[Content_Types].xml" in start or b"opendocument" in start:
+        begins = {b"PK": ".xlsx"}
     ending = next((end for magic, end in begins.items() if start.startswith(magic)), ".csv")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"standard input{ending}"

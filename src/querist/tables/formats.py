@@ -8,9 +8,10 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, cast
 
 from querist.errors import InputError
+from querist.memory import ROW, check
 from querist.types import Floats
 
 BROKEN = (
@@ -59,9 +60,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class Columns:
-    """An Arrow table and where it came from; `text` says whether its ids were read from text.
+    """An Arrow table, where it came from and how it was read; `text` if its ids were read from text.
 
-    >>> from querist.tables import node_file
+    >>> from querist.tables.files import node_file
     >>> _ = Path("nodes.csv").write_text("node,age\\nann,30\\n")
     >>> node_file(Path("nodes.csv")).table.column_names
     ['node', 'age']
@@ -70,19 +71,22 @@ class Columns:
     table: Any
     origin: Origin
     text: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Wanted:
     """The columns of a text table that are no numbers by their looks: ids, and labels (`labels.py`).
 
-    `ids` and `labels` pick them by the names of all columns. `headless` looks at the table and the names of
+    `ids` and `labels` pick them by the names of all columns, `numbers` those whose numbers may have decimal
+    commas. `headless` looks at the table and the names of
     the ids and says whether the header was in truth the first row.
     """
 
     ids: Callable[[Sequence[str]], Sequence[str]]
     labels: Callable[[Sequence[str]], Sequence[str]] = lambda columns: ()
     headless: Callable[[Any, Sequence[str]], bool] = lambda table, names: False
+    numbers: Callable[[Sequence[str]], Sequence[str]] = lambda columns: columns
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class Elements:
 
     edges : (m, 2) row numbers of the ends, or a square matrix
     n : the number of nodes, None where the file does not say
-    weights : (m,) or None; labels : n values or an (n, K) matrix, of these classes
+    weights : (m,) or None; labels : n values, or `Labels`
     nodes : the file's own table of nodes, whose rows are the nodes
     """
 
@@ -102,7 +106,6 @@ class Elements:
     directed: bool | None = None
     attributes: Any = None
     labels: Any = None
-    classes: tuple[Any, ...] | None = None
     nodes: Columns | None = None
     notes: tuple[str, ...] = ()
 
@@ -120,22 +123,17 @@ class VectorTable:
     name: str
 
 
-ReadTable: TypeAlias = Callable[[Path, Wanted], Columns]
-ReadNodes: TypeAlias = Callable[[Path], Columns]
-ReadElements: TypeAlias = Callable[[Path, str | None, str | None], Elements]
-ReadVectors: TypeAlias = Callable[[Path, str | None], VectorTable]
-
-
 @dataclass(frozen=True)
 class Format:
     """How the files of one kind are known and read; what they cannot hold is None.
 
     endings : of their names, in small letters
     begins : bytes that they begin with, for a file without a name
-    table : one table, by rows
-    nodes : the table of the nodes of a whole graph
-    elements : a whole graph; weights and labels by the names that the user gives
-    vectors : a row of numbers and a label each
+    cost : bytes of memory for each byte of text, unless the reader itself counts them
+    table : reads one table, by rows; from a path and what is `Wanted`, to `Columns`
+    nodes : reads the table of the nodes of a whole graph; from a path, to `Columns`
+    elements : reads a whole graph; from a path and the names of weights and labels, to `Elements`
+    vectors : reads numbers and a label for each row; from a path and the name of the labels, to `VectorTable`
 
     >>> Format(endings=(".csv",)).vectors is None
     True
@@ -143,15 +141,31 @@ class Format:
 
     endings: tuple[str, ...]
     begins: tuple[bytes, ...] = ()
-    table: ReadTable | None = None
-    nodes: ReadNodes | None = None
-    elements: ReadElements | None = None
-    vectors: ReadVectors | None = None
+    cost: float = 0.0
+    table: Any = None
+    nodes: Any = None
+    elements: Any = None
+    vectors: Any = None
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked where its name ends in .gz."""
-    return cast(IO[bytes], gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+    """The bytes of a file, unpacked if its name ends in .gz or .tgz."""
+    packed = path.name.lower().endswith((".gz", ".tgz"))
+    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
+
+
+def count_lines(path: Path, cost: float, row: float = ROW) -> tuple[int, int]:
+    """The lines of a text, unpacked, and the quotation marks in it.
+
+    It is refused if it does not fit into memory with `cost` bytes per byte and `row` bytes per line.
+    """
+    size, lines, marks, last = 0, 0, 0, b"\n"
+    with opened(path) as raw:
+        while piece := raw.read(1 << 24):
+            size, lines, last = size + len(piece), lines + piece.count(b"\n"), piece[-1:]
+            marks += piece.count(b'"')
+            check(cost * size + row * lines, path.name)
+    return lines + int(last != b"\n"), marks
 
 
 def stem(path: Path) -> str:

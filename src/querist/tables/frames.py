@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError
+from querist.errors import InputError, shortened
 from querist.lazy import needing
 from querist.tables.arrow import nw, pa
 from querist.tables.formats import Columns, Origin, some
-from querist.tables.plain.table import PlainFrame, PlainTable
 from querist.types import Floats
 
 _LIBRARIES = {"pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", "dask", "narwhals", "pyspark"}
@@ -50,8 +49,6 @@ def as_weights(values: Any, m: int, where: str) -> Floats:
 
 def frame_of(native: Any, where: str) -> Any:
     """The narwhals view of a data frame; lazy ones are collected."""
-    if isinstance(native, PlainTable):
-        return PlainFrame(native)
     try:
         frame = nw.from_native(native)
     except (TypeError, nw.exceptions.NarwhalsError) as error:
@@ -64,8 +61,10 @@ def values_of(series: Any) -> Any:
     column = nw.from_native(series, allow_series=True, pass_through=True)
     if isinstance(column, nw.Series):
         return listed(column)
-    # An Arrow array has no narwhals view, and its items are not Python values.
-    return column.to_pylist() if hasattr(column, "to_pylist") else column
+    # An Arrow array has no narwhals view, nor have the nullable arrays of pandas.
+    if hasattr(column, "to_pylist"):
+        return column.to_pylist()
+    return column.tolist() if hasattr(column, "isna") else column
 
 
 def columns_of_frame(native: Any, where: str) -> Columns:
@@ -77,9 +76,7 @@ def columns_of_frame(native: Any, where: str) -> Columns:
 def _arrow(column: Any) -> Any:
     try:
         return column.to_arrow()
-    except ModuleNotFoundError:  # pyarrow is not there, which narwhals would take
-        return arrow_array(listed(column))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return arrow_array(listed(column))
 
 
@@ -125,8 +122,8 @@ def _first_word(column: Any, where: Origin) -> str:
     for row, value in enumerate(column.to_list()):
         try:
             float(value)
-        except (TypeError, ValueError):
-            return f" ({where.rows(row)} holds {value!r})"
+        except (TypeError, ValueError, OverflowError):
+            return f" ({where.rows(row)} holds {shortened(value)})"
     return ""
 
 

@@ -23,8 +23,22 @@ from querist.tables.formats import Columns, Origin, Wanted, some
 from querist.tables.names import node_and_label
 
 BETWEEN = ";"
+"""What separates several classes of one node in a text."""
+EMPTY_SET = "none of these"
+"""What a node is called that is known to have none of the classes."""
 EMPTY = ("na", "n/a", "none", "null", "unknown", "?", "-")
 """Classes that look like no label: they are taken at their word, which is said."""
+
+
+def in_words(label: Any) -> str:
+    """A class, or the classes of a node that may have several, as text; "none" if there is no label.
+
+    >>> in_words("road"), in_words(("road", "water")), in_words(())
+    ('road', 'road; water', 'none of these')
+    """
+    if isinstance(label, tuple):
+        return f"{BETWEEN} ".join(map(str, label)) or EMPTY_SET
+    return "none" if label is None else str(label)
 
 
 _BESIDE = " beside class numbers; write words if it is a class"
@@ -49,7 +63,7 @@ def as_labels(column: Any) -> Any:
     none = pc.or_(pc.equal(texts, ""), pc.equal(pc.utf8_lower(texts), "nan"))
     texts = pc.if_else(none, None, texts)
     unsigned = pc.replace_substring_regex(texts, r"^\+([1-9][0-9]*)$", r"\1")
-    found = plain_integers(pa.table({"label": unsigned}), ["label"])["label"]
+    (found,) = plain_integers([unsigned])
     return found if pa.types.is_integer(found.type) else texts
 
 
@@ -64,22 +78,17 @@ def together(labels: Sequence[Any]) -> list[Any]:
     return [own if own is None else str(own) for own in labels]
 
 
-def plain_integers(table: Any, names: Sequence[str]) -> Any:
-    """The table with these columns trimmed, and as integers if all of them can be."""
-    if any(table[name].type == pa.int64() for name in names):
-        return table
-    trimmed = [pc.utf8_trim_whitespace(table[name]) for name in names]
+def plain_integers(columns: Sequence[Any]) -> Sequence[Any]:
+    """Columns trimmed, and as integers if all values of all of them can be."""
+    if any(column.type == pa.int64() for column in columns):
+        return columns
+    trimmed = [pc.utf8_trim_whitespace(column) for column in columns]
     try:
         whole = [column.cast(pa.int64()) for column in trimmed]
-        if not all(
-            number.cast(pa.string()).equals(column) for number, column in zip(whole, trimmed, strict=True)
-        ):
-            whole = trimmed
     except pa.ArrowInvalid:
-        whole = trimmed
-    for name, column in zip(names, whole, strict=True):
-        table = table.set_column(table.schema.get_field_index(name), name, column)
-    return table
+        return trimmed
+    same = (number.cast(pa.string()).equals(own) for number, own in zip(whole, trimmed, strict=True))
+    return whole if all(same) else trimmed
 
 
 # -- files of labels --------------------------------------------------------------------------------
@@ -107,7 +116,7 @@ def read_seeds(
     id: str | None = None,
     missing: Hashable = None,
     least: int = 2,
-    strangers: bool = False,
+    ignore_unknown: bool = False,
 ) -> Seeds:
     """The labels in a file for these nodes.
 
@@ -118,7 +127,7 @@ def read_seeds(
     label, id : the columns that hold the labels, and the nodes where the table has it
     missing : the label that means "unlabelled"; where it is not given, -1 may (`implied_missing`)
     least : classes that there must be
-    strangers : whether labels of other nodes are left out; otherwise they are refused
+    ignore_unknown : skip and count labels of other nodes; they are refused by default
 
     >>> _ = Path("labels.csv").write_text("node,label\\nann,cat\\nbob,dog\\n")
     >>> read_seeds("labels.csv", ["ann", "bob", "cy"]).labels
@@ -136,52 +145,50 @@ def read_seeds(
             lambda table, ids: (
                 label is None and id is None and ids[0].lower() not in NODE and ids[0] in known
             ),
+            lambda names: (),
         ),
     )
-    node, value = node_and_label(columns.table.column_names, columns.origin.name, label, id)
-    ids = _known_ids(columns.table[node].to_pylist(), nodes, columns.origin, strangers)
-    labels: dict[Hashable, Any] = {}
-    first: dict[Hashable, int] = {}
-    empty = repeated = strange = 0
+    where = columns.origin
+    node, value = node_and_label(columns.table.column_names, where.name, label, id)
+    ids = _known_ids(columns.table[node].to_pylist(), nodes, where, ignore_unknown)
     found = _members(columns, value, multilabel)
     unlabelled = implied_missing((own for members in found for own in members), None, missing, None)
     kept = found
     if unlabelled is not None:
         kept = [[own for own in members if not is_missing(own, unlabelled)] for members in found]
-    n_marked = sum(len(all_own) > len(own) for all_own, own in zip(found, kept, strict=True))
+    labels, first, repeated = dict[Hashable, Any](), dict[Hashable, int](), 0
     for row, (name, members) in enumerate(zip(ids, kept, strict=True)):
-        strange += name is None
-        empty += not members
         for own in members if name is not None else ():
-            if name not in labels:
-                labels[name], first[name] = ({own} if multilabel else own), row
-            elif multilabel:
-                repeated += own in labels[name]
-                labels[name].add(own)
-            elif labels[name] == own:
-                repeated += 1
-            else:
-                one, other = columns.origin.rows(first[name]), columns.origin.rows(row)
+            before = labels.setdefault(name, set() if multilabel else own)
+            if multilabel:
+                repeated += own in before
+                before.add(own)
+            elif before != own:
                 raise InputError(
-                    f"{columns.origin}: node {name!r} is {labels[name]!r} in {one} and {own!r} in {other}; "
-                    "keep one, or allow several labels a node (--multi-label)"
+                    f"{where}: node {name!r} is {before!r} in {where.rows(first[name])} and {own!r} in "
+                    f"{where.rows(row)}; keep one, or allow several labels a node (--multilabel)"
                 )
+            else:
+                repeated += first.setdefault(name, row) != row
     sets = labels.values() if multilabel else ({own} for own in labels.values())
     classes = class_order(own for members in sets for own in members)
     if len(classes) < least:
         only = f"only the class {classes[0]!r}" if classes else "no label"
-        raise InputError(f"{columns.origin}: {only}; label nodes of at least {some(least, 'class', 'es')}")
-    notes = [
+        raise InputError(f"{where}: {only}; label nodes of at least {some(least, 'class', 'es')}")
+    marked = sum(len(every) > len(own) for every, own in zip(found, kept, strict=True))
+    counts = {
+        " without a label, not used": (sum(not own for own in kept) - marked, "row"),
+        f" labelled {unlabelled}, taken as unlabelled{'' if missing else _BESIDE}": (marked, "row"),
+        " given more than once": (repeated, "label"),
+        " for nodes not in the graph, skipped": (ids.count(None), "row"),
+    }
+    notes = (
         f"{some(len(labels), 'labelled node')}, {some(len(classes), 'class', 'es')}",
-        *([f"{some(empty - n_marked, 'row')} without a label, not used"] if empty > n_marked else []),
-        *([f"{some(n_marked, 'row')} labelled {unlabelled}, taken as unlabelled{'' if missing else _BESIDE}"]
-          if n_marked else []),
-        *([f"{some(repeated, 'label')} given more than once"] if repeated else []),
-        *([f"{some(strange, 'row')} for other nodes, not used"] if strange else []),
-        *(f"{own!r} is taken as a class; leave the field empty where there is no label" for own in classes
-          if str(own).lower() in EMPTY),
-    ]  # fmt: skip
-    return Seeds(labels, classes, tuple(notes))
+        *(f"{some(count, noun)}{what}" for what, (count, noun) in counts.items() if count > 0),
+        *(f"{own!r} is taken as a class; leave the field empty where there is no label"
+          for own in classes if str(own).lower() in EMPTY),
+    )  # fmt: skip
+    return Seeds(labels, classes, notes)
 
 
 def _members(columns: Columns, column: str, multilabel: bool) -> list[Sequence[Any]]:
@@ -193,13 +200,13 @@ def _members(columns: Columns, column: str, multilabel: bool) -> list[Sequence[A
     if not multilabel and any(isinstance(own, list) for own in values):
         raise InputError(
             f"{columns.origin}: column {column!r} holds lists; give one label a node, or allow several "
-            "(--multi-label)"
+            "(--multilabel)"
         )
     return [own or () if isinstance(own, list) else () if is_missing(own) else (own,) for own in values]
 
 
 def _known_ids(
-    given: Sequence[Any], nodes: Collection[Hashable], place: Origin, strangers: bool
+    given: Sequence[Any], nodes: Collection[Hashable], place: Origin, ignore_unknown: bool
 ) -> Sequence[Hashable | None]:
     """The ids as the graph has them: 7 in one file is "7" in another. None for a stranger."""
     rows = nodes if isinstance(nodes, Mapping | set | frozenset) else dict.fromkeys(nodes)
@@ -208,13 +215,16 @@ def _known_ids(
     by_text = {str(node): node for node in rows}
     found = [name if name in rows else by_text.get(str(name)) for name in given]
     unknown = [row for row, name in enumerate(found) if name is None]
-    if unknown and (not strangers or len(unknown) == len(found)):
+    if unknown and (not ignore_unknown or len(unknown) == len(found)):
         name, like = given[unknown[0]], next(iter(rows))
         what = (
             "no node" if name is None else f"node {name!r} is not in the graph (its nodes are like {like!r})"
         )
         more = f", and {some(len(unknown) - 1, 'more row')} like it" if len(unknown) > 1 else ""
-        raise InputError(f"{place.at(unknown[0])}: {what}{more}; mend the id, or add the node to the edges")
+        raise InputError(
+            f"{place.at(unknown[0])}: {what}{more}; correct the id, add the node to the edges, or skip "
+            "such rows (--ignore-unknown)"
+        )
     return found
 
 
@@ -233,16 +243,12 @@ def read_costs(path: str | Path) -> dict[tuple[Hashable, Hashable], float]:
 
     source = Path(path).expanduser()
 
-    def wanted(names: Sequence[str]) -> Sequence[str]:
-        absent = [name for name in COSTS if name not in names]
-        if absent:
-            raise InputError(
-                f"{source.name}: no column {' and '.join(absent)}; a table of costs has {', '.join(COSTS)}"
-            )
-        return COSTS[:2]
-
-    columns = read_table(source, Wanted(lambda names: (), wanted))
-    wanted(columns.table.column_names)
+    columns = read_table(source, Wanted(lambda names: (), lambda names: [n for n in COSTS[:2] if n in names]))
+    absent = [name for name in COSTS if name not in columns.table.column_names]
+    if absent:
+        raise InputError(
+            f"{source.name}: no column {' and '.join(absent)}; a table of costs has {', '.join(COSTS)}"
+        )
     cost = numbers_in(frame_of(columns.table, source.name), COSTS[2], columns.origin, "cost")
     pairs = zip(*(columns.table[name].to_pylist() for name in COSTS[:2]), strict=True)
     found: dict[tuple[Hashable, Hashable], float] = {}

@@ -1,4 +1,4 @@
-"""Which column holds what, by its name in any case: the one list of names that the whole house goes by.
+"""Which column holds what, by its name in any case: the one list of names that everything uses.
 
 An edge table has `source, target` (or `src, dst`, or `from, to`, else its first two columns) and perhaps
 `weight` (or `value`). A node table has `node` (or `id`, else its first column) and perhaps `label` (or
@@ -7,17 +7,21 @@ An edge table has `source, target` (or `src, dst`, or `from, to`, else its first
 Whoever names a column is taken at their word.
 """
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from querist.errors import InputError
 from querist.labels import NODE
+from querist.tables.formats import some
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"))
 WEIGHT = ("weight", "value")
 LABEL = ("label", "class")
 NAME = ("name", "title", "subject")
 VECTOR_LABEL = (*LABEL, "target", "y")
+COLUMNS = 12
+"""Columns of a node shown at first. If a table has more, its zeros are left out."""
 
 Ends: TypeAlias = tuple[str | None, str | None]
 """The names of the columns of an edge's two ends, where the user gives them."""
@@ -39,12 +43,19 @@ def edge_columns(
 ) -> tuple[str, str]:
     """The two columns that hold the ends of the edges; `source` and `target` name them, or one of them.
 
+    The other is then the one with a usual name, else the first that is left.
+
     >>> edge_columns(["weight", "From", "To"])
     ('From', 'To')
     """
-    if source is not None or target is not None:
-        return _ends_by_name(columns, source, target, where)
-    for ends in ENDS:
+    given = source, target
+    absent = [name for name in given if name is not None and name not in columns]
+    if absent:
+        which = f"columns {source!r} and {target!r}" if source and target else f"column {absent[0]!r}"
+        raise InputError(f"{where}: no {which}; there are {listing(columns)}")
+    if source is not None and source == target:
+        raise InputError(f"{where}: source and target are both {source!r}; name two columns")
+    for ends in ENDS if given == (None, None) else ():
         found = [named(columns, (end,)) for end in ends]
         if found[0] is not None and found[1] is not None:
             return found[0], found[1]
@@ -52,33 +63,20 @@ def edge_columns(
             have, lack = (0, 1) if found[1] is None else (1, 0)
             raise InputError(
                 f"{where}: column {found[have]!r} but no {ends[lack]!r}; there are {listing(columns)}. "
-                "Rename one, or name the columns with source= and target= (or endpoints=)"
+                "Rename one, or name the columns with source= and target="
             )
-    if len(columns) < 2:
+    for k, usual in enumerate(zip(*ENDS, strict=True)):
+        left = [name for name in columns if name not in given]
+        if given[k] is None and left:
+            own = named(left, usual) or left[0]
+            given = (own, given[1]) if k == 0 else (given[0], own)
+    source, target = given
+    if source is None or target is None:
         raise InputError(
-            f"{where}: {len(columns)} column ({listing(columns)}); an edge table needs source and target"
+            f"{where}: {some(len(columns), 'column')} ({listing(columns)}); an edge table needs source and "
+            "target"
         )
-    return columns[0], columns[1]
-
-
-def _ends_by_name(
-    columns: Sequence[str], source: str | None, target: str | None, where: str
-) -> tuple[str, str]:
-    """The columns that are named; beside one, the other by its usual name, else the first that is left."""
-    absent = [name for name in (source, target) if name is not None and name not in columns]
-    if absent:
-        which = f"columns {source!r} and {target!r}" if source and target else f"column {absent[0]!r}"
-        raise InputError(f"{where}: no {which}; there are {listing(columns)}")
-    if source == target:
-        raise InputError(f"{where}: source and target are both {source!r}; name two columns")
-    if source is not None and target is not None:
-        return source, target
-    own = source if source is not None else target
-    usual = [ends[source is not None] for ends in ENDS]
-    other = named(columns, usual, but=(str(own),)) or next((c for c in columns if c != own), None)
-    if other is None:
-        raise InputError(f"{where}: no column beside {own!r}; an edge table needs source and target")
-    return (source, other) if source is not None else (other, str(target))
+    return source, target
 
 
 def node_column(columns: Sequence[str], where: str = "node table", name: str | None = None) -> str:
@@ -127,3 +125,50 @@ def vector_label(columns: Sequence[str], label: str | None, where: str, needed: 
             raise InputError(f"{where}: no column {label!r}; its columns are {listing(columns)}")
         return label if label in columns else None
     return named(columns, VECTOR_LABEL)
+
+
+@dataclass(frozen=True)
+class NodeTexts:
+    """What a table says of the first nodes: their names and their rows."""
+
+    table: Any = None
+    node: str | None = None
+    name: str | None = None
+
+    @staticmethod
+    def of(table: Any, node: str | None = None, name: str | None = None) -> "NodeTexts":
+        """`node` is the column of the ids, `name` the one that nodes are shown by, unless of a usual name."""
+        if table is None:
+            if name is not None:
+                raise InputError(f"--name-column {name}: there is no table of nodes; give one as --nodes")
+            return NodeTexts()
+        columns = table.column_names
+        if name is not None and name not in columns:
+            raise InputError(f"--name-column {name}: no such column; there are {listing(columns)}")
+        ids = node_column(columns, name=node if node in columns else None)
+        return NodeTexts(table, ids, name or named(columns, NAME, but=(ids,)))
+
+    def name_of(self, row: int) -> str:
+        """What a node is called; nothing if it has no name."""
+        return self._text(self.name, row)
+
+    def called(self, row: int, node: Hashable) -> str:
+        """A node by its id and, if that is another, its name."""
+        name = self.name_of(row)
+        return str(node) if name in ("", str(node)) else f"{node}, {name}"
+
+    def values(self, row: int) -> list[tuple[str, str]]:
+        """A node's row but for its id, name and what is empty; of a wide table also but for zeros."""
+        if self.table is None:
+            return []
+        left_out = {self.node, self.name}
+        names = [name for name in self.table.column_names if name not in left_out]
+        found = [(name, self._text(name, row)) for name in names]
+        wide = len(names) > COLUMNS
+        return [(name, text) for name, text in found if text and not (wide and text in ("0", "0.0", "False"))]
+
+    def _text(self, column: str | None, row: int) -> str:
+        if column is None or row >= self.table.num_rows:
+            return ""
+        value = self.table[column][row].as_py()
+        return "" if value is None or value != value else " ".join(str(value).split())  # noqa: PLR0124

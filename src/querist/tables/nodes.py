@@ -7,19 +7,22 @@ words, categories, counts or ranges as `attributes.py` says, and the notes tell 
 import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError
+from querist.errors import InputError, shortened
+from querist.labels import NODE
+from querist.tables.arrow import pa, pc
 from querist.tables.attributes import attributes_of
 from querist.tables.columns import Recipe
+from querist.tables.decimals import with_points
 from querist.tables.files import node_file
-from querist.tables.formats import Columns, Origin
+from querist.tables.formats import Columns, Origin, some
 from querist.tables.frames import columns_of_frame, filled, frame_of, is_tabular, listed, numbers_in
-from querist.tables.names import label_column, listing, node_column
+from querist.tables.names import label_column, listing, named, node_column
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class NodeTable:
     table : the Arrow table
     recipes : how the columns became attributes; none where they were asked for as they are
 
-    >>> from querist.tables import read_nodes
+    >>> from querist.tables.nodes import read_nodes
     >>> _ = Path("nodes.csv").write_text("node,age\\nann,30\\nbob,40\\n")
     >>> read_nodes(Path("nodes.csv")).ids
     ('ann', 'bob')
@@ -84,48 +87,73 @@ def read_nodes(
     if isinstance(nodes, str | os.PathLike):
         columns = node_file(Path(nodes).expanduser(), id, label)
     else:
+        index: Any = getattr(nodes, "index", None)
+        if getattr(index, "nlevels", 1) > 1:
+            raise InputError("node table: an index of several levels; call reset_index() and name the ids")
+        if (name := getattr(index, "name", None)) is not None and name not in list(nodes.columns):
+            nodes = nodes.reset_index()  # a named index of pandas holds the ids
+        elif name is not None and id is None and named(nodes.columns, NODE) is None:
+            if list(index) != list(nodes[name]):
+                raise InputError(
+                    f"node table: the index and the column {name!r} differ; rename one, or pass id="
+                )
+            id = str(name)
         columns = nodes if isinstance(nodes, Columns) else columns_of_frame(nodes, "node table")
+    names = columns.table.column_names
+    node = node_column(names, columns.origin.name, id)
+    columns = _without_repeats(columns, node)
+    usual = label_column(names, node)
+    if not columns.text:
+        columns = with_points(columns, [name for name in names if name not in (node, label, usual)])
     table, where = columns.table, columns.origin
-    names = table.column_names
-    node = node_column(names, where.name, id)
     wanted = [] if isinstance(attributes, bool) else list(attributes)
     for name in [*wanted, *([] if label is None else [label])]:
         if name not in names:
             raise InputError(f"{where}: no column {name!r}; there are {listing(names)}")
     frame = frame_of(table, where.name)
-    usual = label_column(names, node)
     chosen = label if label is not None else usual
-    ids = distinct_ids(frame, node, where)
+    ids = tuple(listed(filled(frame, node, where)))
     labels = None if chosen is None else listed(frame.get_column(chosen))
     if attributes is not True:
         matrix = np.column_stack([numbers_in(frame, c, where) for c in wanted]) if wanted else None
-        return NodeTable(ids, labels, matrix, (), columns.text, table)
+        return NodeTable(ids, labels, matrix, columns.notes, columns.text, table)
     # What is named like labels is none of the attributes even where another column holds the labels.
     aside = [name for name in dict.fromkeys((chosen, usual)) if name is not None]
-    made, notes = attributes_of(columns, [node, *aside])
+    made = attributes_of(columns, [node, *aside])
     others = len(names) > 1 + len(aside)
     spoken = (
-        *notes,
+        *columns.notes,
+        *made.notes,
         *(f"{name}: holds labels, so it is no attribute" for name in aside),
-        *(("the table of nodes gives no attributes",) if made is None and others else ()),
+        *(("the table of nodes gives no attributes",) if made.matrix is None and others else ()),
     )
-    if made is None:
-        return NodeTable(ids, labels, None, spoken, columns.text, table)
     return NodeTable(ids, labels, made.matrix, spoken, columns.text, table, made.recipes)
 
 
-def distinct_ids(frame: Any, node: str, where: Origin) -> tuple[Hashable, ...]:
-    """The ids in a column, each once."""
-    ids = tuple(listed(filled(frame, node, where)))
-    odd = next((name for name in ids if not isinstance(name, Hashable)), None)
-    if odd is not None:
-        raise InputError(f"{where}: node id {odd!r} is not hashable; use strings, numbers or tuples")
-    if len(set(ids)) != len(ids):
-        twice = Counter(ids).most_common(1)[0][0]
-        first = ids.index(twice)
-        second = ids.index(twice, first + 1)
-        raise InputError(
-            f"{where}: node {twice!r} has more than one row, {where.rows(first)} and {where.rows(second)}; "
-            "keep one"
-        )
-    return ids
+def _without_repeats(columns: Columns, node: str) -> Columns:
+    """The table without rows that repeat an earlier row in every column, which a note counts.
+
+    Rows that differ may not have the same id.
+    """
+    ids, where = columns.table[node], columns.origin
+    if pa.types.is_nested(ids.type):
+        shown = shortened(next(iter(ids.to_pylist()), None))
+        raise InputError(f"{where}: node id {shown} is not hashable; use strings, numbers or tuples")
+    if len(pc.unique(ids)) == len(ids):
+        return columns
+    names = ids.to_pylist()
+    often = Counter(names)
+    repeated = [row for row, name in enumerate(names) if name is not None and often[name] > 1]
+    first, dropped = dict[Hashable, tuple[int, str]](), list[int]()
+    for row, values in zip(repeated, columns.table.take(repeated).to_pylist(), strict=True):
+        before, same = first.setdefault(names[row], (row, repr(values)))
+        if same != repr(values):
+            raise InputError(
+                f"{where}: node {names[row]!r} has two rows that differ, {where.rows(before)} and "
+                f"{where.rows(row)}; keep one"
+            )
+        dropped += [row] if before != row else []
+    kept = np.delete(np.arange(len(ids)), dropped)
+    notes = (f"{some(len(dropped), 'exact repeat')} of an earlier row dropped",) if dropped else ()
+    below = Origin(where.name, lambda row: where.rows(int(kept[row])))
+    return replace(columns, table=columns.table.take(kept), origin=below, notes=(*columns.notes, *notes))

@@ -22,7 +22,7 @@ FORMULA = "^([=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
 BETWEEN = (";", "|", " ; ", " | ", "\x1f")
 
 
-def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Path:
+def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = (), *, safe_csv: bool = False) -> Path:
     """The path of an output file, refused before the work if nothing could be written there.
 
     `inputs` are files that are read, or None: a result must not take the place of one.
@@ -33,8 +33,8 @@ def check_place(path: str | os.PathLike[str], inputs: Iterable[Any] = ()) -> Pat
     place = Path(path).expanduser()
     if not place.name.lower().endswith(ENDINGS):
         raise InputError(f"{path}: cannot tell the format; the name must end in {', '.join(ENDINGS)}")
-    if place.suffix.lower() == ".parquet":
-        _ = pq.write_table  # where the library is missing, that is said before the work
+    if safe_csv and place.suffix.lower() == ".parquet":
+        raise InputError(f"{path}: safe_csv is for text such as .csv; leave it out, or name another format")
     for given in inputs:
         if given is not None and Path(given).expanduser().resolve() == place.resolve():
             raise InputError(f"{path} is read, and would be lost; write to another file")
@@ -53,20 +53,20 @@ def mark_between(names: Any) -> str:
     )
 
 
-def set_array(values: Any) -> Any:
-    """Sets of names, as tuples, in an Arrow array of lists; None where there is none."""
-    members = [name for own in values if own is not None for name in own]
-    ends = np.cumsum([0, *(0 if own is None else len(own) for own in values)])
-    missing = pa.array([own is None for own in values], pa.bool_())
-    return pa.ListArray.from_arrays(
-        pa.array(ends, pa.int32()), arrow_array(members, nested=False), mask=missing
-    )
+def label_array(labels: Any, multilabel: bool) -> Any:
+    """The label of each node in an Arrow array: a class, or a list of classes; None where there is none."""
+    if not multilabel:
+        return arrow_array(labels, nested=False)
+    ends = np.cumsum([0, *(0 if own is None else len(own) for own in labels)])
+    members = arrow_array([name for own in labels if own is not None for name in own], nested=False)
+    missing = pa.array([own is None for own in labels], pa.bool_())
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), members, mask=missing)
 
 
 def joined_sets(lists: Any) -> Any:
     """Each list of names as one field.
 
-    >>> joined_sets(set_array([("ann", "bob"), None, ()])).to_pylist()
+    >>> joined_sets(label_array([("ann", "bob"), None, ()], multilabel=True)).to_pylist()
     ['ann;bob', None, '']
     """
     sets = lists.cast(pa.list_(pa.string()))
@@ -80,10 +80,10 @@ def neutralised(table: Any) -> Any:
     >>> neutralised(pa.table({"node": ["=1+1", "ann"], "x": [1, -2]}))["node"].to_pylist()
     ["'=1+1", 'ann']
     """
-    for at, name in enumerate(table.column_names):
-        if pa.types.is_string(table[name].type) or pa.types.is_large_string(table[name].type):
-            safe = pc.replace_substring_regex(table[name], FORMULA, r"'\1")
-            table = table.set_column(at, name, safe)
+    for at, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            safe = pc.replace_substring_regex(table.column(at), FORMULA, r"'\1")
+            table = table.set_column(at, field.name, safe)
     return table
 
 

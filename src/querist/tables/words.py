@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from querist.tables.arrow import pa, pc
 from querist.types import Codes, Sparse
 
+MOST_WORDS = 20_000
 _BLOCK = 100_000
 """Texts that are split at a time: what lies between them is lists of strings, which are large."""
 
@@ -33,25 +34,21 @@ def items_of(lists: Any, first: int = 0, least: int = 1) -> Iterator[tuple[Any, 
     yield items.filter(long), np.asarray(rows.filter(long), dtype=np.int64) + first
 
 
-def counted(
-    blocks: Any, n: int, *, least: int, most: float, largest: int | None = None
-) -> tuple[Sparse, list[str]]:
+def counted(blocks: Any, n: int, most: float) -> tuple[Sparse, list[str]]:
     """(n, w) how often each word occurs in each row, and the words in order.
 
-    Words in fewer than `least` rows or in more than `most` are dropped; of the others the `largest` in most
-    rows are kept.
+    Words in one row or in more than `most` are dropped; of the others the `MOST_WORDS` in most rows are kept.
 
     >>> import pyarrow as pa
     >>> blocks = words_of(pa.array(["tea for two", "two for tea tea", "me for you"]))
-    >>> matrix, words = counted(blocks, 3, least=2, most=2)
+    >>> matrix, words = counted(blocks, 3, most=2)
     >>> words, matrix.toarray().tolist()
     (['tea', 'two'], [[1.0, 1.0], [2.0, 1.0], [0.0, 0.0]])
     """
     matrix, names = _table(blocks, n)
     occurs = np.bincount(matrix.indices, minlength=len(names))
-    kept = np.flatnonzero((occurs >= least) & (occurs <= most))
-    if largest is not None and kept.size > largest:
-        kept = kept[np.argsort(-occurs[kept], kind="stable")[:largest]]
+    kept = np.flatnonzero((occurs >= 2) & (occurs <= most))
+    kept = kept[np.argsort(-occurs[kept], kind="stable")[:MOST_WORDS]]
     kept = np.array(sorted(kept.tolist(), key=names.__getitem__), dtype=np.int64)
     return sp.csr_array(matrix[:, kept]), [names[k] for k in kept]
 

@@ -22,6 +22,10 @@ CASES = {
     "NaN in networkx": (lambda: as_graph(nx.Graph([(0, 1, {"weight": np.nan})])), "networkx graph: 1 weight"),
     "weight in words": (lambda: as_graph([("a", "b", "heavy")]), "weights are not numbers"),
     "complex weights": (lambda: as_graph(np.array([[0, 1j], [1j, 0]])), "must be real"),
+    "a sparse matrix of float16": (
+        lambda: as_graph(sp.csr_array((np.ones(2, np.float16), [1, 0], [0, 1, 2]), shape=(2, 2))),
+        "float16.*convert it to float32",
+    ),
     "too few weights": (lambda: as_graph(ROWS, weights=[1.0, 2.0]), r"shape \(2,\) for 3 edges"),
     "weights for a matrix": (lambda: as_graph(np.eye(4), weights=[1.0]), "hold their own weights"),
     "weights by name for a list": (lambda: as_graph(PAIRS, weights="w"), "names a column"),
@@ -62,7 +66,7 @@ CASES = {
         "'weight'",
     ),
     "no such column": (
-        lambda: as_graph(pd.DataFrame({"a": [1], "b": [2]}), endpoints=("a", "z")),
+        lambda: as_graph(pd.DataFrame({"a": [1], "b": [2]}), source="a", target="z"),
         "there are a, b",
     ),
     "no such weight": (lambda: as_graph(pd.DataFrame({"a": [1], "b": [2]}), weights="z"), "no column 'z'"),
@@ -72,7 +76,7 @@ CASES = {
     "empty edge array": (lambda: as_graph(np.empty((0, 2), int)), "no nodes"),
     "empty matrix": (lambda: as_graph(np.empty((0, 0))), "no nodes"),
     "empty networkx": (lambda: as_graph(nx.Graph()), "no nodes"),
-    "too few labels": (lambda: as_graph(PAIRS, labels=["x"]), "1 labels for 3 nodes; give one a node"),
+    "too few labels": (lambda: as_graph(PAIRS, labels=["x"]), "1 labels for 3 nodes; give one per node"),
     "too many labels": (lambda: as_graph(PAIRS, labels=list("wxyz")), "4 labels for 3 nodes"),
     "too few labels for rows": (lambda: as_graph(ROWS, labels=["x", "y"]), "2 labels for 4 nodes"),
     "label of an unknown node": (
@@ -82,6 +86,10 @@ CASES = {
     "label outside the classes": (
         lambda: as_graph(PAIRS, labels=["x", "y", "z"], classes=("x", "y")),
         r"label 'z' is not among the classes \('x', 'y'\)",
+    ),
+    "the unlabelled value without labels": (
+        lambda: as_graph(PAIRS, missing="?"),
+        r"missing = '\?' says which label means unlabelled, but there are no labels",
     ),
     "class twice": (lambda: as_graph(PAIRS, labels=["x", "y", "x"], classes=("x", "y", "x")), "twice"),
     "unhashable label": (lambda: as_graph(PAIRS, labels=[["x"], "y", "z"]), "not hashable"),
@@ -94,7 +102,7 @@ CASES = {
     ),
     "attributes of one dimension": (lambda: as_graph(PAIRS, attributes=[1.0, 2.0, 3.0]), r"shape \(3,\)"),
     "NaN attribute": (lambda: as_graph(PAIRS, attributes=[[1.0], [np.nan], [2.0]]), "attributes holds NaN"),
-    "no such kind": (lambda: as_graph(ROWS, kind="matrix"), "must be 'adjacency' or 'edges'"),
+    "no such kind": (lambda: as_graph(ROWS, kind="matrix"), "must be one of adjacency, edges or none"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The strict door: what `Graph` holds, and what it refuses."""
+"""The strict constructor: what `Graph` holds, and what it refuses."""
 
 import dataclasses
 
@@ -10,12 +10,13 @@ from hypothesis import given, strategies as st
 
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
+from querist.labels import Labels
 
 TRIANGLE = sp.csr_array(np.array([[0, 1, 2], [1, 0, 0], [2, 0, 0]], dtype=float))
 
 
 def test_counts_and_degrees():
-    graph = Graph(TRIANGLE, codes=np.array([1, -1, 0]), classes=("p", "q"))
+    graph = Graph(TRIANGLE, known=Labels(np.array([1, -1, 0]), ("p", "q")))
     assert (graph.n_nodes, graph.n_edges, graph.n_classes, graph.n_components) == (3, 2, 2, 1)
     assert graph.nodes == (0, 1, 2)
     assert graph.degrees.tolist() == [3, 1, 2]
@@ -24,7 +25,8 @@ def test_counts_and_degrees():
     assert not graph.signed
     assert Graph(-TRIANGLE).signed
     assert Graph(-TRIANGLE).degrees.tolist() == [3, 1, 2]
-    assert Graph(TRIANGLE).labels is None
+    assert Graph(TRIANGLE).labels == [None] * 3
+    assert Graph(TRIANGLE).codes.tolist() == [-1] * 3
     assert Graph(TRIANGLE).labelled.size == 0
 
 
@@ -83,8 +85,11 @@ def test_a_subgraph_keeps_ids_labels_attributes_and_codes():
 
 
 def test_a_subgraph_keeps_several_labels_a_node():
-    graph = Graph(TRIANGLE, label_matrix=sp.csr_array(np.eye(3)), classes=("p", "q", "r"))
-    assert graph.subgraph([2]).label_matrix.toarray().tolist() == [[0, 0, 1]]
+    graph = Graph(TRIANGLE, known=Labels(sp.csr_array(np.eye(3)), ("p", "q", "r")))
+    assert graph.subgraph([2]).known.indicator.tolist() == [[0, 0, 1]]
+    assert graph.labels == [("p",), ("q",), ("r",)]
+    with pytest.raises(InputError, match="sets of labels"):
+        _ = graph.codes
 
 
 def test_binary_attributes_do_not_overflow():
@@ -110,20 +115,8 @@ BAD = {
     "ids": ({"nodes": ["a", "b"]}, "2 node ids for 3 nodes"),
     "repeated ids": ({"nodes": ["a", "b", "a"]}, "not distinct"),
     "attributes": ({"attributes": sp.eye_array(2)}, "2 rows for 3 nodes"),
-    "codes": ({"codes": np.array([0, 1])}, "2 labels for 3 nodes"),
-    "large code": ({"codes": np.array([0, 1, 2]), "classes": ("p", "q")}, "label code 2 is outside"),
-    "small code": ({"codes": np.array([0, -2, 1]), "classes": ("p", "q")}, "label code -2 is outside"),
-    "fractional codes": ({"codes": np.array([0, 0.5, 1]), "classes": ("p", "q")}, "float64; give integers"),
-    "repeated classes": ({"classes": ("p", "p")}, "twice"),
-    "both kinds of labels": (
-        {"codes": np.zeros(3, int), "label_matrix": sp.csr_array((3, 1)), "classes": ("p",)},
-        "not both",
-    ),
-    "label columns": ({"label_matrix": sp.csr_array((3, 2)), "classes": ("p",)}, "2 columns for 1 classes"),
-    "label values": (
-        {"label_matrix": 2 * sp.eye_array(3), "classes": (0, 1, 2)},
-        "other values than 0 and 1",
-    ),
+    "labels": ({"known": Labels(np.array([0, 1]), ("p", "q"))}, "2 labels for 3 nodes"),
+    "rows of labels": ({"known": Labels(sp.csr_array((2, 1)), ("p",))}, "2 labels for 3 nodes"),
 }
 
 

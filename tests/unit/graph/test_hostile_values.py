@@ -1,4 +1,4 @@
-"""Objects that are no graph, no labels and no rows: refused with a message of ours, behind every door."""
+"""Objects that are no graph, no labels and no rows: refused by every function with a message of ours."""
 
 import dataclasses
 from collections.abc import Callable
@@ -41,8 +41,9 @@ VALUES: dict[str, Callable[[], Any]] = {
     "complex sparse attributes": lambda: as_graph(PAIR, attributes=sp.csr_array([[1j], [2]])),
     "complex weights": lambda: as_graph(PAIR, weights=np.array([1j])),
     "weights of 400 digits": lambda: as_graph([(0, 1, 10**400)]),
-    "three ends": lambda: as_graph(FRAME, endpoints=("a", "b", "c")),
-    "a number for ends": lambda: as_graph(FRAME, endpoints=3),
+    "a number for an end": lambda: as_graph(FRAME, source=3),
+    "a kind of a table": lambda: as_graph(FRAME, kind="edges"),
+    "a kind of a graph": lambda: as_graph(as_graph(PAIR), kind="adjacency"),
     "nodes below 0": lambda: as_graph(PAIR, nodes=-1),
     "complex rows": lambda: ALGORITHMS["msg"](np.array([[1j, 2]]), 2),
     "text rows": lambda: ALGORITHMS["msg"](np.array([["1"]]), 2),
@@ -90,7 +91,7 @@ def below() -> Any:
     return m
 
 
-DOORS: dict[str, Callable[[Any], Any]] = {
+ENTRY_POINTS: dict[str, Callable[[Any], Any]] = {
     "as_graph": as_graph,
     "Graph": querist.Graph,
     "attributes": lambda m: as_graph(PAIR, attributes=m),
@@ -108,10 +109,10 @@ DOORS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("make", [outside, coming_back, by_columns, below])
-@pytest.mark.parametrize("door", DOORS)
-def test_a_sparse_matrix_that_points_outside_is_refused(door: str, make: Callable[[], Any]) -> None:
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_a_sparse_matrix_that_points_outside_is_refused(entry: str, make: Callable[[], Any]) -> None:
     with pytest.raises(InputError, match=r"indices|indptr"):
-        DOORS[door](make())
+        ENTRY_POINTS[entry](make())
 
 
 def test_weights_to_fitted_nodes_that_point_outside_are_refused() -> None:

@@ -8,7 +8,6 @@ from sklearn.neighbors import kneighbors_graph, radius_neighbors_graph
 
 import querist
 from querist import InputError, from_points
-from querist.errors import UnknownNameError
 from querist.graph.neighbours import nearest
 
 pytestmark = pytest.mark.slow
@@ -139,7 +138,7 @@ def test_approximate_neighbours_are_nearly_all_found_and_said_to_be_approximate(
     both = joined(graph) & joined(exact)
     assert both.sum() >= 0.97 * joined(exact).sum()
     assert "approximately" in graph.notes[0] and "approximately" not in exact.notes[0]
-    again = nearest(many, 8, "euclidean", "approximate", 0)
+    again = nearest(many, 8, "euclidean", False, 0)
     assert not (again[1] == np.arange(1500)[:, None]).any()
 
 
@@ -165,14 +164,20 @@ def test_labels_and_nodes_are_the_users_own() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"k": 0}, "give 1 <= k"),
+        ({"k": 0}, "k = 0; it must be a whole number, 1 or more"),
         ({"k": 60}, "give 1 <= k"),
         ({"kind": "epsilon"}, "give epsilon"),
-        ({"epsilon": 1.0}, "give epsilon"),
-        ({"kind": "epsilon", "epsilon": -1.0}, "give epsilon"),
+        ({"epsilon": 1.0}, "epsilon = 1.0 does nothing with kind = 'knn'"),
+        ({"kind": "epsilon", "epsilon": -1.0}, "epsilon = -1.0"),
+        ({"kind": "epsilon", "epsilon": 1.0, "k": 3}, "k = 3 does nothing"),
+        ({"kind": "heat", "mutual": True}, "mutual = True does nothing"),
+        ({"kind": "heat", "method": "exact"}, "method = 'exact' does nothing"),
+        ({"seed": 3}, "the neighbours of 60 points are searched exactly"),
+        ({"kind": "epsilon", "epsilon": 1.0, "seed": 3}, "seed = 3 does nothing"),
+        ({"weight": "unit", "bandwidth": "max"}, "bandwidth = 'max' does nothing with unit weights"),
         ({"kind": "exponential"}, "give a > 0"),
         ({"a": 1.0}, "give a > 0"),
-        ({"kind": "exponential", "a": np.inf}, "give a > 0"),
+        ({"kind": "exponential", "a": np.inf}, "a = inf; it must be a finite number, above 0"),
         ({"kind": "heat", "weight": "unit"}, "weight of their kind"),
         ({"bandwidth": -1.0}, "above 0"),
         ({"metric": "precomputed"}, "dense"),
@@ -183,11 +188,16 @@ def test_bad_parameters_are_refused_with_what_to_give(options: dict[str, object]
         from_points(X, **options)
 
 
+def test_known_discrepancies_are_not_searched_approximately() -> None:
+    with pytest.raises(InputError, match="method = 'approximate' does nothing with metric = 'precomputed'"):
+        from_points(D, metric="precomputed", method="approximate")
+
+
 @pytest.mark.parametrize(
     "options", [{"kind": "knnn"}, {"weight": "heet"}, {"bandwidth": "medium"}, {"method": "x"}]
 )
 def test_unknown_names_are_refused(options: dict[str, str]) -> None:
-    with pytest.raises(UnknownNameError, match="known: "):
+    with pytest.raises(InputError, match=r"it must be .*one of "):
         from_points(X, **options)
 
 

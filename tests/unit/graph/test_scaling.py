@@ -49,7 +49,7 @@ def test_rows_and_resistances_of_plain_laplacians_scale(factor):
 @pytest.mark.parametrize("factor", FAR)
 @pytest.mark.parametrize(
     "method",
-    ["wvrn", "harmonic", "label_propagation", "label_spreading", "diffusion", "pagerank", "consistency"],
+    ["wvrn", "harmonic", "label_propagation", "label_spreading", "diffusion", "pagerank"],
 )
 def test_probabilities_have_the_same_bits(factor, method):
     near, far = (

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
+from querist import ask, label
 from querist.errors import InputError
 from querist.graph import as_graph
 
@@ -98,7 +99,7 @@ FORMS = {
     "pandas src dst": (lambda: pd.DataFrame(columns()).set_axis(["SRC", "dst", "Value"], axis=1), {}),
     "pandas, own names": (
         in_pandas_with_its_own_names,
-        {"endpoints": ("who", "whom"), "weights": "often"},
+        {"source": "who", "target": "whom", "weights": "often"},
     ),
     "pandas categories": (lambda: pd.DataFrame(columns()).astype({"source": "category"}), {}),
     "polars": (lambda: pl.DataFrame(columns()), {}),
@@ -172,6 +173,80 @@ def test_pyg_data():
     assert "edge_attr of shape (7, 2) not used" in as_graph(several).notes
     with pytest.raises(InputError, match="edge_index"):
         as_graph(data.Data(x=x))
+
+
+@pytest.fixture
+def pyg():
+    """A function that makes a `Data` of a ring of six nodes with labels 0, 1, 2, 0, 1, 2."""
+    torch = pytest.importorskip("torch", reason="needs the extra pyg: pip install querist[pyg]")
+    data = pytest.importorskip("torch_geometric.data", reason="needs the extra pyg: pip install querist[pyg]")
+    edges = torch.tensor([[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]])
+
+    def made(mask, y=(0, 1, 2, 0, 1, 2)):
+        own = {} if mask is None else {"train_mask": torch.tensor(mask)}
+        return data.Data(edge_index=edges, y=torch.tensor(y), num_nodes=6, **own)
+
+    return made
+
+
+TRAIN = [True, True, True, True, False, False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mask", "where"),
+    [
+        (TRAIN, "train_mask"),
+        ([1, 1, 1, 1, 0, 0], "train_mask"),
+        ([[row] for row in TRAIN], "train_mask"),
+        ([[row, True, False] for row in TRAIN], "the first of the 3 columns of train_mask"),
+    ],
+    ids=["bool", "int", "column", "splits"],
+)
+def test_labels_of_pyg_outside_the_train_mask_are_not_known(pyg, mask, where):
+    graph = as_graph(pyg(mask))
+    assert graph.labels == [0, 1, 2, 0, None, None]
+    assert graph.notes[0] == f"y read in {where} only, 4 labels; pass labels=data.y for all of them"
+    assert as_graph(pyg(mask), labels="y").labels == graph.labels
+    result = label(pyg(mask), method="walks")
+    assert result.is_labelled.tolist() == TRAIN
+    assert graph.notes[0] in result.graph.notes
+
+
+@pytest.mark.slow
+def test_all_labels_of_pyg_are_known_if_they_are_passed(pyg):
+    source = pyg(TRAIN)
+    assert as_graph(source, labels=source.y).labels == [0, 1, 2, 0, 1, 2]
+    assert as_graph(source, labels=source.y).notes == ()
+    result = label(source, source.y, method="walks")
+    assert result.is_labelled.all() and result.graph.notes == ()
+    assert ask(source, source.y, budget=3).graph.notes == ()
+    assert as_graph(pyg(None)).labels == [0, 1, 2, 0, 1, 2]
+    assert as_graph(pyg(None)).notes == ()
+
+
+@pytest.mark.slow
+def test_several_labels_of_pyg_outside_the_train_mask_are_not_known(pyg):
+    matrix = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, float("nan")]]
+    assert as_graph(pyg(TRAIN, matrix)).known.indicator.tolist() == [*matrix[:4], [0, 0], [0, 0]]
+
+
+@pytest.mark.slow
+def test_a_train_mask_that_is_false_everywhere_gives_no_label(pyg):
+    graph = as_graph(pyg([False] * 6))
+    assert graph.labels == [None] * 6
+    assert "y read in train_mask only, and it is False everywhere; " in graph.notes[0]
+    with pytest.raises(InputError, match="no node is labelled"):
+        label(pyg([False] * 6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mask", [[True] * 5, [0, 1, 2, 3, 4, 5], [[[True]]] * 6], ids=["short", "rows", "deep"]
+)
+def test_a_train_mask_that_is_none_is_refused(pyg, mask):
+    with pytest.raises(InputError, match=r"train_mask of shape .*; give 6 values, True or False"):
+        as_graph(pyg(mask))
 
 
 @pytest.mark.parametrize(
@@ -303,6 +378,11 @@ def test_ids_of_any_hashable_type_are_sorted(ids):
     )
     assert graph.nodes == tuple(sorted(ids))
     assert graph.adjacency[[graph.row_of[a]]].nnz == 2
+
+
+def test_a_dense_matrix_of_float16_is_read_as_it_is():
+    weights = np.array([[0, 0.5], [0.5, 0]], dtype=np.float16)
+    np.testing.assert_array_equal(as_graph(weights).adjacency.toarray(), weights)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])

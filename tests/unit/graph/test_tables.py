@@ -127,12 +127,12 @@ def test_classes_fix_the_codes_and_may_come_without_labels():
 def test_several_labels_a_node():
     Y = np.array([[1, 1], [0, 0], [0, 1]])
     graph = as_graph([(0, 1), (1, 2)], labels=Y, classes=("p", "q"))
-    assert graph.codes is None
+    assert graph.known.multilabel
     assert graph.classes == ("p", "q")
-    np.testing.assert_array_equal(graph.label_matrix.toarray(), Y)
+    np.testing.assert_array_equal(graph.known.indicator, Y)
     turned = as_graph(graph, classes=("q", "p"))
-    np.testing.assert_array_equal(turned.label_matrix.toarray(), Y[:, ::-1])
-    with pytest.raises(InputError, match="not those of the source"):
+    np.testing.assert_array_equal(turned.known.indicator, Y[:, ::-1])
+    with pytest.raises(InputError, match="not among the classes"):
         as_graph(graph, classes=("q", "r"))
     with pytest.raises(InputError, match="other values than 0 and 1"):
         as_graph([(0, 1), (1, 2)], labels=2 * Y)
@@ -150,7 +150,7 @@ def test_a_third_column_is_a_weight_only_if_it_is_named_so():
 
 
 def test_half_a_pair_of_columns_is_refused():
-    with pytest.raises(InputError, match=r"column 'source' but no 'target'.*endpoints="):
+    with pytest.raises(InputError, match=r"column 'source' but no 'target'.*target="):
         as_graph(pd.DataFrame({"source": [1], "weight": [2], "end": [3]}))
 
 
@@ -214,7 +214,6 @@ def test_a_header_alone_is_an_edgeless_graph_if_there_are_nodes(tmp_path):
     "options",
     [
         {"source": "who", "target": "whom"},
-        {"endpoints": ("who", "whom")},
         {"source": "who"},
         {"target": "whom"},
     ],
@@ -234,7 +233,8 @@ def test_the_ends_by_name_or_one_of_them(options, tmp_path):
     [
         (pd.DataFrame(EDGES), {"source": "x"}, "no column 'x'; there are source, target"),
         (pd.DataFrame(EDGES), {"source": "source", "target": "source"}, "name two columns"),
-        (pd.DataFrame(EDGES), {"source": "source", "endpoints": ("a", "b")}, "give one or the other"),
+        (as_graph([("a", "b")]), {"source": "x"}, "Graph is no table"),
+        (pd.DataFrame(EDGES), {"kind": "edges"}, "says what an array or a list holds"),
         ([("a", "b")], {"source": "x"}, "list is no table"),
         ([("a", "b")], {"id": "x"}, "there is no node table"),
         (pd.DataFrame(EDGES), {"nodes": pd.DataFrame(NODES), "id": "key"}, "no column 'key' for the ids"),

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from querist.errors import InputError
-from querist.labelling.reading import read_source
+from querist.labelling import GraphFiles
 from querist.tables.attributes import attributes_of, by_recipes
 from querist.tables.columns import in_ranges, quantiles
 from querist.tables.files import node_file
@@ -27,24 +27,39 @@ AGES = RNG.normal(40, 9, N).round(1)
 
 def made(**columns: object) -> object:
     file = Columns(pa.table({"node": list(range(N)), **columns}), Origin("t"), False)
-    return attributes_of(file, ["node"])[0]
+    found = attributes_of(file, ["node"])
+    return found if found.matrix is not None else None
+
+
+def names_of(found: object) -> tuple[str, ...]:
+    """A name for each attribute, from its recipe."""
+    names = []
+    for recipe in found.recipes:  # type: ignore[attr-defined]
+        source = recipe.source + (f"[{recipe.settings['k']}]" if recipe.read == "element" else "")
+        mark = "=" if recipe.read == "categories" else ":"
+        named = {
+            "count": [f"{source}{mark}{value}" for value in recipe.values],
+            "ranges": [f"{source}~{k}" for k in range(len(recipe.values))],
+        }
+        names += named.get(recipe.make, [source])
+    return tuple(names)
 
 
 def column(found: object, name: str) -> np.ndarray:
-    return found.matrix[:, [found.names.index(name)]].toarray().ravel()  # type: ignore[attr-defined]
+    return found.matrix[:, [names_of(found).index(name)]].toarray().ravel()  # type: ignore[attr-defined]
 
 
 def test_text_becomes_counts_of_words_as_a_counter_counts_them() -> None:
     found = made(about=[f"the {text.upper()}!{' zebra' * (k == 7)}" for k, text in enumerate(TEXTS)])
-    assert not {"about:zebra", "about:the"} & set(found.names)
+    assert not {"about:zebra", "about:the"} & set(names_of(found))
     for word in WORDS:
         expected = np.array([Counter(text.split())[word] for text in TEXTS])
         if 2 <= (expected > 0).sum() <= N / 2:
             np.testing.assert_array_equal(column(found, f"about:{word}"), expected)
         else:
-            assert f"about:{word}" not in found.names
+            assert f"about:{word}" not in names_of(found)
     assert found.notes == (
-        f"about: text, as counts of {len(found.names)} words that 2 nodes or more have and not most",
+        f"about: text, as counts of {len(names_of(found))} words that 2 nodes or more have and not most",
     )
 
 
@@ -58,7 +73,7 @@ def test_a_list_of_strings_is_split_already() -> None:
 
 def test_categories_of_one_word_or_two() -> None:
     found = made(town=TOWNS)
-    assert found.names == ("town=Bath", "town=New Haven", "town=York")
+    assert names_of(found) == ("town=Bath", "town=New Haven", "town=York")
     np.testing.assert_array_equal(column(found, "town=Bath"), [town == "Bath" for town in TOWNS])
     assert found.notes == ("town: 3 categories, 0 or 1 each",)
 
@@ -80,7 +95,9 @@ def test_only_numbers_are_standardised_and_gaps_are_the_mean() -> None:
 
 def test_numbers_beside_words_become_ranges_that_keep_every_linear_function() -> None:
     found = made(age=AGES, town=TOWNS)
-    ranges = found.matrix[:, [k for k, name in enumerate(found.names) if name.startswith("age")]].toarray()
+    ranges = found.matrix[
+        :, [k for k, name in enumerate(names_of(found)) if name.startswith("age")]
+    ].toarray()
     assert (ranges >= 0).all()
     np.testing.assert_allclose(ranges.sum(axis=1), 1)
     weights = np.linalg.lstsq(ranges, AGES, rcond=None)[0]
@@ -104,7 +121,7 @@ def test_counts_and_flags_stay_as_they_are() -> None:
 def test_vectors_are_columns() -> None:
     vectors = RNG.normal(size=(N, 3))
     found = made(v=pa.array(vectors.tolist()))
-    assert found.names == ("v[0]", "v[1]", "v[2]")
+    assert names_of(found) == ("v[0]", "v[1]", "v[2]")
     odd = [*vectors.tolist()[:-1], [1.0]]
     with pytest.raises(InputError, match="t, row 59: v holds 1 numbers where most rows hold 3"):
         made(v=pa.array(odd))
@@ -124,7 +141,7 @@ def test_vectors_are_columns() -> None:
 def test_what_says_nothing_is_left_out_and_said(values: list[object], why: str) -> None:
     found = made(odd=values, town=TOWNS)
     assert f"odd: left out, {why}" in found.notes
-    assert not any(name.startswith("odd") for name in found.names)
+    assert not any(name.startswith("odd") for name in names_of(found))
     assert made(odd=values) is None
 
 
@@ -132,8 +149,8 @@ def test_numbers_with_a_few_words_among_them(tmp_path: Path) -> None:
     path = tmp_path / "n.csv"
     lines = [f"{k},{'unknown' if k == 33 else AGES[k]}" for k in range(N)]
     path.write_text("\n".join(["node,age", *lines]))
-    found, _ = attributes_of(node_file(path), ["node"])
-    assert found.names == ("age",)
+    found = attributes_of(node_file(path), ["node"])
+    assert names_of(found) == ("age",)
     assert column(found, "age")[33] == 0
     assert found.notes[1] == (
         "age: 1 of 60 values are no numbers, the first in line 35; no number in 1 of 60 rows, there taken as "
@@ -148,10 +165,10 @@ def test_ids_of_any_type_in_any_order_missing_on_either_side(tmp_path: Path) -> 
     edges, nodes = tmp_path / "e.csv", tmp_path / "n.csv"
     edges.write_text("source,target\n1,2\n2,3\n3,4\n")
     nodes.write_text("id,label,kind\n3,x,a\n9,y,b\n1,,a\n2,y,b\n")
-    found = read_source(edges, nodes)
+    found = GraphFiles(edges, nodes).read()
     assert found.graph.nodes == (3, 9, 1, 2, 4)
     assert found.labels == {3: "x", 9: "y", 2: "y"}
-    assert found.graph.codes is None
+    assert found.graph.known is None
     assert found.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 0], [0, 1], [0, 0]]
     assert found.graph.notes == (
         "kind: 2 categories, 0 or 1 each",
@@ -166,7 +183,7 @@ def test_digits_in_a_text_file_meet_either_kind_of_id_in_parquet(ids: list[objec
     edges, nodes = tmp_path / "e.csv", tmp_path / "n.parquet"
     edges.write_text("source,target\n1,2\n2,3\n")
     pq.write_table(pa.table({"node": ids, "x": [1.0, 2.0, 4.0]}), nodes)
-    graph = read_source(edges, nodes).graph
+    graph = GraphFiles(edges, nodes).read().graph
     assert graph.nodes == tuple(ids)
     assert graph.n_edges == 2
 
@@ -177,7 +194,7 @@ def test_graphml_is_its_own_table_of_nodes(tmp_path: Path) -> None:
     made = nx.path_graph(4)
     nx.set_node_attributes(made, {k: {"kind": "ab"[k % 2], "label": "xy"[k // 2]} for k in made})
     nx.write_graphml(made, tmp_path / "g.graphml")
-    found = read_source(tmp_path / "g.graphml")
+    found = GraphFiles(tmp_path / "g.graphml").read()
     assert found.labels == {0: "x", 1: "x", 2: "y", 3: "y"}
     assert found.graph.attributes.toarray().tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
 
@@ -195,7 +212,7 @@ def test_an_archive_brings_its_own_labels_and_attributes(tmp_path: Path) -> None
         features_indptr=np.array([0, 1, 1, 2]),
         features_shape=np.array([3, 2]),
     )
-    found = read_source(tmp_path / "g.npz")
+    found = GraphFiles(tmp_path / "g.npz").read()
     assert found.labels == {0: {"p", "q"}, 2: {"q"}}
     assert found.graph.notes == ("attributes: 2, as they are",)
 
@@ -229,14 +246,16 @@ def test_later_nodes_get_the_words_and_scales_of_the_first() -> None:
     new = pa.table({"about": ["TREE, zebra; tree", None], "town": [" York ", "Rome"], "age": [1e9, None],
                     "height": ["tall", "170"], "other": [1, 2]})  # fmt: skip
     got = by_recipes(found.recipes, new).toarray()
-    index = found.names.index
+    index = names_of(found).index
     assert got[:, index("about:tree")].tolist() == [2, 0]
     assert got[:, index("town=York")].tolist() == [1, 0]
-    ages = [k for k, name in enumerate(found.names) if name.startswith("age~")]
+    ages = [k for k, name in enumerate(names_of(found)) if name.startswith("age~")]
     assert got[0, ages].tolist() == [0] * 7 + [1] and not got[1, ages].any()
-    heights = [k for k, name in enumerate(found.names) if name.startswith("height~")]
+    heights = [k for k, name in enumerate(names_of(found)) if name.startswith("height~")]
     assert not got[0, heights].any() and got[1, heights].sum() == pytest.approx(1)
-    assert not got[:, [k for k, name in enumerate(found.names) if name.startswith(("tags:", "place["))]].any()
+    assert not got[
+        :, [k for k, name in enumerate(names_of(found)) if name.startswith(("tags:", "place["))]
+    ].any()
 
 
 @pytest.mark.parametrize("scale", [1e300, 1e-300])

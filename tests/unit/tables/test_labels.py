@@ -95,17 +95,17 @@ def test_what_means_unlabelled_can_be_said(
 
 def test_strangers_are_left_out_where_that_is_allowed(tmp_path: Path) -> None:
     path = write(tmp_path, "node,label\nann,cat\nzed,dog\n")
-    seeds = read_seeds(path, WORDS.nodes, strangers=True, least=1)
+    seeds = read_seeds(path, WORDS.nodes, ignore_unknown=True, least=1)
     assert seeds.labels == {"ann": "cat"}
-    assert seeds.notes[1:] == ("1 row for other nodes, not used",)
+    assert seeds.notes[1:] == ("1 row for nodes not in the graph, skipped",)
     with pytest.raises(InputError, match="node 'zed' is not in the graph"):
-        read_seeds(write(tmp_path, "node,label\nzed,cat\nyan,dog\n"), WORDS.nodes, strangers=True)
+        read_seeds(write(tmp_path, "node,label\nzed,cat\nyan,dog\n"), WORDS.nodes, ignore_unknown=True)
 
 
 REFUSED = {
     "two labels": (
         "node,label\nann,cat\n\ncy,dog\nann,dog\n",
-        r"l\.csv: node 'ann' is 'cat' in line 2 and 'dog' in line 5; keep one, or .*--multi-label",
+        r"l\.csv: node 'ann' is 'cat' in line 2 and 'dog' in line 5; keep one, or .*--multilabel",
     ),
     "unknown node": (
         "node,label\nann,cat\nzed,dog\nyan,dog\n",

@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -120,6 +121,11 @@ def archive() -> bytes:
     return target.getvalue()
 
 
+SPREADSHEET = io.BytesIO()
+with zipfile.ZipFile(SPREADSHEET, "w") as workbook:
+    workbook.writestr("[Content_Types].xml", "<Types/>")
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -141,7 +147,11 @@ def test_the_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "standard input is empty"), (b"source,target\na\n", "standard input.*line 2")],
+    [
+        (b"", "standard input is empty"),
+        (b"source,target\na\n", "standard input.*line 2"),
+        (SPREADSHEET.getvalue(), r"^standard input\.xlsx: a spreadsheet is not read"),
+    ],
 )
 def test_a_bad_standard_input(content: bytes, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
@@ -197,7 +207,7 @@ def test_graphml_types_defaults_and_direction(tmp_path: Path) -> None:
         ('<node id="a"/>\n<node id="b">', "line 3: mismatched tag"),
         (
             '<node id="a"/><node id="b"/>\n<edge source="a" target="b"><data key="w">much</data></edge>',
-            "line 3: weight 'much' is no finite number",
+            "line 3: weight is 'much' and must be double",
         ),
         ("", "0 nodes"),
     ],

@@ -87,6 +87,11 @@ def test_a_broken_line_is_named_and_what_came_before_is_given(lines, before, sai
     assert len(rows) == before
 
 
+def test_numbers_between_semicolons_may_have_decimal_commas():
+    (block,) = Lines().blocks(["u;v;label", "1,5;2;a", "2.5;-0,5;b"])
+    assert block.X.tolist() == [[1.5, 2], [2.5, -0.5]] and block.labels == ["a", "b"]
+
+
 def test_broken_lines_can_be_counted_instead():
     parser = Lines(skip_broken=True)
     (block,) = parser.blocks(["f,label", "1,a", "oops,b", "2,a"])

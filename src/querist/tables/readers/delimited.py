@@ -10,38 +10,81 @@ and become integers only where every one is the plain form of one (`tables/label
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from querist.errors import InputError, refuse
-from querist.tables.arrow import arrow_csv, pa, pc
-from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, damaged, opened, some
+from querist.errors import InputError, refuse, shortened
+from querist.memory import ROW
+from querist.tables.arrow import arrow_csv, pa, pc, replaced
+from querist.tables.decimals import COMMA, with_points, with_thousands
+from querist.tables.formats import (
+    BROKEN,
+    Columns,
+    Format,
+    Origin,
+    VectorTable,
+    Wanted,
+    count_lines,
+    damaged,
+    opened,
+    some,
+)
 from querist.tables.labels import as_labels, plain_integers
 from querist.tables.names import ENDS, vector_label
 
 DELIMITERS = ",\t;"
 
 
-def delimiter_of(first: str, likely: str = ",") -> str:
-    """What stands between the fields of a first line: what is likely if it is there, else what is often.
+SAMPLED_LINES = 50
+CELL, PIECE, BLOCK = 16.0, 600.0, 2.0**20
+"""Bytes that a field takes as a number and its copy, and that Arrow takes for a column in each block of text;
+bytes of such a block."""
+OPEN = "a quotation mark is not closed on the line; close or remove it"
+DECIMAL = re.compile(r"(?<![\d,])\d*,\d+(?![\d,])")
 
-    A space does only between numbers, or between the usual names of an edge's ends.
 
-    >>> delimiter_of("source;target"), delimiter_of("0 17"), delimiter_of("a b")
-    (';', ' ', ',')
+def delimiter_of(first: str, likely: str = ",", more: Sequence[str] = ()) -> str:
+    """What stands between the fields: the likely mark if the first line has it, else the most frequent one.
+
+    A mark that parts all sampled lines (`more` and the first) into equally many fields wins over a comma
+    that does not, that parts what stands in quotation marks, or that only stands inside numbers below the
+    first line. A space counts only between
+    numbers, or between the usual names of an edge's ends.
+
+    >>> delimiter_of("source;target"), delimiter_of("0 17"), delimiter_of("a b"), delimiter_of("0 1 1,5")
+    (';', ' ', ',', ' ')
+    >>> delimiter_of("node;size, in cm", more=["ann;1,5"]), delimiter_of("0,5;1,5")
+    (';', ';')
     """
+    lines, words = [first, *more], first.split(" ")
+    usual = {word.strip().lower() for word in words}
+    numbers = all(DECIMAL.fullmatch(word.strip()) or is_number(word) for word in words)
+    spaced = len(words) > 1 and (numbers or any(set(ends) <= usual for ends in ENDS))
     if likely in first:
+        marks = f"{DELIMITERS} " if spaced else DELIMITERS
+        others = [mark for mark in marks if mark != likely and _parts_evenly(lines, mark)]
+        if others and (
+            not _parts_evenly(lines, likely)
+            or any(field.count('"') % 2 for row in csv.reader(lines, delimiter=likely) for field in row)
+            or (likely == "," and not any("," in DECIMAL.sub("", line) for line in more or lines))
+        ):
+            return others[0]
         return likely
     if any(mark in first for mark in DELIMITERS):
         return max(DELIMITERS, key=first.count)
-    words = first.split(" ")
-    usual = {word.strip().lower() for word in words}
-    spaced = len(words) > 1 and (all(map(is_number, words)) or any(set(ends) <= usual for ends in ENDS))
     return " " if spaced else ","
+
+
+def _parts_evenly(lines: Sequence[str], mark: str) -> bool:
+    """Whether a mark parts every line into the same number of fields, two or more."""
+    counts = [len(fields) for fields in csv.reader(lines, delimiter=mark) if fields]
+    if len(lines) >= SAMPLED_LINES:
+        counts.pop()  # the sample may end inside a field
+    return len(set(counts)) == 1 and counts[0] > 1
 
 
 @dataclass(frozen=True)
@@ -59,40 +102,43 @@ class TextFile:
         """How to speak of its rows: by line."""
         return Origin(self.name, lambda row: f"line {self.lines_of([row])[0]}")
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
+    def rows(self, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """The line on which each row begins, header included, and its fields; blank lines are passed over."""
-        csv.field_size_limit(2**31 - 1)
         with opened(self.path) as raw:
-            reader, line = csv.reader(_lines(raw), delimiter=self.delimiter), 1
-            for fields in reader:
-                if fields:
-                    yield line, fields
-                line = reader.line_num + 1
+            reader, line = csv.reader(_lines(raw), delimiter=self.delimiter, strict=strict), 1
+            try:
+                for fields in reader:
+                    if fields:
+                        yield line, fields
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                raise InputError(f"{self.name}, line {line}: {OPEN}") from error
 
     def lines_of(self, wanted: Sequence[int]) -> list[int]:
         """The line on which each of these rows begins; rows count from 0 below the header."""
         lines = [line for line, _ in islice(self.rows(), int(self.headed), max(wanted) + 1 + self.headed)]
         return [lines[row] if row < len(lines) else 0 for row in wanted]
 
-    def open_line(self) -> int | None:
-        """The first line on which a quotation mark opens a field and is not closed where it must be."""
-        with opened(self.path) as raw:
-            if _quoted(self):
-                return _open_line(_lines(raw), self.delimiter)
-            lines = enumerate(_lines(raw), 1)
-            return next((k for k, own in lines if '"' in own and _open_line([own], self.delimiter)), None)
-
-    def fault(self) -> str | None:
-        """The first line with bytes that are no UTF-8, or with too few or too many fields."""
-        for line, fields in self.rows():
-            if len(fields) != len(self.columns):
-                shown = self.delimiter.join(fields)
-                shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
-                needed = f"{some(len(fields), 'field')} where {len(self.columns)} are needed"
-                return f"line {line}: {needed}: {_clean(shown)!r}"
+    def refuse_fault(self, names: Sequence[str]) -> None:
+        """Refuse the first line with an open quotation mark, with bytes that are no UTF-8, or with too few or
+        too many fields. Fields of wide tables may hold line breaks, but not those of the columns `names`.
+        """
+        closed = [name in names or not self.may_break for name in self.columns]
+        for line, fields in self.rows(strict=True):
+            where, columns = f"{self.name}, line {line}", len(self.columns)
+            if any("\n" in field for field, whole in zip(fields, closed, strict=False) if whole):
+                raise InputError(f"{where}: {OPEN}")
+            if len(fields) != columns:
+                needed = f"{some(len(fields), 'field')} where {columns} are needed"
+                shown = shortened(_clean(self.delimiter.join(fields)))
+                raise InputError(f"{where}: {needed}: {shown}; correct or remove the line")
             if not all(map(str.isascii, fields)) and _clean(text := "".join(fields)) != text:
-                return f"line {line}: bytes that are not UTF-8; save the file as UTF-8"
-        return None
+                raise InputError(f"{where}: bytes that are not UTF-8; save the file as UTF-8")
+
+    @property
+    def may_break(self) -> bool:
+        """Whether fields may hold line breaks; columns beside two ids and a number hint at it."""
+        return len(self.columns) > 3
 
 
 def text_file(path: Path, name: str) -> TextFile:
@@ -100,26 +146,27 @@ def text_file(path: Path, name: str) -> TextFile:
 
     A first line of numbers only is no header but the first row.
     """
-    try:
-        with opened(path) as raw:
-            start = raw.read(4)
-        with opened(path) as raw:
-            first = next(_lines(raw), "")
-    except BROKEN as error:
-        raise damaged(name, error) from error
+    with opened(path) as raw:
+        start = raw.read(4)
+    with opened(path) as raw:
+        text = _lines(raw)  # Arrow takes no longer header
+        first, *more = [text.readline(1 << 20) for _ in range(SAMPLED_LINES)]
     wide, odd, marks = start[:2] in (b"\xff\xfe", b"\xfe\xff"), _clean(first) != first, first.count('"')
     refuse(
         {
             f"{name}, line 1: the file is UTF-16; save it as UTF-8": wide,
             f"{name}, line 1: bytes that are not UTF-8; the file is damaged, or save it as UTF-8": odd,
-            f"{name}, line 1: a quotation mark is not closed on the line; close or remove it": marks % 2,
+            f"{name}, line 1: {OPEN}": marks % 2,
+            f"{name}, line 1: {first.strip()!r} is meant for spreadsheets; remove it": len(first) < 9
+            and first.lower().startswith("sep="),
         }
     )
-    delimiter = delimiter_of(first, "\t" if ".tsv" in name.lower() else ",")
+    csv.field_size_limit(2**31 - 1)
+    delimiter = delimiter_of(first, "\t" if ".tsv" in name.lower() else ",", [line for line in more if line])
     fields = [field.strip() for field in next(csv.reader([first], delimiter=delimiter), [])]
     if not any(fields):
         raise InputError(f"{name}, line 1: the first line is empty; it must name the columns")
-    headed = not all(map(is_number, fields))
+    headed = not all(is_number(field.replace(",", ".")) for field in fields)
     columns = tuple(fields) if headed else _numbered(len(fields))
     if len(set(columns)) != len(columns):
         raise InputError(f"{name}, line 1: columns {', '.join(columns)} are not distinct; name each once")
@@ -129,6 +176,8 @@ def text_file(path: Path, name: str) -> TextFile:
 def read_text(path: Path, wanted: Wanted) -> Columns:
     """The table; `wanted` says which columns hold ids or labels, and so are text before they are numbers."""
     file = text_file(path, path.name)
+    columns = len(file.columns)
+    lines, marks = count_lines(path, 2.0 + columns * PIECE / BLOCK, ROW + columns * CELL)
     ids = list(wanted.ids(file.columns))
     labels = [name for name in wanted.labels(file.columns) if name not in ids]
     try:
@@ -138,14 +187,29 @@ def read_text(path: Path, wanted: Wanted) -> Columns:
             file = replace(file, columns=_numbered(len(file.columns)), headed=False)
             ids, labels = ([file.columns[k] for k in own] for own in places)
             table = _read(file, [*ids, *labels])
+    except MemoryError:
+        raise
     except (*BROKEN, pa.ArrowException) as error:
-        raise _explained(file, error) from error
-    _refuse_open_quotes(table, [*ids, *labels], file)
-    _refuse_swallowed(table, file)
-    table = plain_integers(table, ids)
-    for name in labels:
-        table = table.set_column(table.schema.get_field_index(name), name, as_labels(table[name]))
-    return Columns(table, file.origin, True)
+        file.refuse_fault([*ids, *labels])
+        raise damaged(file.name, error) from error
+    if marks and _is_swallowed(table, [*ids, *labels], file, lines, marks):
+        file.refuse_fault([*ids, *labels])
+    table = replaced(table, dict(zip(ids, plain_integers([table[name] for name in ids]), strict=True)))
+    table = replaced(table, {name: as_labels(table[name]) for name in labels})
+    return _with_numbers(Columns(table, file.origin, True), file, wanted.numbers, (*ids, *labels))
+
+
+def _with_numbers(
+    columns: Columns, file: TextFile, wanted: Callable[[Sequence[str]], Sequence[str]], texts: Sequence[str]
+) -> Columns:
+    """The table with the numbers of the wanted columns read by their decimal marks."""
+    names = [name for name in wanted(file.columns) if name not in texts]
+    kinds = {name: columns.table[name].type for name in names}
+    columns = with_points(columns, names, file.delimiter)
+    doubles = [name for name in names if pa.types.is_floating(kinds[name])]
+    if doubles and any(note.endswith(COMMA) for note in columns.notes):
+        columns = with_thousands(columns, _read(file, [*texts, *names]).select(doubles))
+    return columns
 
 
 def _vectors(path: Path, label: str | None) -> VectorTable:
@@ -164,7 +228,7 @@ def _read(file: TextFile, text_columns: Sequence[str]) -> Any:
     return arrow_csv.read_csv(
         file.path,
         read_options=arrow_csv.ReadOptions(column_names=list(file.columns), skip_rows=int(file.headed)),
-        parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter, newlines_in_values=_quoted(file)),
+        parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter, newlines_in_values=file.may_break),
         # Only an empty field is null: NA is a country and None a surname.
         convert_options=arrow_csv.ConvertOptions(
             column_types={name: pa.string() for name in text_columns},
@@ -175,56 +239,19 @@ def _read(file: TextFile, text_columns: Sequence[str]) -> Any:
     )
 
 
-def _quoted(file: TextFile) -> bool:
-    """Whether line breaks inside fields must be expected; columns beside two ids and a number hint at it."""
-    return len(file.columns) > 3
-
-
-def _refuse_open_quotes(table: Any, text_columns: Sequence[str], file: TextFile) -> None:
-    """A quotation mark that is never closed swallows the lines that follow into one name."""
-    for name in text_columns:
-        broken = pc.index(pc.match_substring(table[name].fill_null(""), "\n"), True).as_py()
-        if broken >= 0:
-            raise InputError(
-                f"{file.name}, {file.origin.rows(broken)}: a quotation mark opens in column {name!r} and is "
-                "not closed on the line; close or remove it"
-            )
-
-
-def _refuse_swallowed(table: Any, file: TextFile) -> None:
-    """A quotation mark that is not closed makes Arrow pass over the lines after it, and say nothing.
+def _is_swallowed(table: Any, names: Sequence[str], file: TextFile, lines: int, marks: int) -> bool:
+    """Whether quotation marks may be open: Arrow passes over the lines after one, and says nothing.
 
     Where no field may hold a line break every line is a row; elsewhere the marks must come in pairs.
     """
-    marks, breaks, last = 0, 0, b""
-    with opened(file.path) as raw:
-        for block in iter(partial(raw.read, 1 << 24), b""):
-            marks, breaks, last = marks + block.count(b'"'), breaks + block.count(b"\n"), block[-1:]
-    if not marks or (_quoted(file) and marks % 2 == 0):
-        return
-    if not _quoted(file):
-        if breaks + int(last != b"\n") - int(file.headed) == table.num_rows:
-            return
-        with opened(file.path) as raw:  # some lines may be blank
-            lines = sum(bool(line.strip()) for line in raw)
-        if lines - int(file.headed) == table.num_rows:
-            return
-    line = file.open_line()
-    if line is not None:
-        raise InputError(
-            f"{file.name}, line {line}: a quotation mark is not closed on the line; close or remove it"
-        )
-
-
-def _explained(file: TextFile, error: Exception) -> InputError:
-    """What is wrong with a file that Arrow could not read, by line where one is to blame."""
-    try:
-        fault = file.fault()
-    except (*BROKEN, csv.Error) as problem:
-        error, fault = problem, None
-    if fault is not None:
-        return InputError(f"{file.name}, {fault}; mend or remove the line")
-    return damaged(file.name, error)
+    if file.may_break:
+        broken = (pc.any(pc.match_substring(table[name], "\n")).as_py() for name in names)
+        return marks % 2 == 1 or any(broken)
+    if lines - int(file.headed) == table.num_rows:
+        return False
+    with opened(file.path) as raw:  # some lines may be blank
+        lines = sum(bool(line.strip()) for line in raw)
+    return bool(lines - int(file.headed) != table.num_rows)
 
 
 def _numbered(count: int) -> tuple[str, ...]:
@@ -235,20 +262,9 @@ def _numbered(count: int) -> tuple[str, ...]:
 # -- lines --------------------------------------------------------------------
 
 
-def _lines(raw: IO[bytes]) -> Iterator[str]:
+def _lines(raw: IO[bytes]) -> io.TextIOWrapper:
     """Lines with their ends, as the csv reader wants them; bytes that are no UTF-8 become lone surrogates."""
-    yield from io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-
-
-def _open_line(lines: Iterable[str], delimiter: str) -> int | None:
-    """The line on which a row begins whose quotation marks do not come in pairs."""
-    reader, begins = csv.reader(lines, delimiter=delimiter, strict=True), 1
-    try:
-        for _ in reader:
-            begins = reader.line_num + 1
-    except csv.Error:
-        return begins
-    return None
+    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _clean(text: str) -> str:

@@ -37,7 +37,7 @@ class Block:
 
 
 MOST_FEATURES = 10_000_000
-"""An index beyond it is taken for a damaged one: there would be a name for every feature before it."""
+"""An index beyond it is taken for a damaged one."""
 
 Row = tuple[dict[int, float] | list[float], Any]
 
@@ -59,6 +59,7 @@ class Lines:
         self.label, self.skip_broken, self.where = label, skip_broken, where
         self.broken = 0
         self.features: dict[str, int] = {}
+        self.width = 1
         self._sparse = False
 
     def blocks(self, lines: Iterable[str], size: int = BLOCK) -> Iterator[Block]:
@@ -87,7 +88,7 @@ class Lines:
         if not self._sparse:
             return np.concatenate(parts)
         return sp.vstack(
-            [sp.csr_array((p.data, p.indices, p.indptr), (p.shape[0], len(self.features))) for p in parts],
+            [sp.csr_array((p.data, p.indices, p.indptr), (p.shape[0], self.width)) for p in parts],
             "csr",
         )
 
@@ -135,6 +136,8 @@ class Lines:
             if len(values) != len(columns):
                 raise ValueError(f"{len(values)} values for {len(columns)} columns")
             label = as_label(values.pop(at))
+            if mark != ",":
+                values = [value.replace(",", ".") for value in values]
             return [_number(value, name) for name, value in zip(names, values, strict=True)], label
 
         return parse
@@ -146,7 +149,9 @@ class Lines:
         key = vector_label(list(item), self.label, self.where, needed=False)
         label = item.pop(key, None) if key is not None else None
         pairs = [(name, _number(value, name)) for name, value in item.items()]
-        return {self.features.setdefault(n, len(self.features)): v for n, v in pairs if v != 0}, label
+        row = {self.features.setdefault(n, len(self.features)): v for n, v in pairs if v != 0}
+        self.width = max(self.width, len(self.features))
+        return row, label
 
     def _libsvm(self, text: str) -> Row:
         label, *parts = text.partition("#")[0].split()
@@ -159,8 +164,7 @@ class Lines:
                 raise ValueError(f"{part!r} is not index:value with an index from 1")
             if int(index) > MOST_FEATURES:
                 raise ValueError(f"index {_short(index)} is beyond {MOST_FEATURES:,}; number features from 1")
-            while len(self.features) < int(index):
-                self.features[str(len(self.features) + 1)] = len(self.features)
+            self.width = max(self.width, int(index))
             values[int(index) - 1] = _number(value, index)
         return values, as_label(label)
 
@@ -172,9 +176,7 @@ class Lines:
         indptr = np.cumsum([0, *map(len, pairs)])
         indices = np.array([i for row in pairs for i, _ in row], dtype=np.int64)
         data = np.array([v for row in pairs for _, v in row], dtype=np.float64)
-        return Block(
-            sp.csr_array((data, indices, indptr), shape=(len(rows), max(1, len(self.features)))), labels, line
-        )
+        return Block(sp.csr_array((data, indices, indptr), shape=(len(rows), self.width)), labels, line)
 
 
 def _number(value: Any, name: str) -> float:
@@ -205,4 +207,4 @@ def _vectors(path: Path, label: str | None) -> VectorTable:
 
 
 _ENDINGS = (".libsvm", ".svm", ".svmlight", ".jsonl", ".ndjson")
-FORMAT = Format(endings=(*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS)), vectors=_vectors)
+FORMAT = Format(endings=(*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS)), cost=8.0, vectors=_vectors)

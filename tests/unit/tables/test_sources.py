@@ -1,4 +1,4 @@
-"""The same two tables through every door: files, data frames and graphs of other libraries."""
+"""The same two tables in every form: files, data frames and graphs of other libraries."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from querist import as_graph, label
 from querist.cli.app import app
-from querist.labelling.reading import read_source
+from querist.labelling import GraphFiles
 from querist.tables.labels import read_seeds
 
 N = 90
@@ -135,7 +135,7 @@ def test_the_graph_of_networkx_and_igraph_gives_the_same_attributes(files: tuple
 def test_names_that_a_drawing_program_gives_are_no_labels() -> None:
     network = nx.path_graph(4)
     nx.set_node_attributes(network, {k: f"node {k}" for k in network}, "label")
-    assert as_graph(network).labels is None
+    assert as_graph(network).known is None
     assert as_graph(network, labels="label").classes == ("node 0", "node 1", "node 2", "node 3")
 
 
@@ -170,7 +170,7 @@ def test_a_label_is_the_same_behind_every_door(case: str, tmp_path: Path) -> Non
     )
     given = {node: own for node, own in zip(names, expected, strict=True) if own is not None}
     assert as_graph(tmp_path / "e.csv", nodes=tmp_path / "n.csv").labels == expected
-    assert read_source(tmp_path / "e.csv", tmp_path / "n.csv").labels == given
+    assert GraphFiles(tmp_path / "e.csv", tmp_path / "n.csv").read().labels == given
     assert read_seeds(tmp_path / "n.csv", names).labels == given
     assert read_vectors(tmp_path / "v.csv").labels == expected
 
@@ -209,7 +209,9 @@ def test_every_reader_is_found_and_ends_like_no_other() -> None:
 
     ends = [ending for format in formats() for ending in format.endings]
     assert {".csv", ".tsv.gz", ".parquet", ".npz", ".graphml", ".svmlight", ".jsonl"} <= set(ends)
-    assert len(set(ends)) == len(ends)
+    for role in ("table", "nodes", "elements", "vectors"):
+        same = [end for format in formats() if getattr(format, role) for end in format.endings]
+        assert len(set(same)) == len(same)
 
 
 def test_load_graph_reads_as_as_graph_does(files: tuple[Path, Path]) -> None:
