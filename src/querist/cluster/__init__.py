@@ -1,36 +1,16 @@
 """A graph that no machine holds: its rows on the workers of a Dask cluster.
 
 >>> from querist import cluster
->>> cluster.estimate(1e8, 1e9, 16).name
-'16 machines, 33 % cut'
+>>> sorted(set(dir(cluster)) & {"embed", "label"})
+['embed', 'label']
 """
 
 from typing import TYPE_CHECKING
 
 from querist.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(
-    __name__,
-    {
-        "EmbeddedParts": ".spectral",
-        "LabelledParts": ".labelling",
-        "MeasuredParts": ".labelling",
-        "WorkEstimate": "..operator.estimate",
-        "classify": ".labelling",
-        "embed": ".spectral",
-        "estimate": "..operator.estimate",
-        "label": ".labelling",
-        "measure": ".labelling",
-    },
-)
+__getattr__, __dir__, __all__ = names_of(__name__)
 
 if TYPE_CHECKING:
-    from querist.cluster.labelling import (
-        LabelledParts as LabelledParts,
-        MeasuredParts as MeasuredParts,
-        classify as classify,
-        label as label,
-        measure as measure,
-    )
-    from querist.cluster.spectral import EmbeddedParts as EmbeddedParts, embed as embed
-    from querist.operator.estimate import WorkEstimate as WorkEstimate, estimate as estimate
+    from querist.cluster.labelling import label as label
+    from querist.cluster.spectral import embed as embed

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from querist.atomic import checked_path
 from querist.errors import InputError
-from querist.tables.arrow import pa, pq
+from querist.tables.arrow import pq
 from querist.tables.files import read_table
 from querist.tables.formats import Wanted
+from querist.tables.readers.parquet import tables_in
 
 PIECE = 1 << 21
 """Rows of a table that are read at a time."""
@@ -21,7 +23,7 @@ def table_files(place: str | Path) -> tuple[str, ...]:
     A folder of parquet or of text; hidden files, and those that begin with _ as other programs' marks do, are
     left out.
     """
-    path = Path(place).expanduser()
+    path = checked_path(place).expanduser()
     if path.is_file():
         return (str(path.resolve()),)
     if not path.is_dir():
@@ -43,13 +45,14 @@ def column_names(path: str) -> list[str]:
     return list(read_table(Path(path), Wanted(lambda columns: columns)).table.column_names)
 
 
-def pieces(path: str, columns: Sequence[str]) -> Iterator[Any]:
-    """The columns of a file as Arrow tables of at most `PIECE` rows."""
+def pieces(path: str, columns: Sequence[str], numbers: Sequence[str] = ()) -> Iterator[Any]:
+    """The columns of a file as Arrow tables of at most `PIECE` rows; those in `numbers` hold no ids."""
     if path.lower().endswith(".parquet"):
-        for batch in pq.ParquetFile(path).iter_batches(PIECE, columns=list(columns)):
-            yield pa.table(batch)
+        yield from tables_in(Path(path), columns, PIECE)
         return
     # Whole numbers in text become such where all of a file are: see `keys_of` for files that differ.
-    table = read_table(Path(path), Wanted(lambda found: columns)).table.select(list(columns))
+    ids = [name for name in columns if name not in numbers]
+    table = read_table(Path(path), Wanted(lambda found: ids, numbers=lambda found: numbers)).table
+    table = table.select(list(columns))
     for first in range(0, max(1, table.num_rows), PIECE):
         yield table.slice(first, PIECE)

@@ -1,6 +1,5 @@
 """The operator of all ranks' rows: the project's kernel on own rows, after the halo has come."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,8 @@ from numpy.typing import DTypeLike, NDArray
 from querist.cluster.shard import Shard
 from querist.cluster.space import ShardSpace
 from querist.errors import InputError
-from querist.operator import empty_block
 from querist.operator.kernels import combine_rows, scale_entries
-from querist.operator.rounded import RoundedProducts, pays
+from querist.operator.local import empty_block
 from querist.operator.threads import over_rows
 from querist.types import Floats
 
@@ -24,14 +22,13 @@ SLICE = 8
 class ShardOperator:
     """`M = diag(centre) + sign V` over the rows of all ranks (operator/space.py says what solvers ask of it).
 
-    Every rank calls the same methods in the same order. `sent` counts bytes, `products` the products with one
-    vector.
+    Every rank calls the same methods in the same order. `sent` counts bytes.
     """
 
     def __init__(self, shard: Shard, values: Block, centre: Block, sign: int = -1) -> None:
         self.shard, self.values, self.centre, self.sign = shard, values, centre, sign
         self.space = ShardSpace.of(shard, values.dtype)
-        self.sent = self.products = 0
+        self.sent = 0
         self._buffers: dict[Any, Block] = {}
 
     @classmethod
@@ -73,22 +70,8 @@ class ShardOperator:
             raise InputError(f"a block of shape {X.shape}; this rank needs ({self.shard.own}, k)")
         whole, number = self.space.with_room(X), self.dtype.type
         self.sent += self.shard.fill(whole, self._buffers)
-        self.products += X.shape[1]
         factors = number(scale), number(self.sign), number(shift), number(previous)
         arrays = self.shard.indptr, self.shard.indices, self.values, self.centre, whole, out, out
         work = (self.shard.nnz + self.shard.own) * X.shape[1]
         over_rows(combine_rows, (*arrays, *factors), self.shard.cuts, work)
         return out
-
-    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
-        """With `half`, rounded where that is quicker: halos are then half of the bytes too."""
-        if not half or self.dtype != np.float32 or not self.space.agreed(pays(self.n, X.shape[1])):
-            return self.combine
-
-        def fill(halves: Block) -> None:
-            self.sent += self.shard.fill(halves, self._buffers)
-            self.products += X.shape[1]
-
-        matrix = self.shard.indptr, self.shard.indices, self.values, self.centre
-        room = self.shard.own + self.shard.halo.size
-        return RoundedProducts(matrix, self.sign, self.shard.cuts, X, room, fill)

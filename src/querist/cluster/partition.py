@@ -1,31 +1,29 @@
 """Which rows lie together: an order of the nodes that does not depend on the ranks, and its segments.
 
-A rank receives the rows of others that it has entries in, so neighbours should have one owner. In four steps:
+A rank receives the rows of others that it has entries in, so neighbours should have one owner. Three steps:
 
 1. *neighbourhoods*: a few random vectors after a low filter are nearly alike within a community; every node
-   joins the nearest of some random nodes (as operator/eigen/compact.py does for the caches);
+   joins the nearest of some random nodes;
 2. *parts*: neighbourhoods in a line, those with many edges between them beside each other, cut into parts of
    equal work;
-3. *balanced label propagation*: a node joins the part that most of its neighbours are in, if there is room;
-4. *order*: by part, within it by falling degree, which suits the caches; cut into `SEGMENTS` ranges of
+3. *order*: by part, within it by falling degree, which suits the caches; cut into `SEGMENTS` ranges of
    equal work.
 
 A rank holds a run of whole segments. Sums here are of whole numbers or over segments, products have the same
-bits on any number of ranks, and random draws are functions of the node: the order does not depend on the
-ranks, and no sum over its segments does.
+bits on any number of ranks: the order does not depend on the ranks, and no sum over its segments does.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from querist.cluster.operator import ShardOperator
 from querist.cluster.shard import Shard, renumber
 from querist.cluster.transport import Group
 from querist.compiled import compiled
-from querist.operator.eigen.compact import COLUMNS, CUT, DEGREE
 from querist.operator.eigen.filter import filtered
 from querist.operator.threads import one_blas_thread
 from querist.types import Codes, Floats
@@ -36,14 +34,11 @@ SEGMENTS = 64
 LEAST_ROWS = 64
 """Of a segment; smaller graphs have fewer segments."""
 
+COLUMNS, DEGREE, CUT = 16, 8, 0.5
+"""Vectors that tell communities apart, and the filter that makes them."""
+
 PIVOTS = 512
 """Random nodes whose neighbourhoods the others join."""
-
-ROUNDS = 8
-"""Of label propagation."""
-
-FULL = 1.05
-"""Work of a part at most, over the mean."""
 
 CLASSES = 64
 """Classes of degrees, two for each doubling."""
@@ -116,8 +111,7 @@ def parts(shard: Shard, seed: int) -> tuple[Codes, int]:
     line = _in_line(shard, near, min(PIVOTS, shard.n))
     load = _summed(shard, np.bincount(near, work, minlength=line.size).astype(np.int64))[np.argsort(line)]
     middle = np.cumsum(load) - load / 2
-    part = np.minimum(count * middle / load.sum(), count - 1).astype(np.int64)[line][near]
-    return propagated(shard, part, count, work), count
+    return np.minimum(count * middle / load.sum(), count - 1).astype(np.int64)[line][near], count
 
 
 def neighbourhoods(shard: Shard, seed: int) -> Codes:
@@ -177,61 +171,6 @@ def count_between(indptr: Any, indices: Any, group: Any, table: Any) -> None:
             table[g, group[indices[p]]] += 1
 
 
-def propagated(shard: Shard, part: Codes, count: int, work: Codes) -> Codes:
-    """Parts after rounds in which nodes join the part of most of their neighbours, if there is room.
-
-    All nodes look at the parts of the round before. A half of them, drawn anew in every round, may move: all
-    at once, two neighbours could change places for ever. Where more would come than there is room for, a draw
-    decides.
-    """
-    label = shard.with_halo(part.astype(np.uint8))
-    numbers = (shard.first + np.arange(shard.own)).astype(np.uint64)
-    wanted, scratch = np.empty(shard.own, dtype=np.uint8), np.zeros(count, dtype=np.int64)
-    load = _summed(shard, np.bincount(part, work, minlength=count).astype(np.int64))
-    most = FULL * load.sum() / count
-    for turn in range(ROUNDS):
-        prefer_parts(shard.indptr, shard.indices, label, scratch, wanted)
-        own = label[: shard.own]
-        movers = np.flatnonzero((wanted != own) & (draws(numbers, 2 * turn) < 0.5))
-        coming = _summed(shard, np.bincount(wanted[movers], work[movers], minlength=count).astype(np.int64))
-        room = np.maximum(most - load, 0) / np.maximum(coming, 1)
-        movers = movers[draws(numbers[movers], 2 * turn + 1) < room[wanted[movers]]]
-        change = np.bincount(wanted[movers], work[movers], minlength=count)
-        change -= np.bincount(own[movers], work[movers], minlength=count)
-        load = load + _summed(shard, change.astype(np.int64))
-        own[movers] = wanted[movers]
-        shard.fill(label)
-    return label[: shard.own].astype(np.int64)
-
-
-@compiled
-def prefer_parts(indptr: Any, indices: Any, label: Any, scratch: Any, out: Any) -> None:
-    """`out_i`: the part that most neighbours of row i are in; its own where none has more."""
-    for i in range(indptr.size - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            scratch[label[indices[p]]] += 1
-        best, most = label[i], scratch[label[i]]
-        for p in range(indptr[i], indptr[i + 1]):
-            q = label[indices[p]]
-            if scratch[q] > most or (scratch[q] == most and q < best and best != label[i]):
-                best, most = q, scratch[q]
-        for p in range(indptr[i], indptr[i + 1]):
-            scratch[label[indices[p]]] = 0
-        out[i] = best
-
-
-def draws(numbers: NDArray[np.uint64], turn: int) -> Floats:
-    """(n,) in [0, 1), a function of the number and the turn (splitmix64).
-
-    >>> draws(np.array([0, 1, 2], dtype=np.uint64), 7).round(3).tolist()
-    [0.772, 0.523, 0.739]
-    """
-    x = numbers + np.uint64((turn + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray((x ^ (x >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
 def numbered(shard: Shard, part: Codes, count: int, kept: Any) -> tuple[Codes, Codes, Codes]:
     """(own,) the new number of every own row or -1, the new segments, and the work of each.
 
@@ -285,8 +224,7 @@ def _moved(group: Group, bounds: Codes, segments: Codes, fresh: Codes, shard: Sh
         for head, part in zip(heads, found, strict=True):
             place_rows(head[0] - first, head[1], part, indptr, to)
         moved.append(to)
-    sort_rows(indptr, *moved)
-    return RankRows(bounds, segments, indptr, moved[0], moved[1], named)
+    return RankRows(bounds, segments, indptr, *sorted_rows(indptr, *moved), named)
 
 
 def _entries(indptr: Any, entries: Any, chosen: Any) -> Any:
@@ -319,24 +257,12 @@ def place_rows(rows: Any, lengths: Any, entries: Any, indptr: Any, out: Any) -> 
             at += 1
 
 
-@compiled
-def sort_rows(indptr: Any, columns: Any, weights: Any) -> None:
-    """Entries of every row by growing column: shell sort, in place, since rows are short."""
-    for i in range(indptr.size - 1):
-        first, last = indptr[i], indptr[i + 1]
-        gap = 1
-        while gap < (last - first) // 3:
-            gap = 3 * gap + 1
-        while gap >= 1:
-            for p in range(first + gap, last):
-                column, weight, q = columns[p], weights[p], p
-                while q - gap >= first and columns[q - gap] > column:
-                    columns[q] = columns[q - gap]
-                    weights[q] = weights[q - gap]
-                    q -= gap
-                columns[q] = column
-                weights[q] = weight
-            gap //= 3
+def sorted_rows(indptr: Any, columns: Any, weights: Any) -> tuple[Any, Any]:
+    """Columns and weights with the entries of every row by growing column; in place if SciPy can."""
+    shape = indptr.size - 1, np.iinfo(columns.dtype).max
+    S: Any = sp.csr_array((weights, columns, indptr), shape=shape)
+    S.sort_indices()
+    return S.indices.astype(columns.dtype, copy=False), S.data
 
 
 def cut_share(group: Group, rows: RankRows) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from querist.cluster.files import column_names, pieces
 from querist.cluster.keys import Keys
-from querist.cluster.partition import SEGMENTS, RankRows, sort_rows
+from querist.cluster.partition import SEGMENTS, RankRows, sorted_rows
 from querist.cluster.transport import Group
 from querist.compiled import compiled
 from querist.errors import InputError
@@ -144,7 +144,7 @@ def read_rows(group: Group, files: Sequence[str], columns: EdgeColumns) -> Assem
     keys, names = survey(group, files, columns), None
     for salt in range(TRIES):
         keys = Keys(keys.limit, keys.whole, salt)
-        owners = keys.cuts[np.searchsorted(keys.cuts, _shares(keys, group.size))]
+        owners = keys.cuts[[SEGMENTS * p // group.size for p in range(group.size)]]
         entries = _collected(group, files, columns, keys, owners)
         names = merged_names(entries.texts)
         if not any(int(clash) for clash in group.everyone(np.array(int(names is None)))):
@@ -154,7 +154,7 @@ def read_rows(group: Group, files: Sequence[str], columns: EdgeColumns) -> Assem
     own_keys, ids = names
     segments = np.r_[keys.cuts, keys.limit]
     if keys.limit:
-        first, last = (int(segments[np.searchsorted(segments, b)]) for b in _range(owners, group, keys))
+        first, last = [*owners.tolist(), keys.limit][group.rank : group.rank + 2]
         found = entries.rows, entries.columns
         directory = Directory(keys, owners, first, None, None)
         bounds = np.r_[owners, keys.limit]
@@ -171,16 +171,6 @@ def read_rows(group: Group, files: Sequence[str], columns: EdgeColumns) -> Assem
     return Assembled(RankRows(bounds, segments, indptr, into, weights, np.arange(first, last)), directory)
 
 
-def _shares(keys: Keys, size: int) -> NDArray[np.int64]:
-    """(size,) where the ranks' shares of the key space begin, in whole ranges."""
-    return keys.cuts[[SEGMENTS * p // size for p in range(size)]]
-
-
-def _range(owners: Any, group: Group, keys: Keys) -> tuple[int, int]:
-    ends = [*owners.tolist(), keys.limit]
-    return ends[group.rank], ends[group.rank + 1]
-
-
 class _Entries(NamedTuple):
     """What came to an owner: keys of rows and of columns, weights, and (key, text) tables."""
 
@@ -193,7 +183,8 @@ class _Entries(NamedTuple):
 def _collected(group: Group, files: Sequence[str], columns: EdgeColumns, keys: Keys, owners: Any) -> _Entries:
     """Every rank reads its share of the files and hands out what is not its own, a piece at a time."""
     found = _Entries([], [], [], [])
-    own = (piece for path in files[group.rank :: group.size] for piece in pieces(path, columns.names))
+    share, weight = files[group.rank :: group.size], columns.names[2:]
+    own = (piece for path in share for piece in pieces(path, columns.names, weight))
     while True:
         piece = next(own, None)
         if not any(int(more) for more in group.everyone(np.array(int(piece is not None)))):
@@ -221,7 +212,10 @@ def _collected(group: Group, files: Sequence[str], columns: EdgeColumns, keys: K
 
 def checked_weights(column: Any) -> Array:
     """Weights of edges: finite, and above 0."""
-    found = np.asarray(pc.cast(column, pa.float64()))
+    try:
+        found = np.asarray(pc.cast(column, pa.float64()))
+    except pa.ArrowInvalid:  # text
+        found = np.array([np.nan])
     if not (np.isfinite(found).all() and (found > 0).all()):
         raise InputError("weights of edges on a cluster must be finite numbers above 0; leave the others out")
     return found
@@ -292,7 +286,7 @@ def assembled(
     own = np.ones(into.size, dtype=np.float64 if given else np.int8)
     while rows:
         place_entries(rows.pop(), columns.pop(), weights.pop() if given else own[:0], first, fill, into, own)
-    sort_rows(indptr, into, own)
+    into, own = sorted_rows(indptr, into, own)
     kept = merge_entries(indptr, into, own)
     return indptr, into[:kept].copy(), own[:kept].copy()
 

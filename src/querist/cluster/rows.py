@@ -23,8 +23,8 @@ from querist.embedding.kinds.diffusion import (
     weighted,
 )
 from querist.labelling.rows import RowSettings
-from querist.operator import LocalSpace
 from querist.operator.kernels import scale_entries
+from querist.operator.local import LocalSpace
 from querist.operator.threads import one_blas_thread, over_rows
 from querist.progress import silent
 from querist.types import Sparse
@@ -42,12 +42,12 @@ def smoothing(shard: Shard, *, dtype: DTypeLike = np.float64) -> ShardOperator:
     return ShardOperator(shard, values, (own * r[: shard.own] ** 2).astype(kind), sign=1)
 
 
-def link_features(shard: Shard, dtype: DTypeLike = np.float32) -> Products:
+def link_features(shard: Shard) -> Products:
     """tf-idf rows of length one over links: a node's words are its neighbours and itself.
 
     `X = N^-1 A I` with A the pattern and the diagonal, I the weights of words and N the lengths of rows.
     """
-    kind = np.dtype(dtype)
+    kind = np.dtype(np.float32)
     A = ShardOperator(shard, np.ones(shard.nnz, dtype=kind), np.ones(shard.own, dtype=kind), sign=1)
     exact = ShardOperator(shard, np.ones(shard.nnz), np.ones(shard.own), sign=1)
     weight = rarity(shard.n, np.diff(shard.indptr) + 1)[:, None]

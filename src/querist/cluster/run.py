@@ -71,23 +71,21 @@ def workers_of(client: Any) -> list[str]:
     return sorted(found["workers"])
 
 
-def on_workers(
-    client: Any, work: Callable[..., T], *arguments: Any, workers: int | None = None, attempts: int = ATTEMPTS
-) -> list[T]:
+def on_workers(client: Any, work: Callable[..., T], *arguments: Any, workers: int | None = None) -> list[T]:
     """`work(group, *arguments)` on every worker, or on so many; what each rank gave.
 
     Where a worker is lost the work is begun again, on as many when they come back in time: it is the work's
     own affair to find what it left on disk.
     """
     wanted = len(workers_of(client)) if workers is None else workers
-    for attempt in range(1, attempts + 1):
+    for attempt in range(1, ATTEMPTS + 1):
         there = _gathered(client, wanted)
         try:
             return _attempt(client, there[:wanted], work, arguments)
         except PeerLostError as problem:
-            if attempt == attempts:
+            if attempt == ATTEMPTS:
                 raise QueristError(
-                    f"workers were lost {attempts} times; is there memory enough? The last time: {problem}"
+                    f"workers were lost {ATTEMPTS} times; is there memory enough? The last time: {problem}"
                 ) from problem
     raise AssertionError
 

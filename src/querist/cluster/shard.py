@@ -107,11 +107,7 @@ class Shard:
     @cached_property
     def own_segments(self) -> list[tuple[int, slice]]:
         """The numbers of this rank's segments, and their rows here."""
-        return [
-            (number, slice(int(a) - self.first, int(b) - self.first))
-            for number, (a, b) in enumerate(pairwise(self.segments))
-            if self.first <= a and b <= self.first + self.own
-        ]
+        return segments_within(self.segments, self.first, self.first + self.own)
 
     def parts(self, chunk: int) -> list[slice]:
         """Own rows in parts of `chunk` that begin anew with every segment."""
@@ -156,7 +152,7 @@ class Shard:
         sent = []
         for p, rows in enumerate(self.send):
             shape = (rows.size, *whole.shape[1:])
-            if p not in kept or kept[p].shape != shape or kept[p].dtype != whole.dtype:
+            if p not in kept or kept[p].shape != shape:
                 kept[p] = np.empty(shape, dtype=whole.dtype)
             sent.append(np.take(whole, rows, axis=0, out=kept[p], mode="clip"))
         found = self.group.exchange(sent)
@@ -182,6 +178,15 @@ class Shard:
     def cuts(self) -> list[int]:
         """Own rows, in ranges for as many threads."""
         return cuts(self.indptr, min(available(), max(1, self.own)))
+
+
+def segments_within(segments: Codes, first: int, last: int) -> list[tuple[int, slice]]:
+    """The numbers of the segments of the rows first to last - 1, and their rows, counted from the first."""
+    return [
+        (number, slice(int(a) - int(first), int(b) - int(first)))
+        for number, (a, b) in enumerate(pairwise(segments))
+        if first <= a and b <= last
+    ]
 
 
 @compiled

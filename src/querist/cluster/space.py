@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from querist.cluster.shard import Shard
-from querist.operator import LocalSpace, empty_block
 from querist.operator.lanes import LINE
-from querist.operator.local import CHUNK
+from querist.operator.local import CHUNK, LocalSpace, empty_block
 from querist.operator.threads import each
 from querist.types import Floats
 
@@ -112,18 +111,6 @@ class ShardSpace(LocalSpace):
 
         return np.asarray(self.total(self.over(part_of, CHUNK), CHUNK, np.zeros(X.shape[1])))
 
-    def lengths(self, X: Block) -> Floats:
-        """By inner products."""
-        return np.sqrt(self.dots(X, X))
-
-    def norm(self, X: Block) -> float:
-        """By inner products."""
-        return float(np.sqrt(self.dot(X, X)))
-
-    def normalise(self, X: Block) -> None:
-        """By inner products."""
-        X /= self.lengths(X).astype(X.dtype)
-
     def remove(self, W: Block, Q: Block) -> None:
         """By the Gram matrix; rows by parts, so that they have the same bits in any company."""
         Q = Q[:, None] if Q.ndim == 1 else Q
@@ -134,10 +121,6 @@ class ShardSpace(LocalSpace):
 
         self.over(subtract, CHUNK)
 
-    def times(self, X: Block, Z: Floats) -> Block:
-        """By parts, as `remove`."""
-        return self.rotated(X, Z, None, np.zeros(0))
-
     def reflected(self, X: Block) -> tuple[Block, Floats]:
         """No reflections over ranks: the block is whitened by its Gram matrix, null directions stay zero."""
         spread, turn = np.linalg.eigh(self.gram(X, X))
@@ -147,4 +130,4 @@ class ShardSpace(LocalSpace):
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=keep)
         # In the basis of the eigenvectors, turned so that R is triangular.
         R = np.linalg.qr(length[:, None] * turn.T)
-        return self.rotated(X, turn * inverse @ R[0], None, np.zeros(0)), R[1].astype(self.dtype)
+        return self.rotated(X, turn * inverse @ R[0]), R[1].astype(self.dtype)

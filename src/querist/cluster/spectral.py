@@ -6,24 +6,24 @@ how many nodes lie elsewhere is said. Rows are those of `querist.embed`: `v / sq
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from querist.cluster.operator import ShardOperator
 from querist.cluster.shard import Shard
 from querist.cluster.space import ShardSpace
-from querist.cluster.store import WORK, Checkpoints, load_rows, names_of, write_table
+from querist.cluster.store import WORK, Checkpoints, load_rows, write_table
 from querist.cluster.tables import graph_tables, work_on
 from querist.cluster.transport import Group
 from querist.embedding.kinds.spectral import ROUNDING, TOL, column_scales, doubts_about, relative_gap
 from querist.embedding.make import RANK
 from querist.errors import InputError
+from querist.graph_options import FileKeywords
 from querist.operator.eigen.chebyshev import FilteredPairs, filtered_pairs, precision, width_of
-from querist.operator.eigen.density import Density, density
-from querist.operator.estimate import WorkerShare, worker_share
+from querist.operator.eigen.density import density
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import silent
@@ -70,22 +70,12 @@ class EmbeddedParts:
     bytes: int
     seconds: Mapping[str, float]
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {"worker": asdict(self.share)}
-
-    @property
-    def share(self) -> WorkerShare:
-        """What each worker takes, by the model of docs/scale.md."""
-        return worker_share(self.nodes, self.edges, self.workers, rank=self.rank, cut=self.cut)
-
     def report(self) -> str:
         """A few lines."""
         left = f", {self.left_out:,} nodes outside of it left out" if self.left_out else ""
         return (
             f"{self.nodes:,} nodes and {self.edges:,} edges in the largest of {self.components:,} components"
-            f"{left}; {self.workers} workers, {100 * self.cut:.0f} % of the entries between them; "
-            f"{self.share.in_words()}\n"
+            f"{left}; {self.workers} workers, {100 * self.cut:.0f} % of the entries between them\n"
             f"{self.solver}, residual {max(self.residuals, default=0.0):.1e}, eigengap {self.eigengap:.1e}; "
             f"read and placed in {self.seconds['reading']:.1f} s, solved in {self.seconds['solving']:.1f} s, "
             f"{self.sent / 1e9:.2f} GB sent"
@@ -101,10 +91,8 @@ def embed(
     tol: float | None = None,
     constant: float = 1.0,
     seed: int = 0,
-    source: str | None = None,
-    target: str | None = None,
-    weights: str | None = None,
     workers: int | None = None,
+    **columns: Unpack[FileKeywords],
 ) -> EmbeddedParts:
     """Embed the graph in a folder of edges on a Dask cluster; the rows go to the folder `out`.
 
@@ -115,23 +103,18 @@ def embed(
     rank : columns, 100 by default
     cluster : address of the Dask scheduler
     tol, constant, seed : as of `querist.embed`
-    source, target, weights : columns of the edges, where their names do not say it
     workers : how many to use; all by default. The rows do not depend on it, to the last bit
+    columns : source, target and weight of `FileOptions`
 
     >>> embed("edges", "rows", 32, cluster="tcp://HOST:8786").report()  # doctest: +SKIP
     """
     rank = checked_count("rank", RANK if rank is None else rank, 2)
     tol = TOL if tol is None else float(tol)
-    tables = graph_tables(edges, source=source, target=target, weights=weights, connect=True)
+    tables = graph_tables(edges, connect=True, **columns)
     done = work_on(cluster, workers, out, tables, solve, rank, tol, constant, seed)
     first = done.parts[0]
     return EmbeddedParts(
-        out=str(done.place),
-        workers=len(done.parts),
-        cut=float(done.about["cut"]),
         sent=sum(part["sent"] for part in done.parts),
-        nodes=done.nodes,
-        edges=done.edges,
         components=int(done.about["components"]),
         left_out=int(done.about["left_out"]),
         rank=rank,
@@ -140,8 +123,7 @@ def embed(
         eigengap=first["eigengap"],
         solver=first["solver"],
         doubts=first["doubts"],
-        bytes=sum(part["bytes"] for part in done.parts),
-        seconds=done.seconds,
+        **done.numbers,
     )
 
 
@@ -161,10 +143,7 @@ def solve(group: Group, place: Path, rank: int, tol: float, constant: float, see
     scales = column_scales(values, tiny, constant, np.full(values.size, shard.n)) * orientation(
         shard, vectors
     )
-    table = {
-        name: (vectors[:, k] * scales[k] + 0.0).astype(np.float32)
-        for k, name in enumerate(names_of("x", values.size))
-    }
+    table = {f"x{k + 1}": (vectors[:, k] * scales[k] + 0.0).astype(np.float32) for k in range(values.size)}
     if constant:
         table[f"x{rank}"] = np.full(shard.own, constant, dtype=np.float32)
     size = write_table(shard, place / WORK, place, table)
@@ -186,7 +165,7 @@ def lowest_pairs(
 ) -> tuple[FilteredPairs, int]:
     """Own rows of the lowest pairs of the normalised Laplacian, in single precision, and the bytes sent.
 
-    With `checkpoints` it goes on from the newest, by the density that was found then.
+    With `checkpoints` it goes on from the newest.
     """
     degrees, made = shard.degrees(), dict[Any, ShardOperator]()
 
@@ -196,34 +175,17 @@ def lowest_pairs(
         return made[np.dtype(dtype)]
 
     null = np.sqrt(degrees)
-    null /= ShardSpace.of(shard, np.float64).norm(null[:, None])
+    null /= np.sqrt(ShardSpace.of(shard, np.float64).dot(null[:, None], null[:, None]))
 
-    def found_density() -> Floats:
-        M = make(precision(tol, CEILING))
-        return as_array(density(M, M.space.given(null), np.random.default_rng(seed)))
-
+    M = make(precision(tol, CEILING))
     with one_blas_thread():
-        spread = found_density() if checkpoints is None else checkpoints.once("density", found_density)
         pairs = filtered_pairs(
             make, null, count, ceiling=CEILING, tol=tol, seed=seed, progress=silent, spare=1, exact=False,
-            known=as_density(spread), start=None if checkpoints is None else checkpoints.newest(),
+            known=density(M, M.space.given(null), np.random.default_rng(seed)),
+            start=None if checkpoints is None else checkpoints.newest(),
             keep=(lambda X: None) if checkpoints is None else checkpoints.save,
         )  # fmt: skip
-    return pairs, sum(M.sent for M in made.values())
-
-
-def as_array(found: Density) -> Floats:
-    """(2, q + 1): nodes and the top, counts and 0."""
-    return np.array([np.append(found.nodes, found.top), np.append(found.counts, 0.0)])
-
-
-def as_density(array: Floats) -> Density:
-    """What `as_array` was made of.
-
-    >>> as_density(as_array(Density(np.array([0.5]), np.array([3.0]), 2.0)))
-    Density(nodes=array([0.5]), counts=array([3.]), top=2.0)
-    """
-    return Density(array[0, :-1], array[1, :-1], float(array[0, -1]))
+    return pairs, sum(each.sent for each in made.values())
 
 
 def orientation(shard: Shard, vectors: Floats) -> Floats:

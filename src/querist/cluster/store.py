@@ -7,28 +7,67 @@ generations: when one is being written, all ranks have the one before.
 import itertools
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from querist import codec
 from querist.atomic import replacing
 from querist.cluster.partition import RankRows, rank_bounds
-from querist.cluster.shard import Shard
+from querist.cluster.shard import Shard, segments_within
 from querist.cluster.transport import Group
+from querist.codec import Field, SavedKind
 from querist.errors import InputError, QueristError
 from querist.tables.arrow import pa, pq
-from querist.types import Codes
+from querist.types import Codes, Sparse
 
 Array = NDArray[Any]
 
-WHOLE = "graph.npz"
-"""What is known of all rows: bounds of the segments and the work of each."""
 
+@dataclass(frozen=True)
+class Whole:
+    """What is known of all rows: bounds of the segments, the work of each, and numbers and names."""
+
+    segments: Annotated[Codes, Field("ends", least=0)]
+    work: Annotated[Codes, Field("segments", least=0)]
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows of a segment, a column for each of all nodes; `beside` has a value for each row."""
+
+    rows: Annotated[Sparse, Field("rows nodes")]
+    beside: Mapping[str, Annotated[Array, Field("rows")]]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Rows of a sparse matrix."""
+
+    rows: Annotated[Sparse, Field("rows columns")]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Rows of a block of vectors."""
+
+    X: Annotated[Array, Field("rows columns", finite=False)]
+
+
+WHOLE_KIND = SavedKind("cluster graph", 1, Whole)
+SEGMENT = SavedKind("cluster segment", 1, Segment)
+MATRIX = SavedKind("cluster attributes", 1, Matrix)
+BLOCK = SavedKind("cluster checkpoint", 1, Checkpoint)
+
+WHOLE = "graph.npz"
+"""What is known of all rows."""
 
 WORK, RUN = "_work", "run.txt"
 """Where in the folder of the results the graph and the checkpoints lie until they are no longer needed, and
@@ -61,19 +100,6 @@ def begun(out: str | Path, tables: Any, settings: Sequence[Any]) -> Path:
     return place
 
 
-def _segments(bounds: Codes, rank: int, segments: Codes) -> list[tuple[int, slice]]:
-    """The numbers of a rank's segments, and their rows there."""
-    first, last = int(bounds[rank]), int(bounds[rank + 1])
-    found = enumerate(zip(segments.tolist(), segments[1:].tolist(), strict=False))
-    return [(number, slice(a - first, b - first)) for number, (a, b) in found if first <= a and b <= last]
-
-
-def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """An archive of arrays, whole or not at all."""
-    with replacing(path) as file:
-        np.savez(file, **arrays)
-
-
 def write_rows(
     group: Group,
     folder: Path,
@@ -85,50 +111,44 @@ def write_rows(
     """Own segments: entries, ids (an Arrow array) and what is `beside` them by row; `about` is of all."""
     folder.mkdir(parents=True, exist_ok=True)
     work = []
-    for number, part in _segments(rows.bounds, group.rank, rows.segments):
+    for number, part in segments_within(rows.segments, *rows.bounds[group.rank : group.rank + 2]):
         first, last = int(rows.indptr[part.start]), int(rows.indptr[part.stop])
-        save_arrays(
-            folder / f"segment-{number:03d}.npz",
-            {
-                "indptr": rows.indptr[part.start : part.stop + 1] - first,
-                "columns": rows.columns[first:last],
-                "weights": rows.weights[first:last],
-                **{name: values[part] for name, values in beside.items()},
-            },
+        own = (
+            rows.weights[first:last],
+            rows.columns[first:last],
+            rows.indptr[part.start : part.stop + 1] - first,
         )
+        matrix = sp.csr_array(own, shape=(part.stop - part.start, int(rows.bounds[-1])))
+        segment = Segment(matrix, {name: values[part] for name, values in beside.items()})
+        codec.write(folder / f"segment-{number:03d}.npz", SEGMENT, segment)
         own = ids[part.start : part.stop]
         with replacing(folder / f"ids-{number:03d}.parquet") as file:
             pq.write_table(pa.table({"node": own}), file)
         work.append([number, last - first + part.stop - part.start])
     every = np.concatenate(group.everyone(np.array(work, dtype=np.int64).reshape(-1, 2)))
     if group.rank == 0:
-        save_arrays(folder / WHOLE, {"segments": rows.segments, "work": every[:, 1], **about})
+        codec.write(folder / WHOLE, WHOLE_KIND, Whole(rows.segments, every[:, 1], about))
     group.everyone(np.zeros(1))  # it is there for all
 
 
 def write_matrix(group: Group, folder: Path, rows: RankRows, matrix: Any) -> None:
     """Own segments of a sparse matrix whose columns all ranks share, as of attributes."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, part in _segments(rows.bounds, group.rank, rows.segments):
-        own = matrix[part.start : part.stop]
-        arrays = {"indptr": own.indptr, "indices": own.indices, "data": own.data, "columns": matrix.shape[1]}
-        save_arrays(folder / f"attributes-{number:03d}.npz", arrays)
+    for number, part in segments_within(rows.segments, *rows.bounds[group.rank : group.rank + 2]):
+        own = Matrix(sp.csr_array(matrix[part.start : part.stop]))
+        codec.write(folder / f"attributes-{number:03d}.npz", MATRIX, own)
 
 
 def load_matrix(shard: Shard, folder: Path) -> Any:
     """(own, columns) own rows of the matrix of attributes."""
-    parts = []
-    for number, rows in shard.own_segments:
-        with np.load(folder / f"attributes-{number:03d}.npz", allow_pickle=False) as found:
-            arrays = found["data"], found["indices"], found["indptr"]
-            parts.append(sp.csr_array(arrays, shape=(rows.stop - rows.start, int(found["columns"]))))
+    paths = [folder / f"attributes-{number:03d}.npz" for number, _ in shard.own_segments]
+    parts = [codec.read(path, MATRIX, lambda matrix: matrix.rows) for path in paths]
     return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((0, 1))
 
 
-def read_about(folder: Path) -> dict[str, Array]:
+def read_about(folder: Path) -> dict[str, Any]:
     """What is known of all rows."""
-    with np.load(folder / WHOLE, allow_pickle=False) as found:
-        return dict(found)
+    return codec.read(folder / WHOLE, WHOLE_KIND, lambda whole: {**vars(whole), **whole.about})
 
 
 def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[str, Array]]:
@@ -138,14 +158,12 @@ def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[
     if group.size > work.size:
         raise QueristError(f"{group.size} ranks for a graph of {work.size} segments; use at most {work.size}")
     bounds = rank_bounds(segments, group.size, work)
-    own = [number for number, _ in _segments(bounds, group.rank, segments)]
-    parts = []
-    for number in own:
-        with np.load(folder / f"segment-{number:03d}.npz", allow_pickle=False) as found:
-            parts.append({name: found[name] for name in ("indptr", "columns", "weights", *beside)})
+    first, last = bounds[group.rank : group.rank + 2].tolist()
+    own = [number for number, _ in segments_within(segments, first, last)]
+    paths = [folder / f"segment-{number:03d}.npz" for number in own]
+    parts = [codec.read(path, SEGMENT, _parts) for path in paths]
     starts = np.cumsum([0, *(int(part["indptr"][-1]) for part in parts)])
     indptr = [part["indptr"][:-1] + start for part, start in zip(parts, starts, strict=False)]
-    first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
     rows = RankRows(
         bounds,
         segments,
@@ -155,6 +173,11 @@ def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[
         np.arange(first, last),
     )
     return rows, {name: _together(parts, name) for name in beside}
+
+
+def _parts(segment: Segment) -> dict[str, Array]:
+    rows = segment.rows
+    return {"indptr": rows.indptr, "columns": rows.indices, "weights": rows.data, **segment.beside}
 
 
 def _together(parts: list[dict[str, Array]], name: str) -> Array:
@@ -173,13 +196,12 @@ class Checkpoints:
         folder.mkdir(parents=True, exist_ok=True)
 
     def _path(self, number: int, generation: int) -> Path:
-        return self.folder / f"block-{number:03d}-{generation}.npy"
+        return self.folder / f"block-{number:03d}-{generation}.npz"
 
     def save(self, X: Array) -> None:
         """The next generation; the one before the last is given up."""
         for number, rows in self.shard.own_segments:
-            with replacing(self._path(number, self.generation)) as file:
-                np.save(file, X[rows])
+            codec.write(self._path(number, self.generation), BLOCK, Checkpoint(X[rows]))
             with suppress(FileNotFoundError):
                 self._path(number, self.generation - 2).unlink()
         self.generation += 1
@@ -189,36 +211,19 @@ class Checkpoints:
         own = [self._generations(number) for number, _ in self.shard.own_segments]
         common = set.intersection(*own) if own else set()
         found = self.shard.group.everyone(np.array(sorted(common), dtype=np.int64))
-        holding = [set(each.tolist()) for each, (a, b) in zip(found, self._ranges(), strict=True) if a < b]
+        ranges = itertools.pairwise(self.shard.bounds.tolist())
+        holding = [set(each.tolist()) for each, (a, b) in zip(found, ranges, strict=True) if a < b]
         shared = set.intersection(*holding) if holding else set()
         if not shared:
             return None
         self.generation = max(shared) + 1
         paths = [self._path(number, max(shared)) for number, _ in self.shard.own_segments]
-        parts = [np.load(path, allow_pickle=False) for path in paths]
+        parts = [codec.read(path, BLOCK, lambda block: block.X) for path in paths]
         return np.concatenate(parts) if parts else None
 
-    def once(self, name: str, make: Callable[[], Array]) -> Array:
-        """A small array that all ranks make alike, as the first rank has kept it; made where it has not."""
-        path = self.folder / f"{name}.npy"
-        own = (
-            np.load(path, allow_pickle=False) if not self.shard.group.rank and path.exists() else np.zeros(0)
-        )
-        kept = self.shard.group.everyone(own)[0]
-        if not kept.size:
-            kept = make()
-            if not self.shard.group.rank:
-                with replacing(path) as file:
-                    np.save(file, kept)
-        return kept
-
-    def _ranges(self) -> list[tuple[int, int]]:
-        bounds = self.shard.bounds.tolist()
-        return list(itertools.pairwise(bounds))
-
     def _generations(self, number: int) -> set[int]:
-        names = (path.name for path in self.folder.glob(f"block-{number:03d}-*.npy"))
-        return {int(found[1]) for name in names if (found := re.fullmatch(r"block-\d+-(\d+)\.npy", name))}
+        names = (path.name for path in self.folder.glob(f"block-{number:03d}-*.npz"))
+        return {int(found[1]) for name in names if (found := re.fullmatch(r"block-\d+-(\d+)\.npz", name))}
 
 
 # -- results ------------------------------------------------------------------------------------------
@@ -238,12 +243,3 @@ def write_table(shard: Shard, work: Path, out: Path, columns: Mapping[str, Any])
             pq.write_table(pa.table({"node": ids, **made}), file)
         size += place.stat().st_size
     return size
-
-
-def names_of(prefix: str, count: int) -> Sequence[str]:
-    """Names of columns that are numbered from 1.
-
-    >>> names_of("x", 2)
-    ['x1', 'x2']
-    """
-    return [f"{prefix}{k}" for k in range(1, count + 1)]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,7 @@ from querist.cluster.run import ranks_of
 from querist.cluster.store import WHOLE, WORK, begun, read_about, write_matrix, write_rows
 from querist.cluster.transport import Group
 from querist.errors import InputError
+from querist.graph_options import FileKeywords, FileOptions
 from querist.tables.arrow import pa, pc
 from querist.tables.names import named, node_and_label, node_column
 from querist.types import Codes
@@ -72,20 +73,24 @@ def graph_tables(
     labels: str | Path | None = None,
     attributes: str | Path | None = None,
     *,
-    source: str | None = None,
-    target: str | None = None,
-    weights: str | None = None,
-    id: str | None = None,
-    label: str | None = None,
     connect: bool = False,
+    **columns: Unpack[FileKeywords],
 ) -> GraphTables:
-    """Files and columns, looked at before anything is started."""
+    """Files and columns, looked at before anything is started; columns of other tables are refused."""
+    asked = FileOptions.resolve(None, columns)
+    apart = {} if labels is not None else {"label_column": "labels"}
+    apart |= {} if labels is not None or attributes is not None else {"id": "labels or attributes"}
+    for name in asked.changed():
+        if name not in FileOptions.on("cluster"):
+            raise InputError(f"{name} does nothing on a cluster; leave it out")
+        if name in apart:
+            raise InputError(f"{name} names a column of a table of {apart[name]}; leave it out, or give one")
     files = table_files(edges)
     return GraphTables(
         files,
-        edge_table(files[0], source, target, weights),
-        None if labels is None else _labels(labels, id, label),
-        None if attributes is None else _attributes(attributes, id),
+        edge_table(files[0], asked.source, asked.target, asked.weight),
+        None if labels is None else _labels(labels, asked.id, asked.label_column),
+        None if attributes is None else _attributes(attributes, asked.id),
         connect,
     )
 
@@ -119,14 +124,17 @@ class Worked(NamedTuple):
     seconds: Mapping[str, float]
 
     @property
-    def nodes(self) -> int:
-        """Of the graph."""
-        return int(self.about["segments"][-1])
-
-    @property
-    def edges(self) -> int:
-        """Every one once."""
-        return int(self.about["entries"]) // 2
+    def numbers(self) -> dict[str, Any]:
+        """What every verb says of its work; an edge counts once."""
+        return {
+            "out": str(self.place),
+            "workers": len(self.parts),
+            "cut": float(self.about["cut"]),
+            "nodes": int(self.about["segments"][-1]),
+            "edges": int(self.about["entries"]) // 2,
+            "bytes": sum(part["bytes"] for part in self.parts),
+            "seconds": self.seconds,
+        }
 
 
 def work_on(
@@ -180,11 +188,11 @@ def prepare(group: Group, work: Path, tables: GraphTables) -> None:
     beside: dict[str, Any] = {}
     if tables.labels is not None:
         beside["codes"], classes, lost = _codes(group, directory, to, parted, tables.labels)
-        about |= {"classes": np.array(classes), "lost_labels": lost}
+        about |= {"classes": list(classes), "lost_labels": lost}
     if tables.attributes is not None:
         matrix, words, lost = _counts(group, directory, to, parted, tables.attributes)
         write_matrix(group, work, parted, matrix)
-        about |= {"words": np.array(words), "lost_attributes": lost}
+        about |= {"words": list(words), "lost_attributes": lost}
     write_rows(group, work, parted, ids_of(group, directory, to, parted), beside, about)
 
 

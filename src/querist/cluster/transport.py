@@ -1,4 +1,4 @@
-"""What ranks say to each other: two methods, and four ways behind them.
+"""What ranks say to each other: two methods, by the connections of Dask or by MPI (mpi.py).
 
 A *rank* is one of `size` processes that run the same work on their own part of a graph.
 
@@ -8,25 +8,20 @@ A *rank* is one of `size` processes that run the same work on their own part of 
 
 Both are called by all ranks in the same order. When they return, what was given is the caller's again.
 
-`Alone` is a rank without others; `in_threads` runs ranks as threads of this process; `joined` connects the
-workers of a Dask cluster by Dask's own connections, so that its addresses, its protocols and its TLS apply. A
-peer that dies closes its connections: the others get a `PeerLostError` in their next exchange, at once. The
-fourth way is MPI (mpi.py).
+`joined` connects the workers of a Dask cluster by Dask's own connections, so that its addresses, its
+protocols and its TLS apply. A peer that dies closes its connections: the others get a `PeerLostError` in
+their next exchange, at once.
 """
 
 import asyncio
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from querist.errors import QueristError
 from querist.lazy import Library
-
-T = TypeVar("T")
 
 dask, comm, protocol = Library("distributed"), Library("distributed.comm"), Library("distributed.protocol")
 
@@ -54,81 +49,6 @@ class Group(Protocol):
     def everyone(self, array: NDArray[Any]) -> list[NDArray[Any]]:
         """The arrays of all ranks, in order."""
         ...
-
-
-class Alone:
-    """A group of one."""
-
-    rank, size = 0, 1
-
-    def exchange(self, parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-        """What is given."""
-        return list(parts)
-
-    def everyone(self, array: NDArray[Any]) -> list[NDArray[Any]]:
-        """What is given."""
-        return [array]
-
-
-# -- threads of one process -------------------------------------------------------------------------
-
-
-class _Table:
-    """Where threads lay what they send: a place for every pair of them."""
-
-    def __init__(self, size: int) -> None:
-        self.places: list[list[Any]] = [[None] * size for _ in range(size)]
-        self.barrier = threading.Barrier(size)
-
-
-class ThreadRank:
-    """A rank that is a thread; see `in_threads`."""
-
-    def __init__(self, rank: int, size: int, table: _Table) -> None:
-        self.rank, self.size, self._table = rank, size, table
-
-    def exchange(self, parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-        """Through a table that all threads see."""
-        for p in range(self.size):
-            self._table.places[p][self.rank] = parts[p]
-        self._wait()
-        found = [np.array(part) for part in self._table.places[self.rank]]
-        self._wait()
-        return found
-
-    def everyone(self, array: NDArray[Any]) -> list[NDArray[Any]]:
-        """The same array for every thread."""
-        return self.exchange([array] * self.size)
-
-    def _wait(self) -> None:
-        try:
-            self._table.barrier.wait(WAIT_SECONDS)
-        except threading.BrokenBarrierError:
-            raise PeerLostError("another rank has stopped") from None
-
-
-def in_threads(size: int, work: Callable[[Group], T]) -> list[T]:
-    """`work(group)` as `size` ranks, each a thread of this process; what they gave, in order.
-
-    >>> in_threads(3, lambda group: int(sum(group.everyone(np.array(group.rank + 1)))))
-    [6, 6, 6]
-    """
-    table = _Table(size)
-
-    def run(rank: int) -> T:
-        try:
-            return work(ThreadRank(rank, size, table))
-        except BaseException:
-            table.barrier.abort()
-            raise
-
-    with ThreadPoolExecutor(size) as pool:
-        ranks = [pool.submit(run, rank) for rank in range(size)]
-    problems = [problem for rank in ranks if (problem := rank.exception()) is not None]
-    # The first of the others' own troubles says more than that somebody else had one.
-    for problem in sorted(problems, key=lambda found: isinstance(found, PeerLostError)):
-        raise problem
-    return [rank.result() for rank in ranks]
 
 
 # -- workers of a Dask cluster ------------------------------------------------------------------------

@@ -1,11 +1,9 @@
 """Embeddings kept on disk, found again by what they were made of.
 
 The name of an entry is a hash of the graph's bytes, the parameters and `ALGORITHM`, so an entry is never
-stale: anything that could change the rows changes the name. Entries are plain `.npz` (no pickle; the zip
-carries checksums), written beside their place and moved there in one step, so a reader or a second process
-sees all of an entry or nothing. Nothing that goes wrong here stops a computation: an entry that is damaged,
-of another name inside, or not what `FIELDS` says is computed again, a disk that cannot be written is a
-warning.
+stale: anything that could change the rows changes the name. `querist.codec` saves entries, so a reader or a
+second process sees all of an entry or nothing. Nothing that goes wrong here stops a computation: an entry
+that is damaged or of another name inside is computed again, a disk that cannot be written is a warning.
 
 They live in `$QUERIST_CACHE/embeddings`, or in the user's cache directory.
 """
@@ -17,22 +15,19 @@ import os
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from querist import npz
-from querist.atomic import replacing
+from querist import codec
+from querist.codec import SavedKind
 from querist.embedding.value import Embedding
-from querist.errors import InputError
-from querist.fields import checked, floats, whole
 from querist.graph.graph import Graph
 from querist.types import Sparse
 
-ALGORITHM = 4
+ALGORITHM = 5
 """Raise it whenever the same input gives other rows."""
 
 LIMIT = 2 * 1024**3
@@ -44,17 +39,21 @@ WORTH = 500
 ABANDONED = 24 * 3600
 """Seconds after which a half-written file belongs to nobody."""
 
-FIELDS = {
-    "rows": floats("n d"),
-    "components": whole("n"),
-    "eigenvalues": floats("values"),
-    "residuals": floats("measured", finite=False),
-    "degrees": floats("known"),
-}
-"""The arrays of an entry."""
 
-_LOCAL = ("data", "indices", "indptr")
-"""The parts of `Embedding.local`, where there is one."""
+@dataclass(frozen=True)
+class CachedEmbedding:
+    """An embedding under the name that it is kept by."""
+
+    name: str
+    embedding: Embedding
+
+    def saved_faults(self) -> dict[str, Any]:
+        """What no annotation says."""
+        n, known = self.embedding.n_nodes, self.embedding.degrees.size
+        return {f"{known} degrees of {n} nodes": known not in (0, n)}
+
+
+KIND = SavedKind("cached embedding", 1, CachedEmbedding)
 
 
 def directory() -> Path:
@@ -86,40 +85,25 @@ def fetch(name: str) -> Embedding | None:
     """The entry of this name, or None when there is none that can be read."""
     path = directory() / f"{name}.npz"
     try:
-        found = _entry(name, npz.read(path))
-    except Exception:  # not there, or damaged in one of a dozen ways: it is computed and written again
+        entry = codec.read(path, KIND, lambda entry: entry)
+    except Exception:  # not there, damaged or too large: it is computed and written again
+        return None
+    if entry.name != name:
         return None
     # A read-only cache cannot be marked as used, nor an entry that another process has just removed.
     with contextlib.suppress(OSError):
         os.utime(path)
-    return found
-
-
-def _entry(name: str, arrays: dict[str, Any]) -> Embedding:
-    rest = json.loads(str(arrays["rest"]))
-    n = checked(arrays, FIELDS, {})["n"]
-    # Entries of older versions have no name inside.
-    if rest.pop("name", name) != name or arrays["degrees"].size not in (0, n):
-        raise InputError(f"not the entry {name}")
-    parts = [arrays[f"local_{part}"] for part in _LOCAL if f"local_{part}" in arrays]
-    local = sp.csr_array(tuple(parts), shape=(n, n)) if parts else None
-    return Embedding(**{array: arrays[array] for array in FIELDS}, **{**rest, "cached": True}, local=local)
+    return replace(entry.embedding, cached=True)
 
 
 def store(name: str, embedding: Embedding) -> None:
     """Keep an embedding; a full or read-only disk is a warning."""
     if embedding.rows.nbytes > LIMIT:
         return
-    apart = (*FIELDS, "local")
-    rest = {f.name: getattr(embedding, f.name) for f in fields(Embedding) if f.name not in apart}
-    arrays = {array: getattr(embedding, array) for array in FIELDS}
-    if embedding.local is not None:
-        arrays |= {f"local_{part}": getattr(embedding.local, part) for part in _LOCAL}
     try:
         place = directory()
         place.mkdir(parents=True, exist_ok=True)
-        with replacing(place / f"{name}.npz") as file:
-            np.savez(file, rest=np.array(json.dumps({**rest, "name": name})), **arrays)
+        codec.write(place / f"{name}.npz", KIND, CachedEmbedding(name, embedding))
         _trim(place)
     except OSError as error:
         warnings.warn(f"the embedding was not cached: {error}; set QUERIST_CACHE", stacklevel=3)

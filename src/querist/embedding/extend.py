@@ -6,31 +6,29 @@ without neighbours has the row 0 and a component of its own: it is "not reached"
 was isolated, is placed anew when a later one joins it.
 
 **A graph that has grown** has other eigenvectors, and what the extension says of them goes stale. `refresh`
-starts from the old rows (`Kind.refresh`): a few sweeps instead of a new start.
+computes them anew, and says how far they have turned. It does not start from the old ones: that took up to
+three times as long as starting from none.
 
 `follow` does one or the other: a node that arrives is placed, and once more than `STALE` of the weight came
-after the eigenvectors were computed, they are refreshed. What extended rows lack is the effect of the new
-edges on all the others; placing the new rows again among themselves hardly helps (benchmarks/embedding.py
-prints what extension alone and following cost).
+after the rows were computed, they are refreshed, or made anew if they do not tell their options. What
+extended rows lack is the effect of the new edges on all the others; placing the new rows again among
+themselves hardly helps (benchmarks/embedding.py prints what extension alone and following cost).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.embedding.kinds import Kind, known
-from querist.embedding.value import Embedding
+from querist.embedding.kinds import FollowKeywords, Kind, known
+from querist.embedding.value import STALE, Embedding
 from querist.errors import InputError
 from querist.graph.graph import Graph
+from querist.types import Floats
 
 Edges = Iterable[int] | Mapping[int, float]
-
-STALE = 0.03
-"""Share of the weight that may be new before `follow` refreshes: chosen on splits of Cora beside those of
-the tests."""
 
 
 def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
@@ -114,15 +112,17 @@ class _Grown:
         self.components[node] = home
 
 
-def refresh(embedding: Embedding, graph: Graph, **options: Any) -> Embedding:
-    """Rows of `graph`, whose first nodes are those of `embedding`, from a warm start.
+def refresh(embedding: Embedding, graph: Graph, **options: Unpack[FollowKeywords]) -> Embedding:
+    """Rows of `graph`, whose first nodes are those of `embedding`, with the same settings but for `options`.
 
-    Nodes that `embedding` does not know are extended first. `Embedding.drift` says how far the old vectors
-    were from the new ones. `options` are `tol`, `seed` and `progress`, as of `embed`.
+    Nodes that `embedding` does not know are extended first. The *drift* is `1 - |V'U|_F^2 / k`, V the k old
+    (extended) vectors and U the new ones: 0 when they span the same, 1 when nothing is left.
     """
+    from querist.embedding.make import embed
+
     kind = known().get(embedding.kind)
-    if kind is None or kind.refresh is None:
-        able = " or ".join(name for name, each in known().items() if each.refresh)
+    if kind is None or kind.settings_of is None:
+        able = " or ".join(name for name, each in known().items() if each.settings_of)
         raise InputError(
             f"only a {able} embedding made by querist.embed() can be refreshed, and this is a "
             f"{embedding.kind} one; embed() anew"
@@ -132,21 +132,42 @@ def refresh(embedding: Embedding, graph: Graph, **options: Any) -> Embedding:
             f"a graph of {graph.n_nodes:,} nodes for an embedding of {embedding.n_nodes:,}; "
             "nodes may be added at the end, not taken away"
         )
-    found = kind.refresh(extend(embedding, edges_of(graph, embedding.n_nodes)), graph, **options)
-    note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {found.drift:.1%}"
-    return replace(found, notes=(*found.notes, note), nodes=graph.own_ids)
+    old = _unit_vectors(extend(embedding, edges_of(graph, embedding.n_nodes)))
+    given: FollowKeywords = {"cache": False, **kind.settings_of(embedding), **options}  # type: ignore[typeddict-item]
+    found = embed(graph, embedding.rank, kind=embedding.kind, **given)
+    now = _unit_vectors(found)
+    kept = float(np.linalg.norm(np.linalg.qr(old)[0].T @ now) ** 2) / max(1, min(old.shape[1], now.shape[1]))
+    drift = float(np.clip(1 - kept, 0.0, 1.0))
+    note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {drift:.1%}"
+    return replace(found, drift=drift, notes=(*found.notes, note))
 
 
-def follow(embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Any) -> Embedding:
+def _unit_vectors(embedding: Embedding) -> Floats:
+    """(n, k) the eigenvectors again, of unit length."""
+    V = embedding.rows[:, : embedding.parts[0]]
+    length = np.linalg.norm(V, axis=0)
+    return np.asarray(V / np.where(length > 0, length, 1.0))
+
+
+def follow(
+    embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Unpack[FollowKeywords]
+) -> Embedding:
     """Rows for `graph`, whose first nodes are those of `embedding`: extended, or refreshed when stale.
 
-    `options` are those of `refresh`.
+    Rows that do not tell their options are made anew. `options` are those of `embed`, for rows that are
+    refreshed or made anew.
     """
+    kind = known().get(embedding.kind)
     made = float(embedding.degrees.sum() - embedding.degrees[list(embedding.known_edges)].sum())
     now = float(graph.degrees.sum())
-    if now - made > stale * now:
+    if now - made <= stale * now:
+        return replace(extend(embedding, edges_of(graph, embedding.n_nodes)), nodes=graph.own_ids)
+    if kind is None or kind.settings_of is not None:
         return refresh(embedding, graph, **options)
-    return replace(extend(embedding, edges_of(graph, embedding.n_nodes)), nodes=graph.own_ids)
+    from querist.embedding.make import embed
+
+    found = embed(graph, embedding.rank, kind=embedding.kind, **options)
+    return replace(found, notes=(*found.notes, f"made anew, since {1 - made / now:.1%} of the weight is new"))
 
 
 def edges_of(graph: Graph, first: int) -> list[Edges]:

@@ -2,17 +2,26 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from querist.codec import Field
 from querist.errors import InputError
 from querist.matrices import as_floats, checked_sparse
 from querist.types import Codes, Floats, Sparse
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from querist.embedding.extend import Edges
+    from querist.embedding.kinds import FollowKeywords
     from querist.graph.graph import Graph
+
+
+STALE = 0.03
+"""Share of the weight that may be new before `follow` refreshes: chosen on splits of Cora beside those of
+the tests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +32,10 @@ class Embedding:
     ----------
     rows : (n, d) float64, C-contiguous; row i is node i
     components : (n,) nodes with the same number can learn from each other. Spectral: the graph's
-        components. Diffusion and both: the components of the graph in which attributes are nodes too,
+        components. Diffusion: the components of the graph in which attributes are nodes too,
         since a shared attribute carries a label as an edge does; a node whose row is zero stands alone.
     eigenvalues : Laplacian eigenvalues of the non-constant columns, growing; for diffusion the squared
-        singular values, falling; for both, one after the other
+        singular values, falling
     residuals : one an eigenvalue. `|Lv - lambda v|` over the component's mean degree (which is 1 for the
         normalised Laplacian); for diffusion `|Zv - sigma u|` over the largest singular value
     eigengap : relative gap at the cut, `1 - lambda_k / lambda_k+1`; 0 inside a multiple eigenvalue, 1 when
@@ -35,7 +44,7 @@ class Embedding:
     seconds : how long this call took
     rank, kind : as asked for
     notes : what a reader of the result should know
-    place : where it was made, and about how long that takes, in words; empty where it was a moment, or read
+    place : where it was made and why, if `device="auto"` was asked for and it was not read from the disk
     doubts : (message, residual) for whatever is not right to the tolerance; `embed` gives each as a
         `ResidualWarning`
     cached : whether the rows came from the disk
@@ -54,10 +63,10 @@ class Embedding:
     (2, 2)
     """
 
-    rows: Floats
-    components: Codes
-    eigenvalues: Floats = field(default_factory=lambda: np.empty(0))
-    residuals: Floats = field(default_factory=lambda: np.empty(0))
+    rows: Annotated[Floats, Field("n d")]
+    components: Annotated[Codes, Field("n", least=0)]
+    eigenvalues: Annotated[Floats, Field("values")] = field(default_factory=lambda: np.empty(0))
+    residuals: Annotated[Floats, Field("measured", finite=False)] = field(default_factory=lambda: np.empty(0))
     eigengap: float = 1.0
     solver: str = "given"
     seconds: float = 0.0
@@ -69,11 +78,11 @@ class Embedding:
     cached: bool = False
     layout: tuple[int, ...] = ()
     normalised: bool = True
-    degrees: Floats = field(default_factory=lambda: np.empty(0))
+    degrees: Annotated[Floats, Field("known")] = field(default_factory=lambda: np.empty(0))
     known_edges: Mapping[int, Mapping[int, float]] = field(default_factory=dict, repr=False)
     drift: float = 0.0
     nodes: tuple[Hashable, ...] | None = field(default=None, repr=False)
-    local: Sparse | None = field(default=None, repr=False)
+    local: Annotated[Sparse, Field("n n")] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         rows = np.ascontiguousarray(as_floats(self.rows, "rows"))
@@ -136,14 +145,18 @@ class Embedding:
 
         return extend(self, nodes)
 
-    def refresh(self, graph: "Graph", **options: Any) -> "Embedding":
-        """Rows of a graph that has grown since, by a few sweeps from these, where the kind can."""
+    def refresh(self, graph: "Graph", **options: "Unpack[FollowKeywords]") -> "Embedding":
+        """Rows of a graph that has grown since, with the same settings but for `options` (those of `embed`),
+        where the kind can."""
         from querist.embedding.extend import refresh
 
         return refresh(self, graph, **options)
 
-    def follow(self, graph: "Graph", **options: Any) -> "Embedding":
-        """Rows for a graph that has grown since: extended while little is new, then refreshed.
+    def follow(
+        self, graph: "Graph", *, stale: float = STALE, **options: "Unpack[FollowKeywords]"
+    ) -> "Embedding":
+        """Rows for a graph that has grown since: extended while little is new, then refreshed, or
+        made anew if their kind cannot be refreshed.
 
         Call it at every step of the growth. New nodes come last; `stale` (.03) is the share of the weight
         that may be new. As long as it only extends, the rows that were there do not move.
@@ -155,7 +168,7 @@ class Embedding:
         """
         from querist.embedding.extend import follow
 
-        return follow(self, graph, **options)
+        return follow(self, graph, stale=stale, **options)
 
     def report(self) -> str:
         """One line: size, solver, residual, gap at the cut, time, notes.

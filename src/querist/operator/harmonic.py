@@ -15,6 +15,10 @@ unit diagonal: weights of a narrow RBF kernel span hundreds of orders of magnitu
 weights go to the operator's solver (solve.py), dense ones to a Cholesky factor. A node
 that no labelled node reaches keeps its prior, and `reached` says which ones. Negative
 weights pull towards opposite values, since the degrees are absolute.
+
+>>> path = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+>>> harmonic(path, np.array([0, 2]), np.array([[0.0], [1.0]])).ravel()
+array([0. , 0.5, 1. ])
 """
 
 import warnings
@@ -83,7 +87,11 @@ def harmonic(
 
 
 def reached(weights: Floats | Sparse, labelled: Codes) -> Bools:
-    """(n,) whether a path of non-zero weights leads from a labelled node to this one."""
+    """(n,) whether a path of non-zero weights leads from a labelled node to this one.
+
+    >>> reached(np.diag([1.0], 1) + np.diag([1.0], -1), np.array([0])).tolist()
+    [True, True]
+    """
     _, component = csgraph.connected_components(sp.csr_array(cast(Any, weights)), directed=False)
     return np.isin(component, component[labelled])
 

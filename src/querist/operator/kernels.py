@@ -8,12 +8,8 @@ many there are.
 
 from typing import Any
 
-import numpy as np
-
 from querist.compiled import compiled
-from querist.operator.lanes import LARGEST, combine, rounded
-
-MANY = np.float32(LARGEST)
+from querist.operator.lanes import combine
 
 
 @compiled
@@ -38,41 +34,8 @@ def combine_rows(
     Z is not read.
     """
     combine(
-        indptr, indices, values, centre, X, out, X, Z, out, scale, scale * sign, shift, previous, first, last
+        indptr, indices, values, centre, X, Z, out, scale, scale * sign, shift, previous, first, last
     )  # fmt: skip
-
-
-@compiled
-def combine_rounded_rows(
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    centre: Any,
-    halves: Any,
-    following: Any,
-    X: Any,
-    Z: Any,
-    out: Any,
-    scale: Any,
-    sign: Any,
-    shift: Any,
-    previous: Any,
-    first: int,
-    last: int,
-) -> None:
-    """The same, where V multiplies `halves`, X as `round_rows` leaves it; `following` is that of `out`."""
-    w = scale * sign / MANY
-    combine(
-        indptr, indices, values, centre, halves, following, X, Z, out, scale, w, shift, previous, first, last
-    )  # fmt: skip
-
-
-@compiled
-def round_rows(X: Any, halves: Any, first: int, last: int) -> None:
-    """`halves`: the bits of `LARGEST X` in half precision, in rows first to last - 1."""
-    for i in range(first, last):
-        for k in range(X.shape[1]):
-            halves[i, k] = rounded(X[i, k])
 
 
 @compiled

@@ -7,16 +7,12 @@ in registers from the first neighbour to the last, and the rows of neighbours `A
 for meanwhile, so that memory answers while others are added.
 
 Columns are taken in the widest passes that fit (`WIDTHS`); a column's sum is taken in the same order in all.
-
-Rows of neighbours may be read from a copy of the block in half precision, which is half of the bytes. They
-are added in single precision, and the sums are left in both: the next product reads what this one wrote.
 """
 
-from platform import machine
 from typing import Any
 
-from llvmlite import binding, ir  # type: ignore[import-untyped]
-from numba.core import cgutils, config, types
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
@@ -25,13 +21,6 @@ AHEAD = 16
 
 LINE = 64
 """Bytes of a cache line."""
-
-LARGEST = 32768.0
-"""By which a block is multiplied before it is rounded to half precision: entries of unit vectors are at most
-1, which is half of the largest number there; so small ones lie far above the least."""
-
-MOST = 65504.0
-"""The largest number in half precision."""
 
 WIDTHS = (
     *((LINE, parts) for parts in (8, 4, 3, 2, 1)),
@@ -43,7 +32,6 @@ WIDTHS = (
 
 _WORD, _FLAG, _BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 _NUMBERS = {types.float32: (ir.FloatType(), 4), types.float64: (ir.DoubleType(), 8)}
-_HALF = ir.HalfType()
 _tools: Any = cgutils
 
 
@@ -68,33 +56,6 @@ class _Rows:
     def store(self, value: Any, row: Any, part: int) -> None:
         pointer = self.builder.bitcast(self.place(row, part), self.vector.as_pointer())
         self.builder.store(value, pointer, align=self.size)
-
-
-class _HalfRows(_Rows):
-    """The same of a block in half precision, whose bits numba takes for whole numbers."""
-
-    def load(self, row: Any, part: int) -> Any:
-        kind = ir.VectorType(_HALF, self.lanes).as_pointer()
-        pointer = self.builder.bitcast(self.place(row, part), kind)
-        return self.builder.fpext(self.builder.load(pointer, align=2), self.vector)
-
-    def store(self, value: Any, row: Any, part: int) -> None:
-        kind = ir.VectorType(_HALF, self.lanes)
-        pointer = self.builder.bitcast(self.place(row, part), kind.as_pointer())
-        self.builder.store(_in_half(self.builder, value, kind), pointer, align=2)
-
-
-def _in_half(builder: Any, value: Any, kind: Any) -> Any:
-    """`LARGEST value` in half precision, a number or a register of them; what is too large is the largest."""
-    lanes = getattr(kind, "count", 0)
-
-    def same(number: float) -> Any:
-        return ir.Constant(value.type, [number] * lanes if lanes else number)
-
-    found = builder.fmul(value, same(LARGEST))
-    for bound, sign in ((same(MOST), ">"), (same(-MOST), "<")):
-        found = builder.select(builder.fcmp_ordered(sign, found, bound), bound, found)
-    return builder.fptrunc(found, kind)
 
 
 def _wide(builder: Any, value: Any) -> Any:
@@ -125,7 +86,6 @@ def _pass(
     builder: Any,
     arrays: Any,
     kind: tuple[Any, int],
-    half: bool,
     width: tuple[int, int],
     k: Any,
     factors: Any,
@@ -136,10 +96,7 @@ def _pass(
     (number, item), (size, parts) = kind, width
     scale, w, shift, previous = factors
     lanes = max(1, size // item)
-    x, z, out = (_Rows(builder, block, k, number, lanes, item) for block in arrays[6:])
-    kept = _HalfRows if half else _Rows
-    near, following = (kept(builder, block, k, number, lanes, item) for block in arrays[4:6])
-    brought = lanes * (2 if half else item)
+    x, z, out = (_Rows(builder, block, k, number, lanes, item) for block in arrays[4:])
     sums = [_tools.alloca_once(builder, x.vector) for _ in range(parts)]
     final = builder.sub(builder.extract_value(arrays[1].shape, 0), _WORD(1))
 
@@ -151,8 +108,8 @@ def _pass(
         far = builder.select(builder.icmp_signed("<", far, final), far, final)
         j = _wide(builder, at(indices, far))
         for part in range(parts):
-            if part * brought % LINE == 0:
-                ask_for(builder, near.place(j, part))
+            if part * size % LINE == 0:
+                ask_for(builder, x.place(j, part))
 
     def add(factor: Any, block: _Rows, row: Any) -> None:
         same = spread(builder, factor, lanes)
@@ -170,26 +127,24 @@ def _pass(
         end = at(indptr, builder.add(i, _WORD(1)))
         with _tools.for_range_slice(builder, at(indptr, i), end, _WORD(1), _WORD) as (p, _):
             ask(p)
-            add(builder.fmul(w, at(values, p)), near, _wide(builder, at(indices, p)))
+            add(builder.fmul(w, at(values, p)), x, _wide(builder, at(indices, p)))
         for part, total in enumerate(sums):
             out.store(builder.load(total), i, part)
-            if half:
-                following.store(builder.load(total), i, part)
 
 
 def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     arrays = [
         context.make_array(kind)(context, builder, value)
-        for kind, value in zip(signature.args[:9], arguments[:9], strict=True)
+        for kind, value in zip(signature.args[:7], arguments[:7], strict=True)
     ]
-    kind, half = _NUMBERS[signature.args[6].dtype], signature.args[4].dtype == types.uint16
-    k, columns = _WORD(0), builder.extract_value(arrays[6].shape, 1)
+    kind = _NUMBERS[signature.args[4].dtype]
+    k, columns = _WORD(0), builder.extract_value(arrays[4].shape, 1)
     for size, parts in WIDTHS:
         width = _WORD(parts * max(1, size // kind[1]))
         whole = builder.mul(builder.sdiv(builder.sub(columns, k), width), width)
         end = builder.add(k, whole)
         with _tools.for_range_slice(builder, k, end, width, _WORD) as (at, _):
-            _pass(builder, arrays, kind, half, (size, parts), at, arguments[9:13], arguments[13:])
+            _pass(builder, arrays, kind, (size, parts), at, arguments[7:11], arguments[11:])
         k = end
     return context.get_dummy_value()
 
@@ -200,8 +155,6 @@ def _combine(
     indices: Any,
     values: Any,
     centre: Any,
-    gathered: Any,
-    following: Any,
     X: Any,
     Z: Any,
     out: Any,
@@ -212,51 +165,19 @@ def _combine(
     first: Any,
     last: Any,
 ) -> Any:
-    """`out = (scale centre + shift) X + previous Z + w V gathered` in rows first to last - 1, for kernels.
+    """`out = (scale centre + shift) X + previous Z + w V X` in rows first to last - 1, for kernels.
 
-    `gathered` and `following` are X and `out`; or, of single precision, the bits (uint16) of two blocks in
-    half precision, and `LARGEST out` is written to the second. `out` may be Z, never X. With `previous` 0, Z
-    is not read; where `scale centre + shift` is 0, X is read at the entries of V alone, so that V need not be
-    square. All blocks have as many columns; all arrays are C-contiguous and, but for the pattern of V and for
-    halves, of one dtype, which is also that of the four factors.
+    `out` may be Z, never X. With `previous` 0, Z is not read; where `scale centre + shift` is 0, X is read at
+    the entries of V alone, so that V need not be square. All blocks have as many columns; all arrays are
+    C-contiguous and, but for the pattern of V, of one dtype, which is also that of the four factors.
     """
-    blocks, halves, factors = (values, centre, X, Z, out), (gathered, following), (scale, w, shift, previous)
-    layouts = {array.layout for array in (indptr, indices, *halves, *blocks)}
+    blocks, factors = (values, centre, X, Z, out), (scale, w, shift, previous)
+    layouts = {array.layout for array in (indptr, indices, *blocks)}
     kinds = {*(array.dtype for array in blocks), *factors}
-    pair = {array.dtype for array in halves}
-    if pair != {types.uint16} or X.dtype != types.float32:
-        kinds |= pair
     if layouts != {"C"} or len(kinds) > 1 or X.dtype not in _NUMBERS or indptr.dtype != types.int64:
         raise TypingError("a product needs C-contiguous arrays, int64 row pointers and one float dtype")
     word = types.int64
-    return types.void(indptr, indices, values, centre, *halves, X, Z, out, *factors, word, word), _code
+    return types.void(indptr, indices, *blocks, *factors, word, word), _code
 
 
 combine: Any = intrinsic(_combine)  # mypy would count the context among its arguments
-
-
-def _rounded(context: Any, number: Any) -> Any:
-    """The bits of `LARGEST` times a float32 in half precision, as a uint16, for kernels."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(_in_half(builder, arguments[0], _HALF), ir.IntType(16))
-
-    return types.uint16(types.float32), code
-
-
-rounded: Any = intrinsic(_rounded)
-
-
-def halves_are_quick() -> bool:
-    """Whether the processor turns half precision to single, and back, by instructions of its own."""
-    return machine().lower() in ("arm64", "aarch64") or has("f16c")
-
-
-def has(instructions: str) -> bool:
-    """Whether kernels are compiled for a processor with these, by LLVM's name; False where it cannot tell."""
-    if getattr(config, "CPU_NAME", None):
-        return False
-    try:
-        return bool(binding.get_host_cpu_features().get(instructions))
-    except RuntimeError:  # LLVM does not know the features of every system
-        return False

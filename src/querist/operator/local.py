@@ -11,7 +11,6 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from querist.operator import narrow
 from querist.operator.lanes import LINE
 from querist.operator.space import OrthonormalBasis, Space
 from querist.operator.threads import over_parts
@@ -20,18 +19,8 @@ from querist.types import Floats
 CHUNK = 4096
 """Rows worked on at a time."""
 
-NARROW = 32
-"""Columns up to which BLAS is the slower way to a Gram matrix."""
-
-FEW = 8
-"""Columns below which a loop over each is quicker than one over rows."""
-
 TURNED = 256
 """Rows of two blocks that are turned at a time: what is made of them stays in the cache."""
-
-NEAR = 1e-5
-"""How little a turn must change a float32 block, so that the change may be multiplied in float32: what it
-loses of a unit vector is then below 1e-12."""
 
 Block = NDArray[Any]
 T = TypeVar("T")
@@ -55,7 +44,7 @@ def empty_block(shape: tuple[int, int], dtype: DTypeLike) -> Block:
 @dataclass(frozen=True)
 class LocalSpace:
     """Blocks of `n` rows, all here. A space with rows elsewhere too inherits it, takes parts of its
-    own in `over` and adds up in `total`.
+    own in `over` and adds up in `total`; that of a device works on blocks of its own.
 
     >>> space = LocalSpace(3, np.dtype(np.float64))
     >>> space.gram(np.eye(3)[:, :2], np.ones((3, 1))).tolist()
@@ -91,16 +80,6 @@ class LocalSpace:
         """On a cache line: see `empty_block`."""
         return empty_block((self.rows, k), self.dtype)
 
-    def zeros(self, k: int) -> Block:
-        """On a cache line."""
-        X = self.empty(k)
-        X[:] = 0
-        return X
-
-    def copy(self, X: Block) -> Block:
-        """A new block."""
-        return X.copy()
-
     def random(self, random: np.random.Generator, k: int) -> Block:
         """One stream for all rows."""
         return random.standard_normal((self.rows, k), dtype=self.dtype.type)
@@ -119,19 +98,13 @@ class LocalSpace:
 
     def gram(self, X: Block, Y: Block) -> Floats:
         """By parts, each turned to float64 for itself."""
-        shape = X.shape[1], Y.shape[1]
 
         def part_of(rows: slice) -> Floats:
-            if quick:
-                own = np.zeros(shape)
-                narrow.add_gram(X, Y, own, rows.start, rows.stop)
-                return own
             a = X[rows].astype(np.float64, copy=False)
             b = a if Y is X else Y[rows].astype(np.float64, copy=False)
             return np.asarray(a.T @ b)
 
-        quick = max(shape) <= NARROW and narrow.fits(X) and narrow.fits(Y)
-        return np.asarray(self.total(self.over(part_of, CHUNK), CHUNK, np.zeros(shape)))
+        return np.asarray(self.total(self.over(part_of, CHUNK), CHUNK, np.zeros((X.shape[1], Y.shape[1]))))
 
     def dot(self, X: Block, Y: Block) -> float:
         """In the block's precision."""
@@ -141,78 +114,21 @@ class LocalSpace:
         """At once."""
         return np.asarray(np.einsum("ij,ij->j", X, Y, dtype=np.float64, casting="same_kind"))
 
-    def norm(self, X: Block) -> float:
-        """In the block's precision."""
-        return float(np.linalg.norm(X))
-
-    def times(self, X: Block, Z: Floats) -> Block:
-        """By parts."""
-        turn = Z.astype(X.dtype)
-        out = np.empty((len(X), Z.shape[1]), dtype=X.dtype)
-        self.over(lambda part: np.matmul(X[part], turn, out=out[part]), CHUNK)
-        return out
-
-    def scaled(self, X: Block, factors: Floats) -> Block:
-        """In the block's precision."""
-        return np.asarray(X * factors.astype(X.dtype, copy=False))
-
-    def scale(self, X: Block, factors: Floats) -> None:
-        """In the block's precision."""
-        X *= factors.astype(X.dtype, copy=False)
-
-    def scale_rows(self, X: Block, factors: Block, out: Block) -> None:
-        """In one pass."""
-        np.multiply(X, factors[:, None], out=out)
-
-    def inverted(self, vector: Block) -> Block:
-        """In the block's precision."""
-        return np.asarray((1 / np.where(vector > 0, vector, 1)).astype(self.dtype))
-
-    def divide(self, X: Block, by: Floats) -> None:
-        """In the block's precision."""
-        X /= by
-
-    def lengths(self, X: Block) -> Floats:
-        """In the block's precision."""
-        return np.asarray(np.linalg.norm(X, axis=0))
-
-    def normalise(self, X: Block) -> None:
-        """In the block's precision."""
-        X /= np.linalg.norm(X, axis=0)
-
-    def row_sums(self, X: Block) -> Block:
-        """By parts, in the block's precision."""
-        out, ones = np.empty(len(X), dtype=X.dtype), np.ones(X.shape[1], dtype=X.dtype)
-        self.over(lambda part: np.dot(X[part], ones, out=out[part]), CHUNK)
-        return out
-
     def remove(self, W: Block, Q: Block) -> None:
         """At once, in the block's precision."""
-        if Q.ndim == 2:
-            W -= Q @ (Q.T @ W)
-        elif W.shape[1] < FEW:
-            for column, along in enumerate(Q @ W):  # a row is too short for a loop of its own
-                W[:, column] -= along * Q
-        else:
-            W -= Q[:, None] * (Q @ W)
+        Q = Q[:, None] if Q.ndim == 1 else Q
+        W -= Q @ (Q.T @ W)
 
-    def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
-        """A new block. A block of lower precision that hardly turns is multiplied in its own: see `NEAR`."""
-        out, z = self.empty(Z.shape[1]), z.astype(self.dtype)
-        change = Z - np.eye(*Z.shape)
-        hardly = X.dtype != self.dtype and np.abs(change).sum(axis=0).max(initial=0.0) < NEAR
-        Z = change.astype(X.dtype) if hardly else Z.astype(self.dtype)
+    def rotated(self, X: Block, Z: Floats, v: Block | None = None, z: Any = 0.0) -> Block:
+        """A new block, by parts."""
+        out, Z, z = self.empty(Z.shape[1]), Z.astype(self.dtype), np.asarray(z, dtype=self.dtype)
 
         def fill(rows: slice) -> None:
-            if hardly:
-                out[rows] = X[rows, : Z.shape[1]]
-                out[rows] += X[rows] @ Z
-            else:
-                np.matmul(X[rows], Z, out=out[rows])
+            np.matmul(X[rows], Z, out=out[rows])
             if v is not None:
                 out[rows] -= v[rows, None] * z
 
-        self.over(fill, TURNED if hardly else CHUNK)
+        self.over(fill, CHUNK)
         return out
 
     def turned(
@@ -274,25 +190,15 @@ class LocalBasis:
     def inner(self, m: int, W: Block) -> Floats:
         """By parts: multiplied in the block's precision, added up in float64."""
 
-        def products(part: slice) -> Block:
-            if not narrow.fits(W):
-                return np.asarray(self.V[:m, part] @ W[part])
-            own = np.zeros((m, W.shape[1]), dtype=W.dtype)
-            narrow.add_products(self.V, W, own, m, part.start, part.stop)
-            return own
-
-        along = self.space.over(products, CHUNK)
-        return np.asarray(self.space.total(along, CHUNK, np.zeros((m, *W.shape[1:]))))
+        along = self.space.over(lambda part: self.V[:m, part] @ W[part], CHUNK)
+        return np.asarray(self.space.total(along, CHUNK, np.zeros((m, W.shape[1]))))
 
     def subtract(self, m: int, W: Block, H: Floats) -> None:
         """By parts."""
-        turn = np.ascontiguousarray(H, dtype=W.dtype)
+        turn = H.astype(W.dtype)
 
         def subtract(part: slice) -> None:
-            if narrow.fits(W):
-                narrow.subtract_products(self.V, turn, W, m, part.start, part.stop)
-            else:
-                W[part] -= self.V[:m, part].T @ turn
+            W[part] -= self.V[:m, part].T @ turn
 
         self.space.over(subtract, CHUNK)
 

@@ -4,6 +4,10 @@ The column x solves `x = e_i + p S x`. Kept is a guess x and what it still lacks
 that the column is `x + (I - p S)^-1 r`. A push at u takes `r_u` into `x_u` and hands `p S_uv r_u` on to the
 neighbours; it is worth it while `|r_u| > eps sqrt(d_u)`, d the degree. With `S = D^-1/2 A D^-1/2` this is the
 push of Andersen, Chung and Lang (2006), symmetrised.
+
+>>> room = push_room(3)
+>>> room.x.tolist()
+[0.0, 0.0, 0.0]
 """
 
 from typing import NamedTuple

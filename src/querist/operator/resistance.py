@@ -31,11 +31,9 @@ from scipy import linalg
 from scipy.sparse import csgraph
 from scipy.spatial import distance
 
+from querist import memory
 from querist.errors import InputError
 from querist.matrices import with_short_indices
-from querist.operator import memory
-from querist.operator.solve import factorise
-from querist.operator.value import Operator
 from querist.types import Bools, Codes, Floats, Sparse
 
 WELL = 1e-7
@@ -63,10 +61,8 @@ class Resistances:
         return self.matrix if self.matrix.size else distance.cdist(self.rows, self.rows, "sqeuclidean")
 
 
-def resistances(M: Sparse, *, name: str = "the graph", room: float | None = None) -> Resistances:
+def resistances(M: Sparse, *, name: str = "the graph") -> Resistances:
     """All effective resistances under a Laplacian; `name` is what errors call its graph.
-
-    `room` is how many GiB may be used; what the machine has free unless given.
 
     >>> triangle = sp.csr_array([[2.0, -1.0, -1.0], [-1.0, 2.0, -1.0], [-1.0, -1.0, 2.0]])
     >>> resistances(triangle).all().round(3)
@@ -75,7 +71,7 @@ def resistances(M: Sparse, *, name: str = "the graph", room: float | None = None
            [0.667, 0.667, 0.   ]])
     """
     check_irreducible(M, name)
-    check_room(M.shape[0], room)
+    check_room(M.shape[0])
     none = np.empty((0, 0))
     if M.shape[0] == 1:
         return Resistances(np.zeros((1, 1)), none)
@@ -92,35 +88,8 @@ def resistances(M: Sparse, *, name: str = "the graph", room: float | None = None
         doubt = f"the signed Laplacian is badly conditioned: about {-np.log10(1e-16 / rcond):.0f} digits hold"
         return Resistances(from_kernel(K), none, (doubt,))
     note = "weights span many orders of magnitude: resistances come from spanning-tree coordinates"
+    check_room(M.shape[0], matrices=11.5)  # as measured
     return Resistances(none, tree_coordinates(M), (note,))
-
-
-def pair_resistances(M: Sparse, pairs: Codes, *, name: str = "the graph") -> Floats:
-    """(k,) effective resistances of (k, 2) pairs of rows, in a sparse factor; infinite between components.
-
-    One node of every component is grounded, where the Laplacian is singular.
-    """
-    S = weights_of(M)
-    component = np.asarray(csgraph.connected_components(S, directed=False)[1], dtype=np.int64)
-    signed = _signed(S)
-    if signed and null_signs(S, component).any():
-        raise InputError(
-            f"{name} is signed and partly balanced: its Laplacian is singular, so some pairs have no "
-            "resistance; flip one camp to an unsigned graph first"
-        )
-    free = np.ones(component.size, dtype=np.bool_)
-    if not signed:
-        free[np.unique(component, return_index=True)[1]] = False
-    inner = Operator.symmetric(sp.csr_array(M[free][:, free]))
-    factor = factorise(inner, np.zeros(inner.n), 1.0) if inner.n else None
-    out = np.zeros(len(pairs))
-    for k, (one, other) in enumerate(pairs):
-        current = np.zeros(free.size)
-        current[one] += 1.0
-        current[other] -= 1.0
-        inside, apart = current[free], not signed and component[one] != component[other]
-        out[k] = np.inf if apart else 0.0 if factor is None else inside @ factor.solve(inside)
-    return out
 
 
 def check_irreducible(M: Sparse, name: str = "the graph") -> None:
@@ -144,15 +113,11 @@ def check_irreducible(M: Sparse, name: str = "the graph") -> None:
         )
 
 
-def check_room(n: int, room: float | None = None) -> None:
-    """Refuse what does not fit into so many GiB, the free memory unless given: two (n, n) matrices."""
-    needed = 2 * 8 * n**2 / 2**30
-    there = memory.free() / 2**30 if room is None else room
-    if needed > there:
-        raise InputError(
-            f"the exact kernel of {n:,} nodes needs {needed:.1f} GiB, and {there:.1f} GiB are free; pass an "
-            "embedding instead (querist.embed(graph, rank=...)): its distances are an approximation"
-        )
+def check_room(n: int, matrices: float = 5.25) -> None:
+    """Refuse a graph of which so many (n, n) matrices do not fit into the free memory: the inverse holds
+    five at once, and a mask."""
+    advice = "pass an embedding instead (querist.embed(graph, rank=...)): its distances are an approximation"
+    memory.check(8.0 * matrices * n**2, f"the exact kernel of {n:,} nodes", advice)
 
 
 def weights_of(M: Sparse) -> Sparse:

@@ -134,13 +134,16 @@ def conjugate_gradients(
     q (n,) and x0 live where the operator does.
     """
     space = operator.space
-    inverse = space.inverted(q + weight * operator.diagonal())
-    X = space.zeros(B.shape[1]) if x0 is None else space.copy(x0)
-    AP = space.empty(B.shape[1])
-    R = B - apply(operator, X, q, weight, AP) if x0 is not None else space.copy(B)
-    Z = space.empty(B.shape[1])
-    space.scale_rows(R, inverse, Z)
-    P = space.copy(Z)
+    diagonal = q + weight * operator.diagonal()
+    diagonal[~(diagonal > 0)] = 1.0
+    inverse = space.given(1 / diagonal)[:, None]
+    X, R, Z, AP = (space.empty(B.shape[1]) for _ in range(4))
+    R[:] = B
+    X[:] = 0.0 if x0 is None else x0
+    if x0 is not None:
+        R -= apply(operator, X, q, weight, AP)
+    P = R * inverse
+    Z[:] = P
     goal = (tol * lengths(space, B)) ** 2
     rz = space.dots(R, Z)
     step = 0
@@ -154,11 +157,12 @@ def conjugate_gradients(
         if not moving.any():
             break
         alpha = _ratio(rz, curvature, moving)
-        X += space.scaled(P, alpha)
-        R -= space.scaled(AP, alpha)
-        space.scale_rows(R, inverse, Z)
+        X += P * space.given(alpha)
+        R -= AP * space.given(alpha)
+        Z[:] = R
+        Z *= inverse
         latest = space.dots(R, Z)
-        space.scale(P, _ratio(latest, rz, moving))
+        P = P * space.given(_ratio(latest, rz, moving))
         P += Z
         rz = latest
         step += 1

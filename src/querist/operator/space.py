@@ -6,14 +6,14 @@ protocol. They hold blocks, vectors (n,) and small matrices of NumPy in float64,
 
 - take columns, `X[:, a:b]`, and write to them, `X[:, a:b] = Y`; ask for `X.shape`, whose first number is the
   rows that are held here;
-- `X += Y`, `X -= a * Y`, `X *= a`, `X /= a` with blocks of one shape and plain numbers;
+- `X += Y`, `X -= a * Y`, `X *= a`, `X /= a` with blocks of one shape, plain numbers, and (k,) numbers that
+  the space was `given`, one for each column;
 - what the space does: random blocks, sums over rows, products with small matrices.
 
 Sums over rows are taken over parts that do not depend on how many work at them, in a fixed order, and all
 who hold rows get the same bits: they can decide alike.
 """
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,18 +27,18 @@ Block = Any
 class OrthonormalBasis(Protocol):
     """Room for vectors that are orthonormal, the first `m` of which are there; they are kept as they come.
 
-    >>> from querist.operator import LocalSpace
+    >>> from querist.operator.local import LocalSpace
     >>> basis: OrthonormalBasis = LocalSpace(3, np.dtype(np.float64)).basis(2)
     >>> basis.put(0, np.array([1.0, 0.0, 0.0]))
-    >>> basis.inner(1, np.array([2.0, 5.0, 0.0]))
-    array([2.])
+    >>> basis.inner(1, np.array([[2.0], [5.0], [0.0]]))
+    array([[2.]])
     """
 
     def put(self, first: int, Q: Block) -> None:
         """The columns of Q, or the vector Q, become vectors `first`, `first + 1`, ..."""
 
     def inner(self, m: int, W: Block) -> Floats:
-        """(m, k) the inner products `V'W` with the first m, summed in float64; (m,) of a vector."""
+        """(m, k) the inner products `V'W` with the first m, summed in float64."""
 
     def subtract(self, m: int, W: Block, H: Floats) -> None:
         """`W -= V H`."""
@@ -53,10 +53,10 @@ class OrthonormalBasis(Protocol):
 class Space(Protocol):
     """Blocks of `n` rows in one precision, of which `rows` are held here.
 
-    >>> from querist.operator import LocalSpace
+    >>> from querist.operator.local import LocalSpace
     >>> space: Space = LocalSpace(3, np.dtype(np.float64))
-    >>> space.n, space.norm(np.array([[3.0], [4.0], [0.0]]))
-    (3, 5.0)
+    >>> space.n, space.dot(np.array([[3.0], [4.0]]), np.ones((2, 1)))
+    (3, 7.0)
     """
 
     @property
@@ -77,12 +77,6 @@ class Space(Protocol):
 
     def empty(self, k: int) -> Block:
         """An uninitialised block that a product may read without a copy."""
-
-    def zeros(self, k: int) -> Block:
-        """A block of zeros."""
-
-    def copy(self, X: Block) -> Block:
-        """The same numbers again."""
 
     def agreed(self, array: Any) -> Any:
         """What one of those who hold rows has computed from equal sums, the same for all: processors may
@@ -109,40 +103,10 @@ class Space(Protocol):
     def dots(self, X: Block, Y: Block) -> Floats:
         """(k,) the inner products of the columns, summed in float64."""
 
-    def norm(self, X: Block) -> float:
-        """The root of the sum of squares of all entries."""
-
-    def times(self, X: Block, Z: Floats) -> Block:
-        """`X Z`."""
-
-    def scaled(self, X: Block, factors: Floats) -> Block:
-        """`X diag(factors)`, a new block."""
-
-    def scale(self, X: Block, factors: Floats) -> None:
-        """`X diag(factors)`, in place."""
-
-    def scale_rows(self, X: Block, factors: Block, out: Block) -> None:
-        """`out <- diag(factors) X`, the factors a vector."""
-
-    def inverted(self, vector: Block) -> Block:
-        """(n,) one over every number; 1 where it is not above 0."""
-
-    def divide(self, X: Block, by: Floats) -> None:
-        """Every column is divided by its number, in place."""
-
-    def lengths(self, X: Block) -> Floats:
-        """(k,) of the columns."""
-
-    def normalise(self, X: Block) -> None:
-        """Every column is divided by its length, in place."""
-
-    def row_sums(self, X: Block) -> Block:
-        """(n,) the sum of the columns."""
-
     def remove(self, W: Block, Q: Block) -> None:
         """`W -= Q (Q'W)`, Q an orthonormal block or a unit vector."""
 
-    def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
+    def rotated(self, X: Block, Z: Floats, v: Block | None = None, z: Any = 0.0) -> Block:
         """`X Z - v z'`, multiplied in this precision, whatever that of X is."""
 
     def turned(
@@ -165,7 +129,7 @@ class BlockOperator(Protocol):
     """A symmetric operator on the blocks of its space.
 
     >>> import scipy.sparse as sp
-    >>> from querist.operator import Operator
+    >>> from querist.operator.value import Operator
     >>> path: BlockOperator = Operator.laplacian(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
     >>> path.n, path.space.n
     (2, 2)
@@ -190,9 +154,3 @@ class BlockOperator(Protocol):
         self, X: Block, out: Block, *, scale: float = 1.0, shift: float = 0.0, previous: float = 0.0
     ) -> Block:
         """`out <- scale M X + shift X + previous out`."""
-
-    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
-        """`combine` for products one after the other: the first with X, the others with the last `out`.
-
-        With `half` they may bring in the rows of X in half precision; columns have a length of 1 or less.
-        """

@@ -53,15 +53,8 @@ def cuts(indptr: Any, parts: int) -> list[int]:
 
 def over_rows(kernel: Callable[..., None], arguments: tuple[Any, ...], bounds: list[int], work: int) -> None:
     """`kernel(*arguments, first, last)` for every range between bounds; at once when `work` is worth it."""
-    if work < SMALL or len(bounds) <= 2:
-        kernel(*arguments, bounds[0], bounds[-1])
-        return
-    mine, *rest = pairwise(bounds)
-    others = [_pool(os.getpid(), len(rest)).submit(kernel, *arguments, *span) for span in rest]
-    try:
-        kernel(*arguments, *mine)
-    finally:
-        _wait(others)
+    spans = [(bounds[0], bounds[-1])] if work < SMALL else [*pairwise(bounds)]
+    each(lambda span: kernel(*arguments, *span), spans)
 
 
 def _wait(others: list[Future[None]]) -> None:

@@ -12,7 +12,6 @@ arrays only and trusts them to be symmetric; `Graph` has checked. Another machin
 methods: what algorithms ask of an operator and of its blocks is in space.py.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -24,7 +23,6 @@ from numpy.typing import DTypeLike, NDArray
 from querist.errors import InputError
 from querist.operator.kernels import combine_rows, degree_rows, scale_entries
 from querist.operator.local import LocalSpace, empty_block
-from querist.operator.rounded import RoundedProducts, pays
 from querist.operator.solve import Solution, Solver
 from querist.operator.threads import available, cuts, over_rows
 from querist.types import Sparse
@@ -49,7 +47,6 @@ class Operator:
     indptr : (n + 1,) int64; indices : (nnz,) integers; values : (nnz,) the entries of V
     centre : (n,) the diagonal C
     sign : +1 or -1
-    threads : rows are shared among so many
 
     >>> import scipy.sparse as sp
     >>> path = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
@@ -62,7 +59,6 @@ class Operator:
     values: Block
     centre: Block
     sign: int = -1
-    threads: int = 0
     _solver: Solver = field(default_factory=Solver, repr=False)
 
     @classmethod
@@ -72,7 +68,6 @@ class Operator:
         *,
         normalised: bool = False,
         dtype: DTypeLike = np.float64,
-        threads: int | None = None,
     ) -> "Operator":
         """The Laplacian of a symmetric CSR adjacency without self-loops; signed when weights are.
 
@@ -83,35 +78,26 @@ class Operator:
                [-1.,  2., -1.],
                [ 0., -1.,  1.]])
         """
-        kind = _checked_dtype(dtype)
+        kind = checked_dtype(dtype)
         indptr, indices = _checked_pattern(adjacency)
-        degrees = degrees_of(adjacency, indptr, threads)
+        degrees = degrees_of(adjacency, indptr)
         if not normalised:
-            return cls(
-                indptr,
-                indices,
-                np.ascontiguousarray(adjacency.data, kind),
-                degrees.astype(kind),
-                -1,
-                threads or 0,
-            )
+            return cls(indptr, indices, np.ascontiguousarray(adjacency.data, kind), degrees.astype(kind))
         if indices.dtype != np.int32 and degrees.size <= np.iinfo(np.int32).max:
             indices = indices.astype(np.int32)  # V is another matrix anyway; half of its bytes are these
         values = np.empty(adjacency.data.size, dtype=kind)
         r = np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)), 0.0)
-        parts = cuts(indptr, threads or available())
+        parts = cuts(indptr, available())
         over_rows(scale_entries, (indptr, indices, np.asarray(adjacency.data), r, values), parts, values.size)
-        return cls(indptr, indices, values, (degrees > 0).astype(kind), -1, threads or 0)
+        return cls(indptr, indices, values, (degrees > 0).astype(kind))
 
     @classmethod
-    def symmetric(
-        cls, matrix: Compressed, *, dtype: DTypeLike = np.float64, threads: int | None = None
-    ) -> "Operator":
+    def symmetric(cls, matrix: Compressed, *, dtype: DTypeLike = np.float64) -> "Operator":
         """Any symmetric CSR matrix as it is."""
-        kind = _checked_dtype(dtype)
+        kind = checked_dtype(dtype)
         indptr, indices = _checked_pattern(matrix)
         nothing = np.zeros(indptr.size - 1, dtype=kind)
-        return cls(indptr, indices, np.ascontiguousarray(matrix.data, kind), nothing, 1, threads or 0)
+        return cls(indptr, indices, np.ascontiguousarray(matrix.data, kind), nothing, 1)
 
     @property
     def n(self) -> int:
@@ -135,7 +121,7 @@ class Operator:
 
     @cached_property
     def _bounds(self) -> list[int]:
-        return cuts(self.indptr, min(self.threads or available(), max(1, self.n)))
+        return cuts(self.indptr, min(available(), max(1, self.n)))
 
     @cached_property
     def space(self) -> LocalSpace:
@@ -182,13 +168,6 @@ class Operator:
         over_rows(combine_rows, (*arrays, *factors), self._bounds, (self.nnz + self.n) * X.shape[1])
         return out
 
-    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
-        """With `half`, rounded where that is quicker."""
-        if not half or self.dtype != np.float32 or not pays(*X.shape):
-            return self.combine
-        matrix = self.indptr, self.indices, self.values, self.centre
-        return RoundedProducts(matrix, self.sign, self._bounds, X)
-
     def solve(
         self,
         B: Block,
@@ -219,17 +198,17 @@ class Operator:
         return self._solver(self, B, diagonal, weight, x0, tol, method)
 
 
-def degrees_of(
-    matrix: Compressed, indptr: NDArray[np.int64], threads: int | None = None
-) -> NDArray[np.float64]:
+def degrees_of(matrix: Compressed, indptr: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n,) the sum of the absolute entries of every row."""
     degrees = np.empty(indptr.size - 1)
-    parts = cuts(indptr, threads or available())
-    over_rows(degree_rows, (indptr, np.asarray(matrix.data), degrees), parts, matrix.data.size)
+    over_rows(
+        degree_rows, (indptr, np.asarray(matrix.data), degrees), cuts(indptr, available()), matrix.data.size
+    )
     return degrees
 
 
-def _checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """The precision of an operator: float32 or float64."""
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
         raise InputError(f"dtype {kind} for an operator; use float32 or float64")
@@ -237,5 +216,7 @@ def _checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def _checked_pattern(matrix: Compressed) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    if matrix.data.dtype == np.float16:
+        raise InputError("entries of float16 for an operator; convert them to float32 or float64")
     # Row pointers grow beyond 2^31 entries; there are few of them. The indices stay where they lie.
     return np.ascontiguousarray(matrix.indptr, dtype=np.int64), np.ascontiguousarray(matrix.indices)

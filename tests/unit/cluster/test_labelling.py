@@ -1,50 +1,20 @@
-"""Labels on shards: GMNR and smoothed rows as in one process, and the same on any number of ranks."""
+"""Labels on shards: smoothed rows as in one process, and the same on any number of ranks."""
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from thread_ranks import in_threads
 
 from querist import cluster as on_cluster
-from querist.cluster.generative import GenerativeShard, inferred
 from querist.cluster.labelling import label_rows
 from querist.cluster.rows import smoothed_triples, word_features, word_weights
 from querist.cluster.store import WORK
 from querist.cluster.tables import graph_tables, prepare
-from querist.cluster.transport import in_threads
-from querist.collective import GMNR
 from querist.embedding.kinds.diffusion import singular_triples, smoothed_products, smoothing, weighted
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.rows import RowSettings
 from querist.progress import silent
-
-CLASSES = 3
-
-
-@pytest.mark.parametrize("rule", [{"max_iter": 4}, {"max_iter": 60, "tol": 1e-3}])
-def test_gmnr_is_that_of_one_process(graph, problem, rows_of, rule):
-    truth, counts, seeds = problem
-    model = GMNR(solver="jacobi", sweeps=10, objective=False, **rule)
-    alone = model.fit(Graph(graph, attributes=counts), {int(k): int(truth[k]) for k in seeds})
-    assert alone.n_iter_ == 4 or 2 < alone.n_iter_ < 60
-    codes = np.full(graph.shape[0], -1)
-    codes[seeds] = truth[seeds]
-
-    def work(group):
-        rows = rows_of(graph, group)
-        own = rows.names
-        shard = rows.shard(group)
-        return inferred(GenerativeShard(shard, counts[own], codes[own], CLASSES), model)
-
-    expected = None
-    for size in (1, 2, 3):
-        parts = in_threads(size, work)
-        Y, reached = (np.concatenate([part[k] for part in parts]) for k in (0, 2))
-        expected = Y if expected is None else expected
-        np.testing.assert_array_equal(Y, expected)
-        np.testing.assert_allclose(Y, alone.distribution_, atol=1e-12)
-        np.testing.assert_allclose(parts[0][1], alone.words_, atol=1e-12)
-        np.testing.assert_array_equal(reached, alone.reached_)
 
 
 def test_smoothed_rows_are_those_of_one_process(graph, problem, rows_of):
@@ -88,14 +58,12 @@ def test_labels_of_folders_of_tables(graph, problem, folders, cluster, tmp_path)
     right = np.array([f"c{k}" for k in truth])
     places, known = (folders / "edges", folders / "labels"), {"cluster": cluster.scheduler_address}
     plain = on_cluster.label(*places, tmp_path / "plain", **known)
-    model = on_cluster.classify(*places, folders / "attributes", tmp_path / "gmnr", **known)
-    for place, done in (("plain", plain), ("gmnr", model)):
-        found, sure = answers(tmp_path / place)
-        assert (found == right)[seeds].all() and (sure[seeds] == 1).all()
-        assert (done.nodes, done.labels, done.lost, done.reached) == (graph.shape[0], 150, 1, graph.shape[0])
-        assert (found == right)[others].mean() > 0.5
+    found, sure = answers(tmp_path / "plain")
+    assert (found == right)[seeds].all() and (sure[seeds] == 1).all()
+    assert (plain.nodes, plain.labels, plain.lost, plain.reached) == (graph.shape[0], 150, 1, graph.shape[0])
+    assert (found == right)[others].mean() > 0.5
     low, high = plain.interval
-    assert low - 0.05 < (answers(tmp_path / "plain")[0] == right)[others].mean() < high + 0.05
+    assert low - 0.05 < (found == right)[others].mean() < high + 0.05
     assert f"{plain.accuracy:.3f}" in plain.report()
 
 
@@ -112,9 +80,7 @@ def test_labels_have_the_same_bits_on_any_number_of_ranks(folders, tmp_path):
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
-def test_settings_that_need_one_machine_are_refused(folders, tmp_path):
-    places = [folders / table for table in ("edges", "labels", "attributes")]
-    with pytest.raises(InputError, match="leave the others to one machine"):
-        on_cluster.classify(*places, tmp_path / "out", cluster="tcp://127.0.0.1:9", solver="factor")
+def test_attributes_need_their_columns(folders, tmp_path):
+    places = [folders / table for table in ("edges", "labels")]
     with pytest.raises(InputError, match="node, attribute, count"):
-        on_cluster.classify(*places[:2], places[0], tmp_path / "out", cluster="tcp://127.0.0.1:9")
+        on_cluster.label(*places, tmp_path / "out", attributes=folders / "edges", cluster="tcp://127.0.0.1:9")

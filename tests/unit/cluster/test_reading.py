@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from thread_ranks import Alone, in_threads
 
 from querist import as_graph
 from querist.cluster.components import components, largest
@@ -20,7 +21,6 @@ from querist.cluster.reading import (
     read_rows,
     routed,
 )
-from querist.cluster.transport import Alone, in_threads
 from querist.errors import InputError
 
 
@@ -153,6 +153,16 @@ def test_two_names_with_one_key_are_noticed():
     one = pa.table({"key": [3, 5], "text": ["a", "b"]})
     assert merged_names([one, one])[0].tolist() == [3, 5]
     assert merged_names([one, pa.table({"key": [5], "text": ["c"]})]) is None
+
+
+def test_weights_of_text_may_have_decimal_commas(tmp_path):
+    (tmp_path / "edges.csv").write_text("source;target;weight\n0;1;1,5\n1;2;2\n")
+    paths = table_files(tmp_path)
+    rows, _ = read_rows(Alone(), paths, edge_table(paths[0], None, None, None))
+    assert sorted(rows.weights) == [1.5, 1.5, 2, 2]
+    (tmp_path / "edges.csv").write_text("source;target;weight\n0;1;much\n1;2;2\n")
+    with pytest.raises(InputError, match="must be finite numbers"):
+        read_rows(Alone(), paths, edge_table(paths[0], None, None, None))
 
 
 def test_what_cannot_be_read_is_said(tmp_path):

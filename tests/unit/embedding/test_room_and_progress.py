@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from querist import memory
 from querist.embedding import cache, embed
 from querist.embedding.kinds.diffusion import diffusion_bytes
 from querist.embedding.kinds.spectral import spectral_bytes
 from querist.errors import InputError
 from querist.graph.graph import Graph
-from querist.operator import memory
 from querist.operator.eigen import solve
-from querist.operator.estimate import estimate
 
 
 def make_graph(n: int = 700, degree: int = 8, seed: int = 0) -> Graph:
@@ -42,7 +41,7 @@ def test_what_is_free_is_a_sensible_number() -> None:
     assert 1e6 < memory.free() < 1e15
 
 
-@pytest.mark.parametrize("kind", ["spectral", "diffusion", "both"])
+@pytest.mark.parametrize("kind", ["spectral", "diffusion"])
 def test_what_does_not_fit_is_refused_with_a_rank_that_fits(
     monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
@@ -50,7 +49,7 @@ def test_what_does_not_fit_is_refused_with_a_rank_that_fits(
     graph = make_graph()
     room = 0.6 * _needed(graph, 100, kind)
     monkeypatch.setattr(memory, "free", lambda: room)
-    with pytest.raises(InputError, match=r"needs about .* GB and .* GB are free; .*rank=") as refused:
+    with pytest.raises(InputError, match=r"needs about .* GB of memory, and .* available; rank=") as refused:
         embed(graph, 100, kind=kind, cache=False)
     found = re.search(r"rank=(\d+)", str(refused.value))
     assert found
@@ -62,35 +61,15 @@ def test_what_does_not_fit_is_refused_with_a_rank_that_fits(
 
 
 def _needed(graph: Graph, rank: int, kind: str) -> float:
-    quarter = rank // 4
-    by_graph = spectral_bytes(graph, quarter if kind == "both" else rank, normalised=True, tol=2e-3)
-    by_words = diffusion_bytes(graph, rank - quarter if kind == "both" else rank)
-    return {"spectral": by_graph, "diffusion": by_words, "both": by_graph + by_words}[kind]
+    if kind == "spectral":
+        return spectral_bytes(graph, rank, normalised=True, tol=2e-3)
+    return diffusion_bytes(graph, rank)
 
 
-def test_a_float32_filter_is_named_where_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solve, "DENSE", 100)
-    graph = make_graph()
-    loose, tight = (spectral_bytes(graph, 20, normalised=True, tol=tol) for tol in (2e-3, 1e-9))
-    assert loose < tight
-    monkeypatch.setattr(memory, "free", lambda: (loose + tight) / 2)
-    with pytest.raises(InputError, match="tol=2e-3"):
-        embed(graph, 20, tol=1e-9, cache=False)
+def test_no_rank_fits_into_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free", lambda: 10.0)
     with pytest.raises(InputError, match="no rank fits"):
-        embed(graph, 20, cache=False)
-
-
-def test_a_cluster_is_named_where_it_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solve, "DENSE", 100)
-    graph = make_graph()
-    several = estimate(graph.n_nodes, graph.n_edges, 5, rank=60).memory
-    monkeypatch.setattr(memory, "free", lambda: 1.01 * several)
-    with pytest.raises(InputError, match=r"[2-5] machines like this one share it \(--cluster"):
-        embed(graph, 60, cache=False)
-    with pytest.raises(InputError) as refused:
-        embed(graph, 60, normalised=False, cache=False)
-    assert "--cluster" not in str(refused.value)
+        embed(make_graph(), 20, cache=False)
 
 
 @pytest.mark.slow

@@ -1,29 +1,51 @@
 """Kinds of embedding by name, each one value: how to make rows, how to extend them, how much memory.
 
-A kind is one module here, called as the kind, that registers a `Kind`; nothing else in the house names it.
-Its options, with their defaults and what they may be, are the keywords of its `settled`: `embed`, experiment
-files and the command line read them there.
+A kind is one module here, called as the kind, that registers a `Kind`; no other module names it.
+Its options are the fields of a class of `EmbeddingOptions`: `embed`, experiment files and the command line
+read them there.
 """
 
 import importlib
-import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from querist.embedding.value import Embedding
-from querist.operator.place import Effort
-from querist.parameters import Parameter, parameters_of
+from querist.embedding_options import EmbeddingOptions, Weighting
+from querist.errors import InputError, check_name
+from querist.options import with_options
+from querist.parameters import Parameter, checked_count
+from querist.progress import Progress
 from querist.registry import Registry
 from querist.types import Floats
 
-COMMON = ("tol", "seed")
-"""Options that every kind takes."""
-
 Settings = dict[str, Any]
+
+
+class EmbeddingKeywords(TypedDict, total=False):
+    """The options of the kinds that come with querist, as keywords of `embed`; a test compares the two."""
+
+    normalised: bool
+    constant: float
+    max_constants: int | None
+    weighting: Weighting
+    steps: int
+    damping: float
+    walk: float
+    neighbours: int
+
+
+class FollowKeywords(EmbeddingKeywords, total=False):
+    """The keywords of `Embedding.refresh` and `Embedding.follow`, as of `embed`."""
+
+    tol: float | None
+    seed: int
+    progress: Progress
+    cache: bool
+    device: str | None
 
 
 @dataclass(frozen=True)
@@ -34,47 +56,62 @@ class Kind:
     ----------
     name : in Python, in experiment files and on the command line
     about : what its rows are, in a few words
-    settled : `settled(rank, *, tol, seed, **options)` checks the options and gives all of them, with plain
-        values that JSON can write: what the rows depend on beside the graph and the rank
+    declaring : the class of its options, in `embedding_options.py` or elsewhere
     make : `make(graph, rank, *, progress, **settings)`, the embedding
     memory : `memory(graph, rank, **settings)`, the bytes it takes at most beyond the graph
     row : `row(embedding, M, degrees, weights)`, the row of a new node with these weights to neighbours with
         rows M and these degrees
-    refresh : `refresh(old, graph, *, tol, seed, progress)`, rows for a graph that has grown from the rows
-        `old`, which know all of its nodes; None where they must be made anew
-    least : smallest rank
+    tol : its tolerance by default
+    settings_of : `settings_of(embedding)`, the options that its rows were made with, for `refresh`; None
+        if the rows do not tell
     attributes : whether rows depend on the graph's attributes
     usual : whether it is taken, where nobody names a kind, for a graph with attributes or for one without
     on_device : `on_device(graph, rank, **settings)`, the bytes it takes on a device; None where `make` takes
         no `device`
-    effort : `effort(graph, rank, **settings)`, what is gathered and multiplied, first what a device would do,
-        then what threads do in any case; None where nobody has counted it
-    options : name -> parameter; the keywords of `settled` unless given
-    key : `key(rank, settings)`, what names a cache entry; the rank and the settings unless given
     """
 
     name: str
     about: str
-    settled: Callable[..., Settings]
+    declaring: type[EmbeddingOptions]
     make: Callable[..., Embedding]
     memory: Callable[..., float]
     row: Callable[[Embedding, Floats, Floats, Floats], Floats]
-    refresh: Callable[..., Embedding] | None = None
-    least: int = 1
+    tol: float
+    settings_of: Callable[[Embedding], Settings] | None = None
     attributes: bool = False
     usual: bool = False
     on_device: Callable[..., float] | None = None
-    effort: Callable[..., tuple[Effort, Effort]] | None = None
-    options: Mapping[str, Parameter] = field(default_factory=dict)
-    key: Callable[[int, Settings], Settings] | None = None
 
-    def __post_init__(self) -> None:
-        if not self.options:
-            object.__setattr__(self, "options", parameters_of(self.settled, COMMON))
+    @property
+    def options(self) -> Mapping[str, Parameter]:
+        """Those that only this kind takes, by name."""
+        return self.declaring.declared()
+
+    def settled(self, *, tol: float | None = None, seed: int = 0, **given: Any) -> Settings:
+        """All settings, checked, as plain values that JSON can write: what the rows depend on beside the
+        graph and the rank."""
+        found = vars(self.declaring(**given))
+        for name, own in self.declaring.declared().items():
+            if own.base is int and found[name] is not None:
+                checked_count(name, found[name], 0)
+            if own.base in (bool, int, float) and found[name] is not None:
+                found = {**found, name: own.base(found[name])}
+        return {**found, "tol": float(self.tol if tol is None else tol), "seed": int(seed)}
+
+    def check_own(self, given: Iterable[str]) -> None:
+        """Refuse an option that this kind does not have, and say which kinds have it."""
+        for name in given:
+            check_name("option of an embedding", name, options_of_all())
+            if name not in self.options:
+                able = [repr(each.name) for each in known().values() if name in each.options]
+                raise InputError(
+                    f"{name} is an option of kind={' or '.join(able)}, and the kind is {self.name!r}; leave "
+                    "it out, or name that kind"
+                )
 
     def identity(self, rank: int, settings: Settings) -> Settings:
         """What the rows depend on beside the graph, ready for JSON."""
-        return self.key(rank, settings) if self.key else {"ranks": {self.name: rank}, self.name: settings}
+        return {"ranks": {self.name: rank}, self.name: settings}
 
 
 KINDS: Registry[Kind] = Registry("embedding")
@@ -88,7 +125,7 @@ def register(kind: Kind) -> Kind:
 
 
 def known() -> Mapping[str, Kind]:
-    """All kinds by name: those of this room, and those that were registered from elsewhere."""
+    """All kinds by name: those of this package, and those that were registered from elsewhere."""
     _load()
     return MappingProxyType(KINDS)
 
@@ -110,31 +147,17 @@ def _load() -> None:
         importlib.import_module(module.name)
 
 
-def options() -> dict[str, Parameter]:
+def options_of_all() -> dict[str, Parameter]:
     """The options of all kinds."""
     return {name: option for kind in known().values() for name, option in kind.options.items()}
 
 
-def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose keywords are those of `function` and the options of all kinds; its `kind` is one."""
-    return _with_options(function, tuple(known()))
+def with_kinds(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose parameter `rows` is the kind of an embedding and the options of all kinds."""
+    return _with_kinds(function, tuple(known()))
 
 
 @lru_cache(maxsize=16)
-def _with_options(function: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
-    own = inspect.signature(function, eval_str=True).parameters
-    kept = [p for p in own.values() if p.kind is not p.VAR_KEYWORD]
-    kept = [p.replace(annotation=Literal[names]) if p.name == "kind" else p for p in kept]
-    more = [
-        inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.kind
-        )
-        for each in options().values()
-        if each.name not in own
-    ]
-
-    def opened(**given: Any) -> Any:
-        return function(**given)
-
-    opened.__signature__ = inspect.Signature([*kept, *more])  # type: ignore[attr-defined]
-    return opened
+def _with_kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
+    own = {name: (each.kind, each.default) for name, each in options_of_all().items()}
+    return with_options("rows", {"kind": (Literal[names], "spectral"), **own})(function)

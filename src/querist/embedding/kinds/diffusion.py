@@ -16,26 +16,26 @@ subspace iteration (Halko, Martinsson and Tropp 2011, alg. 4.4 and 5.1).
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.embedding.kinds import Kind, Settings, register
+from querist.embedding.kinds import Kind, register
 from querist.embedding.kinds.spectral import orientation
 from querist.embedding.value import Embedding
-from querist.errors import InputError, check_name, refuse
+from querist.embedding_options import DiffusionOptions, Weighting
+from querist.errors import InputError, check_name
 from querist.graph.graph import Graph
 from querist.graph.scaling import scaled
-from querist.operator import BlockOperator, LocalSpace, Operator, Space
 from querist.operator.eigen.chebyshev import COLUMNS
 from querist.operator.eigen.ritz import thin_qr
-from querist.operator.estimate import smoothing_effort
+from querist.operator.local import LocalSpace
 from querist.operator.matrix import LocalMatrix
-from querist.operator.place import Effort
+from querist.operator.space import BlockOperator, Space
 from querist.operator.threads import one_blas_thread
-from querist.parameters import checked_count
+from querist.operator.value import Operator
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -45,12 +45,7 @@ LARGE = 200_000
 """Nodes above which rows of a block fill whole cache lines of float32, with about half the oversampling: a
 row that ends in the middle of a line costs all of it."""
 SWEEPS = 20
-USUAL_SWEEPS = 5
-"""Sweeps that most attributes take; the `solver` of an embedding tells them."""
 
-WEIGHTINGS = ("unit", "tfidf", "raw")
-
-Weighting = Literal["unit", "tfidf", "raw"]
 Apply = Callable[[Floats], Floats]
 
 
@@ -58,9 +53,9 @@ def diffusion(
     graph: Graph,
     rank: int,
     *,
-    weighting: Weighting = "unit",
-    steps: int = 10,
-    damping: float = 0.9,
+    weighting: Weighting = DiffusionOptions.weighting,
+    steps: int = DiffusionOptions.steps,
+    damping: float = DiffusionOptions.damping,
     tol: float = TOL,
     seed: int = 0,
     sweeps: int = SWEEPS,
@@ -113,7 +108,7 @@ def weighted(attributes: Sparse, weighting: Weighting, rare: Floats | None = Non
 
     `rare` (m,) is the `rarity` of the words, where these rows are not all there are.
     """
-    check_name("weighting", weighting, WEIGHTINGS)
+    check_name("weighting", weighting, get_args(Weighting))
     X: Sparse = attributes.astype(np.float64, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -172,12 +167,8 @@ def smoothed_products(
     device: str | None = None,
     *,
     dtype: Any = np.float64,
-    scale: Floats | None = None,
 ) -> Products:
-    """The smoothed attributes by the recursion (T is symmetric), on a device or in this process.
-
-    With a scale s (n,) it is `diag(s)^-1 T diag(s)` that smooths.
-    """
+    """The smoothed attributes by the recursion (T is symmetric), on a device or in this process."""
     m = X.shape[1]
     operator: Any
     columns: Any
@@ -196,16 +187,11 @@ def smoothed_products(
         wide, tall = (DeviceMatrix.brought(A, device, dtype=dtype) for A in (X, sp.csr_array(X.T)))
         columns = DeviceSpace(m, np.dtype(dtype), operator.space.device)
 
-    s = None if scale is None else operator.space.given(scale[:, None])
-
-    def smooth(block: Any) -> Any:
-        return smoothed(operator, block, steps, damping)
-
     def forward(B: Any) -> Any:
-        return smooth(wide @ B) if s is None else smooth(s * (wide @ B)) / s
+        return smoothed(operator, wide @ B, steps, damping)
 
     def backward(B: Any) -> Any:
-        return tall @ (smooth(B) if s is None else s * smooth(B / s))
+        return tall @ smoothed(operator, B, steps, damping)
 
     return Products(forward, backward, operator.space, columns)
 
@@ -266,13 +252,13 @@ def singular_triples(
         basis = thin_qr(block, rows)[0]
         right, triangle = thin_qr(Z.backward(basis), columns)
         inner, values, turn = map(rows.agreed, np.linalg.svd(triangle.T))
-        left = rows.times(basis, inner)
+        left = rows.rotated(basis, inner)
         progress(sweep / (sweeps + 1), "diffusing attributes")
         if tol is None and sweep >= sweeps:
             return Triples(rows.array(left), values, np.empty(0), sweep)
-        block = Z.forward(columns.times(right, turn.T))
-        rest = block - rows.scaled(left, values)
-        gaps = rows.lengths(rest) / max(values[0], np.finfo(np.float64).tiny)
+        block = Z.forward(columns.rotated(right, turn.T))
+        rest = block - left * rows.given(values)
+        gaps = np.sqrt(rows.dots(rest, rest)) / max(values[0], np.finfo(np.float64).tiny)
         if tol is not None and (gaps[:count].max(initial=0.0) <= tol or sweep >= sweeps):
             return Triples(rows.array(left), values, gaps, sweep)
 
@@ -305,27 +291,6 @@ def reach(graph: Graph, rows: Floats) -> Codes:
 # -- as a kind -------------------------------------------------------------------------------------------
 
 
-def settled(
-    rank: int,
-    *,
-    weighting: Weighting = "unit",
-    steps: int = 10,
-    damping: float = 0.9,
-    tol: float | None = None,
-    seed: int = 0,
-) -> Settings:
-    """The settings of a diffused embedding, checked and complete."""
-    steps = checked_count("steps", steps, 0)
-    refuse({f"damping {damping} must lie in 0..1": not 0 <= damping <= 1})
-    return {
-        "weighting": weighting,
-        "steps": steps,
-        "damping": float(damping),
-        "tol": float(TOL if tol is None else tol),
-        "seed": int(seed),
-    }
-
-
 def diffusion_bytes(graph: Graph, rank: int, **_: Any) -> float:
     """The most that it holds beyond the graph; nothing where there are no attributes to smooth."""
     if graph.attributes is None:
@@ -338,16 +303,6 @@ def smoothed_bytes(n: int, m: int, entries: int, words: int, rank: int, *, item:
     """The most that the leading directions of (n, m) smoothed features take, of `item` bytes a number."""
     width = width_of(rank, n, m)
     return (item + 4.0) * (3 * words + 2 * entries) + item * width * (4.0 * n + 3.0 * m)
-
-
-def diffusion_effort(graph: Graph, rank: int, *, steps: int, **_: Any) -> tuple[Effort, Effort]:
-    """The sweeps that attributes usually take; all of it moves."""
-    if graph.attributes is None:
-        return Effort(), Effort()
-    n, m = graph.attributes.shape
-    width = width_of(rank, n, m)
-    sizes = n, m, graph.adjacency.nnz, graph.attributes.nnz, width
-    return smoothing_effort(*sizes, steps=steps, sweeps=USUAL_SWEEPS, item=8), Effort()
 
 
 def device_bytes(graph: Graph, rank: int, **_: Any) -> float:
@@ -368,13 +323,13 @@ DIFFUSION = register(
     Kind(
         name="diffusion",
         about="attributes smoothed along the edges, no constant",
-        settled=settled,
+        declaring=DiffusionOptions,
         make=diffusion,
         memory=diffusion_bytes,
         row=new_row,
+        tol=TOL,
         attributes=True,
         usual=True,
         on_device=device_bytes,
-        effort=diffusion_effort,
     )
 )

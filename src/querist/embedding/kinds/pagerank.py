@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.compiled import compiled
-from querist.embedding.kinds import Kind, Settings, register
+from querist.embedding.kinds import Kind, register
 from querist.embedding.kinds.spectral import (
     TOL,
     beside,
@@ -34,27 +34,19 @@ from querist.embedding.kinds.spectral import (
     relative_gap,
     residuals,
     spectral_bytes,
-    spectral_effort,
 )
 from querist.embedding.value import Embedding
-from querist.errors import refuse
-from querist.graph import Graph, null_signs
+from querist.embedding_options import PageRankOptions
+from querist.graph import Graph
 from querist.graph.scaling import scaled
 from querist.operator.eigen.pool import pooled_pairs
-from querist.operator.place import Effort
 from querist.operator.push import PushRoom, Walkable, clear, push, push_room, walkable
-from querist.parameters import checked_count
+from querist.operator.resistance import null_signs
 from querist.progress import Progress, part, silent
 from querist.types import Codes, Floats, Sparse
 
-WALK, NEIGHBOURS = 0.98, 40
-
 EPS = 2e-3
 """Where pushes stop, for a node of the median degree."""
-
-MET, MET_BYTES = 15.0, 800.0
-"""Nodes that pushes from a node meet, in squares of the mean degree, and the bytes that each brings in beside
-twice its row: fitted to runs (`python benchmarks/embedding.py --parts estimates`)."""
 
 PIECE = 512
 """Nodes between two reports of progress."""
@@ -64,8 +56,8 @@ def pagerank(
     graph: Graph,
     rank: int,
     *,
-    walk: float = WALK,
-    neighbours: int = NEIGHBOURS,
+    walk: float = PageRankOptions.walk,
+    neighbours: int = PageRankOptions.neighbours,
     tol: float = TOL,
     seed: int = 0,
     progress: Progress = silent,
@@ -89,7 +81,7 @@ def pagerank(
     pool = pooled_pairs(
         whole.adjacency,
         whole.components,
-        null_signs(whole) * np.sqrt(whole.degrees),
+        null_signs(whole.adjacency, whole.components) * np.sqrt(whole.degrees),
         wanted + 1,
         normalised=True,
         tol=tol,
@@ -135,7 +127,9 @@ def holders(graph: Graph, neighbours: int) -> Codes:
 
 def null_columns(graph: Graph, most: int) -> Floats:
     """(n, c) the vector that S leaves as it is, `D^1/2 1` of length one, of the `most` largest components."""
-    lengths = null_signs(graph) * np.sqrt(graph.degrees / max(graph.degrees.max(), np.finfo(float).tiny))
+    lengths = null_signs(graph.adjacency, graph.components) * np.sqrt(
+        graph.degrees / max(graph.degrees.max(), np.finfo(float).tiny)
+    )
     able = np.unique(graph.components[lengths != 0])[:most]  # numbered by falling size
     columns = np.where(graph.components[:, None] == able, lengths[:, None], 0.0)
     return np.asarray(columns / np.linalg.norm(columns, axis=0))
@@ -213,25 +207,6 @@ def rest_rows(
 # -- as a kind -------------------------------------------------------------------------------------------
 
 
-def settled(
-    rank: int,
-    *,
-    walk: float = WALK,
-    neighbours: int = NEIGHBOURS,
-    tol: float | None = None,
-    seed: int = 0,
-) -> Settings:
-    """The settings of a PageRank embedding, checked and complete."""
-    refuse({f"walk {walk} must lie strictly between 0 and 1": not 0 < walk < 1})
-    neighbours = checked_count("neighbours", neighbours, 1)
-    return {
-        "walk": float(walk),
-        "neighbours": neighbours,
-        "tol": float(TOL if tol is None else tol),
-        "seed": int(seed),
-    }
-
-
 def pagerank_bytes(graph: Graph, rank: int, *, neighbours: int, tol: float, **_: Any) -> float:
     """The most that it holds beyond the graph: a spectral embedding, its columns again, and `local`."""
     entries = graph.n_nodes * (neighbours + 1.0)
@@ -239,23 +214,15 @@ def pagerank_bytes(graph: Graph, rank: int, *, neighbours: int, tol: float, **_:
     return spectral_bytes(graph, rank, normalised=True, tol=tol) + own
 
 
-def pagerank_effort(graph: Graph, rank: int, *, tol: float, **_: Any) -> tuple[Effort, Effort]:
-    """The eigenvectors; one thread finds what is near every node, here."""
-    moving, staying = spectral_effort(graph, rank, normalised=True, tol=tol)
-    n = graph.n_nodes
-    met = min(float(n), MET * (graph.adjacency.nnz / n) ** 2)
-    return moving, staying + Effort(alone=n * met * (16.0 * rank + MET_BYTES))
-
-
 PAGERANK = register(
     Kind(
         name="pagerank",
         about="the edges alone: personalised PageRank, eigenvectors and what they lack near a node",
-        settled=settled,
+        declaring=PageRankOptions,
         make=pagerank,
         memory=pagerank_bytes,
         row=new_row,
-        effort=pagerank_effort,
+        tol=TOL,
         on_device=lambda graph, rank, *, tol, **_: device_bytes(graph, rank, normalised=True, tol=tol),
     )
 )

@@ -18,24 +18,21 @@ distances of full-rank rows are effective resistances. Reading and departures:
   error on PubMed, and no measurable difference on Cora.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from querist.embedding.kinds import Kind, Settings, register
 from querist.embedding.value import Embedding
-from querist.errors import refuse
-from querist.graph import Graph, null_signs
+from querist.embedding_options import SpectralOptions
+from querist.graph import Graph
 from querist.graph.scaling import common_factor, divided, scaled
-from querist.operator import Operator, rounded
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
 from querist.operator.eigen.pool import Pool, pooled_pairs
-from querist.operator.estimate import filter_effort
-from querist.operator.place import Effort
+from querist.operator.resistance import null_signs
 from querist.operator.threads import over_parts
-from querist.parameters import checked_count, is_finite
+from querist.operator.value import Operator
 from querist.progress import Progress, silent
 from querist.types import Bools, Codes, Floats
 
@@ -44,9 +41,6 @@ TOL = 2e-3
 
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Eigenvalues up to this multiple of a component's largest degree cannot be told from 0."""
-
-LARGEST_CONSTANT = 1e150
-"""Its square, which is in the length of every row, is finite."""
 
 CHUNK = 4096
 """Rows worked on at a time."""
@@ -60,21 +54,17 @@ FACTOR_BYTES = 32
 FILL = 150.0
 """Entries of a factor, for every node."""
 
-SOLVES = 9.0
-"""Passes of one thread over a factor, for every pair that is wanted: solutions, and what makes the factor."""
-
 
 def spectral(
     graph: Graph,
     rank: int,
     *,
-    normalised: bool = True,
-    constant: float = 1.0,
-    max_constants: int | None = None,
+    normalised: bool = SpectralOptions.normalised,
+    constant: float = SpectralOptions.constant,
+    max_constants: int | None = SpectralOptions.max_constants,
     tol: float = TOL,
     seed: int = 0,
     progress: Progress = silent,
-    start: Floats | None = None,
     device: str | None = None,
 ) -> Embedding:
     """The Laplacian embedding of a graph; `querist.embed` describes the parameters.
@@ -88,7 +78,7 @@ def spectral(
     """
     given, unit = graph, 1.0 if normalised else common_factor(graph)
     graph = scaled(graph) if normalised else divided(graph, unit)
-    signs = null_signs(graph)
+    signs = null_signs(graph.adjacency, graph.components)
     null = signs * np.sqrt(graph.degrees) if normalised else signs.copy()
     null[graph.degrees == 0] = 1.0
     wanted = rank - int(constant != 0 and signs.any())
@@ -102,7 +92,6 @@ def spectral(
         tol=tol,
         seed=seed,
         progress=progress,
-        start=start,
         spare=1,
         device=device,
     )
@@ -204,7 +193,7 @@ def residuals(L: Any, components: Codes, values: Floats, vectors: Floats, owner:
     X = space.given(vectors)
     Y = L.matmat(X)
     if (mean != 1).any():  # before they are squared: weights may be as large or small as a float can be
-        space.divide(Y, mean)
+        Y /= space.given(mean)
     return np.asarray(space.residuals(Y, X, values / mean))
 
 
@@ -250,35 +239,6 @@ def doubts_about(errors: Floats, tol: float, tiny: int, missing: int) -> tuple[t
 # -- as a kind -------------------------------------------------------------------------------------------
 
 
-def settled(
-    rank: int,
-    *,
-    normalised: bool = True,
-    constant: float = 1.0,
-    max_constants: int | None = None,
-    tol: float | None = None,
-    seed: int = 0,
-) -> Settings:
-    """The settings of a spectral embedding, checked and complete."""
-    most = rank if max_constants is None else checked_count("max_constants", max_constants, 1)
-    refuse(
-        {
-            f"constant {constant} must be a finite number": not is_finite(constant),
-            f"constant {constant} is too large: its square must be finite; give one from "
-            f"-{LARGEST_CONSTANT:g} to {LARGEST_CONSTANT:g} (1 by default, 3 in the papers)": (
-                is_finite(constant) and abs(constant) > LARGEST_CONSTANT
-            ),
-        }
-    )
-    return {
-        "normalised": bool(normalised),
-        "constant": float(constant),
-        "max_constants": most,
-        "tol": float(TOL if tol is None else tol),
-        "seed": int(seed),
-    }
-
-
 def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any) -> float:
     """The most that it holds beyond the graph: the large arrays that live at the same time.
 
@@ -296,13 +256,12 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
     # The space of krylov.py is at most a quarter of the graph; the estimate must grow with the rank.
     lanczos = item * largest * min(krylov.room_of(count), largest / 4) if count >= krylov.LEAST else 0.0
     space = max(block, lanczos)
-    halves = 4.0 * largest * width if item == 4 and rounded.pays(largest, width) else 0.0  # two blocks
     pairs = 8.0 * largest * count
     # A float32 block and its product beside the vectors that are made of them; or all three in float64.
-    sweeping, finishing = max(3 * block + halves, space), space + (2 if item == 4 else 3) * pairs
+    sweeping, finishing = max(3 * block, space), space + (2 if item == 4 else 3) * pairs
     factor = 0.0 if normalised else FACTOR_BYTES * min(solve.FACTOR_ENTRIES, FILL * largest) + pairs
     copies = 0.0 if sizes.size == 1 else 24.0 * nnz
-    if normalised:  # the graph of compact.py
+    if normalised:  # by falling degree
         copies += 12.0 * nnz
     # In the end pairs, their rows, and the products that residuals are measured by. One block passes by.
     most = max(sweeping, finishing, factor, rows + 2 * pairs) + item * largest * count
@@ -310,28 +269,14 @@ def spectral_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_
 
 
 def device_bytes(graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any) -> float:
-    """The most that is held on a device: the matrix, and blocks while filtering, of which one also in half
-    precision, or when pairs are checked."""
+    """The most that is held on a device: the matrix, and blocks while filtering or when pairs are checked."""
     n, nnz = graph.n_nodes, graph.adjacency.nnz
     count = min(rank, n)
     item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
     lanczos = krylov.room_of(count) if krylov.worth(count, n) else 0
     space = item * n * max(width_of(count, n), lanczos)
-    blocks = max(space + (2.0 * item + 2) * n * width_of(count, n), space + 3 * 8.0 * n * count)
+    blocks = max(space + 2.0 * item * n * width_of(count, n), space + 3 * 8.0 * n * count)
     return (16.0 + item) * nnz + blocks
-
-
-def spectral_effort(
-    graph: Graph, rank: int, *, normalised: bool, tol: float, **_: Any
-) -> tuple[Effort, Effort]:
-    """The pairs of the largest component; what solves with a factor of the combinatorial Laplacian, stays."""
-    largest = int(np.bincount(graph.components)[0])
-    count, entries = min(rank, largest), graph.adjacency.nnz
-    if not normalised and not solve.is_small(largest, count):
-        return Effort(), Effort(alone=SOLVES * count * 12.0 * FILL * largest)
-    item = np.dtype(precision(tol, 2.0 if normalised else np.inf)).itemsize
-    found = filter_effort(largest, entries, count, tol=tol, item=item)
-    return (Effort(), found) if solve.is_small(largest, count) else (found, Effort())
 
 
 def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -> Floats:
@@ -359,50 +304,24 @@ def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -
     return row
 
 
-def refreshed(
-    grown: Embedding, graph: Graph, *, tol: float = TOL, seed: int = 0, progress: Progress = silent
-) -> Embedding:
-    """The spectral embedding of `graph` by a filtered iteration from the rows of `grown`: a few sweeps.
-
-    The *drift* it reports is `1 - |V'U|_F^2 / k`, V the k old (extended) vectors and U the new ones: 0 when
-    they span the same, 1 when nothing is left.
-    """
-    k, c, _ = grown.parts
-    guess = np.linalg.qr(_vectors(grown, k))[0]
-    constant = float(np.abs(grown.rows[:, k : k + c]).max(initial=0.0))
-    found = spectral(
-        graph,
-        grown.rank,
-        normalised=grown.normalised,
-        constant=constant,
-        tol=tol,
-        seed=seed,
-        start=guess,
-        progress=progress,
-    )
-    now = _vectors(found, found.parts[0])
-    kept = float(np.linalg.norm(guess.T @ now) ** 2) / max(1, min(k, now.shape[1]))
-    return replace(found, drift=float(np.clip(1 - kept, 0.0, 1.0)))
-
-
-def _vectors(embedding: Embedding, k: int) -> Floats:
-    """(n, k) the eigenvectors again, of unit length."""
-    V = embedding.rows[:, :k]
-    length = np.linalg.norm(V, axis=0)
-    return np.asarray(V / np.where(length > 0, length, 1.0))
+def settings_of(embedding: Embedding) -> Settings:
+    """The options that rows were made with, as they tell."""
+    k, c, _ = embedding.parts
+    constant = float(np.abs(embedding.rows[:, k : k + c]).max(initial=0.0))
+    return {"normalised": embedding.normalised, "constant": constant}
 
 
 SPECTRAL = register(
     Kind(
         name="spectral",
         about="the edges alone: eigenvectors of the Laplacian, and a constant",
-        settled=settled,
+        declaring=SpectralOptions,
         make=spectral,
         memory=spectral_bytes,
         row=new_row,
-        refresh=refreshed,
+        tol=TOL,
+        settings_of=settings_of,
         usual=True,
         on_device=device_bytes,
-        effort=spectral_effort,
     )
 )

@@ -5,12 +5,13 @@ and columns but a long inner side would otherwise keep a small part of a GPU bus
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
+from querist.operator.local import LocalSpace
 from querist.operator.space import OrthonormalBasis, Space
 from querist.types import Floats
 
@@ -29,7 +30,7 @@ Block = Any
 
 
 @dataclass(frozen=True)
-class DeviceSpace:
+class DeviceSpace(LocalSpace):
     """Blocks of `n` rows on a `torch.device`.
 
     >>> space = DeviceSpace(3, np.dtype(np.float64), torch.device("cpu"))
@@ -37,28 +38,12 @@ class DeviceSpace:
     [[1.0], [1.0]]
     """
 
-    n: int
-    dtype: np.dtype[Any]
     device: Any
-
-    @property
-    def rows(self) -> int:
-        """All of them."""
-        return self.n
-
-    @property
-    def in_double(self) -> Self:
-        """By another `dtype`."""
-        return replace(self, dtype=np.dtype(np.float64))
 
     @property
     def number(self) -> Any:
         """torch's name of the precision."""
         return NUMBERS[self.dtype]
-
-    def agreed(self, array: Any) -> Any:
-        """Itself."""
-        return array
 
     def small(self, matrix: Floats) -> Any:
         """A small matrix on the device, in the blocks' precision."""
@@ -67,14 +52,6 @@ class DeviceSpace:
     def empty(self, k: int) -> Block:
         """Uninitialised."""
         return torch.empty((self.n, k), dtype=self.number, device=self.device)
-
-    def zeros(self, k: int) -> Block:
-        """On the device."""
-        return torch.zeros((self.n, k), dtype=self.number, device=self.device)
-
-    def copy(self, X: Block) -> Block:
-        """A new block."""
-        return X.clone()
 
     def random(self, random: np.random.Generator, k: int) -> Block:
         """What this process would draw, where it is little: what comes of it differs by rounding alone. Else
@@ -121,52 +98,12 @@ class DeviceSpace:
             total += torch.sum(X[rows] * Y[rows], dim=0, dtype=torch.float64)
         return np.asarray(total.cpu().numpy())
 
-    def norm(self, X: Block) -> float:
-        """Added up in float64."""
-        return float(torch.linalg.vector_norm(X, dtype=torch.float64))
-
-    def times(self, X: Block, Z: Floats) -> Block:
-        """A new block."""
-        return X @ self.small(Z)
-
-    def scaled(self, X: Block, factors: Floats) -> Block:
-        """By the device."""
-        return X * self.small(factors)
-
-    def scale(self, X: Block, factors: Floats) -> None:
-        """By the device."""
-        X *= self.small(factors)
-
-    def scale_rows(self, X: Block, factors: Block, out: Block) -> None:
-        """By the device."""
-        torch.mul(X, factors[:, None], out=out)
-
-    def inverted(self, vector: Block) -> Block:
-        """By the device."""
-        return torch.where(vector > 0, vector, 1).reciprocal().to(self.number)
-
-    def divide(self, X: Block, by: Floats) -> None:
-        """By the device."""
-        X /= self.small(by)
-
-    def lengths(self, X: Block) -> Floats:
-        """Added up in float64."""
-        return np.asarray(torch.linalg.vector_norm(X, dim=0, dtype=torch.float64).cpu().numpy())
-
-    def normalise(self, X: Block) -> None:
-        """By the device."""
-        X /= torch.linalg.vector_norm(X, dim=0)
-
-    def row_sums(self, X: Block) -> Block:
-        """In the block's precision."""
-        return X.sum(dim=1)
-
     def remove(self, W: Block, Q: Block) -> None:
         """Inner products in float64."""
         Q = Q[:, None] if Q.ndim == 1 else Q
         W.addmm_(Q, self._gram(Q, W).to(self.number), alpha=-1)
 
-    def rotated(self, X: Block, Z: Floats, v: Block | None, z: Floats) -> Block:
+    def rotated(self, X: Block, Z: Floats, v: Block | None = None, z: Any = 0.0) -> Block:
         """A new block."""
         if X.dtype == self.number:
             out = X @ self.small(Z)
@@ -227,8 +164,7 @@ class DeviceBasis:
 
     def inner(self, m: int, W: Block) -> Floats:
         """By parts."""
-        whole = summed(self.V[:m], W if W.ndim == 2 else W[:, None]).cpu().numpy()
-        return np.asarray(whole if W.ndim == 2 else whole[:, 0])
+        return np.asarray(summed(self.V[:m], W).cpu().numpy())
 
     def subtract(self, m: int, W: Block, H: Floats) -> None:
         """At once."""

@@ -1,27 +1,31 @@
-"""Which device, by its name: `None` is this process and its threads, without torch; and what there is."""
+"""Which device, by its name: `None` is this process and its threads, without torch; "auto" has one rule.
+
+`device="auto"` takes a GPU if the graph has at least `LARGE` nodes and edges together, torch sees a GPU, and
+the work fits into its free memory. Otherwise it takes the threads of this process.
+"""
 
 import sys
-import time
-from dataclasses import replace
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from querist import memory
 from querist.errors import InputError
 from querist.lazy import needing
-from querist.operator import memory
-from querist.operator.place import CountedWork, Place, Resources, placed
-from querist.operator.threads import available
 
 FILES = ("/dev/nvidiactl", "/dev/nvmap", "/dev/kfd", "/dev/dxg")
 """Of the drivers of GPUs that torch calls "cuda", on Linux."""
 
-LONG = 20.0
-"""Seconds from which it is worth loading torch to say what a GPU would take, where nobody asked for one."""
+LARGE = 100_000
+"""Nodes and edges together from which "auto" looks for a GPU. Smaller graphs take a CPU a few seconds, and
+loading torch takes three."""
 
-COPIED_BYTES = 1 << 28
-"""Of the copy by which the pace of a GPU is measured."""
+
+class ChosenDevice(NamedTuple):
+    """The `name` of a device, None for the threads of this process; `why`, if "auto" was asked for."""
+
+    name: str | None
+    why: str = ""
 
 
 def driver_there() -> bool:
@@ -54,7 +58,12 @@ def chosen_device(name: str) -> Any:
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as problem:  # no such device, or torch was built without it
+    except (
+        RuntimeError,
+        AssertionError,
+        TypeError,
+        ValueError,
+    ) as problem:  # no such device, or not in torch
         reason = str(problem).splitlines()[0]
         raise InputError(
             f"device {name!r} cannot be used ({reason}); name one that torch has, or leave the device out"
@@ -68,48 +77,36 @@ def check_device(asked: str | None) -> None:
         chosen_device(asked)
 
 
-@cache
-def copied_on(name: str) -> float | None:
-    """Bytes that a GPU reads and writes in a second, by a copy, measured once; None for another device, and
-    where there is no room for the copy."""
-    device = chosen_device(name)
-    if device.type != "cuda" or free_on(device) < 4 * COPIED_BYTES:
-        return None
-    import torch
+def device_for(asked: str | None, what: str, size: int, need: float | None) -> ChosenDevice:
+    """The device for some work: none (`asked` is None), the one of that name, or by the rule of "auto".
 
-    one, other = (torch.zeros(COPIED_BYTES // 4, device=device) for _ in "ab")
-    best = float("inf")
-    for _ in range(4):  # the first is slow
-        torch.cuda.synchronize(device)
-        started = time.perf_counter()
-        other.copy_(one)
-        torch.cuda.synchronize(device)
-        best = min(best, time.perf_counter() - started)
-    del one, other
-    torch.cuda.empty_cache()
-    return 2 * COPIED_BYTES / best
+    `size` is the number of nodes and edges, `need` the bytes on the device, None if the work cannot be done
+    on one. A device that was named and has too little memory is refused.
 
-
-def resources(asked: str | None, *, look: bool = True) -> Resources:
-    """What there is here, and of the device asked for; where none is named, of a GPU, if one may be looked
-    for and is there."""
-    here = Resources(available(), memory.free(), looked=look)
-    name = (graphics() if look else None) if asked in (None, "auto") else asked
-    if name is None:
-        return here
-    device = chosen_device(name)
-    return replace(here, device=name, device_free=free_on(device), copied=copied_on(name))
-
-
-def place_for(work: CountedWork, asked: str | None) -> Place:
-    """Where to do the work: on the threads (None), a device by its name, or where it is done first ("auto").
-
-    Where nobody asked, a GPU is looked for where that is quick, or little beside the work.
+    >>> device_for("auto", "this", 1000, 1e6).why
+    'device="auto" takes the CPU: the graph has fewer than 100,000 nodes and edges'
     """
-    if asked is not None:
-        return placed(work, resources(asked), asked)
-    alone = resources(None, look=False)
-    found = placed(work, alone, None)
-    if not found.said or (driver_there() and (found.seconds or 0.0) < LONG):
-        return found
-    return placed(work, resources(None), None)
+    if asked is None:
+        return ChosenDevice(None)
+    if asked != "auto":
+        room = free_on(chosen_device(asked))
+        memory.check(need or 0.0, what, "leave the device out", room=room, where=f" on {asked}")
+        return ChosenDevice(asked)
+    if need is None:
+        return _threads("this is not done on a GPU")
+    if size < LARGE:
+        return _threads(f"the graph has fewer than {LARGE:,} nodes and edges")
+    name = graphics()
+    if name is None:
+        return _threads("torch sees no GPU")
+    room = free_on(chosen_device(name))
+    sizes = f"{need / 1e9:,.1f} GB are needed there and {room / 1e9:,.1f} GB are free"
+    return _threads(f"of {name}, {sizes}") if need > room else ChosenDevice(name, _taken(name, sizes))
+
+
+def _threads(why: str) -> ChosenDevice:
+    return ChosenDevice(None, _taken("the CPU", why))
+
+
+def _taken(what: str, why: str) -> str:
+    return f'device="auto" takes {what}: {why}'

@@ -2,8 +2,7 @@
 
 It is bound by memory: every entry of the matrix brings in a row of the block. A program has a few rows and
 up to `WIDEST` columns; each of its threads holds four columns of one row, so that a row arrives in loads of
-16 bytes, and asks for the rows of `AHEAD` entries before it adds the first. Rows that are gathered may be of
-half precision, eight columns a thread (`DeviceOperator.halved`); sums have the precision of the result.
+16 bytes, and asks for the rows of `AHEAD` entries before it adds the first.
 
 A row with more than `LONG` entries would keep its program busy long after the others are done. Its entries
 are cut in segments, each a row of its own in a further product, and added up in their order: the result is
@@ -52,12 +51,12 @@ if triton is not None:
 
     @triton.jit
     def combine_kernel(
-        first_of, last_of, indices, values, centre, gathered, X, out, n, K, stride,
+        first_of, last_of, indices, values, centre, X, out, n, K, stride,
         scale, scale_rest, weight, weight_rest, shift, shift_rest, previous, previous_rest,
         LONG: tl.constexpr, OWN: tl.constexpr, PREVIOUS: tl.constexpr, WEIGHTED: tl.constexpr,
         ROWS: tl.constexpr, COLUMNS: tl.constexpr, AHEAD: tl.constexpr,
     ):  # fmt: skip
-        """`out = (scale centre + shift) X + previous out + weight V gathered`; beyond `LONG` without V."""
+        """`out = (scale centre + shift) X + previous out + weight V X`; beyond `LONG` without V."""
         number = out.dtype.element_ty
         row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
         column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -74,10 +73,10 @@ if triton is not None:
                 there = p < last
                 j = tl.load(indices + p, mask=there, other=0).to(tl.int64)
                 x = tl.load(
-                    gathered + j[:, None] * stride + column[None, :],
+                    X + j[:, None] * stride + column[None, :],
                     mask=there[:, None] & inside[None, :],
                     other=0.0,
-                ).to(number)
+                )
                 if WEIGHTED:
                     x *= tl.load(values + p, mask=there, other=0.0).to(number)[:, None]
                 total += x
@@ -90,7 +89,7 @@ if triton is not None:
             own = (nothing + scale) + scale_rest
             own = own * tl.load(centre + row, mask=here, other=0.0).to(number)
             own += (nothing + shift) + shift_rest
-            total += own[:, None] * tl.load(X + place, mask=whole, other=0.0).to(number)
+            total += own[:, None] * tl.load(X + place, mask=whole, other=0.0)
         if PREVIOUS:
             before = (nothing + previous) + previous_rest
             total += before[:, None] * tl.load(out + place, mask=whole, other=0.0)
@@ -156,14 +155,11 @@ def combine(
     weight: float,
     shift: float,
     previous: float,
-    gathered: Block | None = None,
-    launch: dict[str, int] | None = None,
 ) -> None:
     """`out <- (scale centre + shift) X + previous out + weight V X`, V with ones where `values` is None.
 
-    X and out lie apart, their rows side by side, X in the precision of out or a smaller one; with `previous`
-    0, out is not read. Without a centre V need not be square. `gathered` may stand in for X in `V X`, in a
-    smaller precision. `launch` may name other sizes of a program.
+    X and out have one precision and share no memory; the rows of each lie side by side. With `previous` 0,
+    out is not read. Without a centre V need not be square.
     """
     n, K = out.shape
     if not n or not K:
@@ -171,37 +167,31 @@ def combine(
     factors = scale, weight, shift, previous
     numbers = [half for factor in factors for half in halves(factor)]
     one = [half for factor in (0.0, 1.0, 0.0, 0.0) for half in halves(factor)]
-    brought = X if gathered is None else gathered
     data, diagonal = (out if given is None else given for given in (values, centre))  # what is not read
 
-    def by(rows: int, warps: int, ahead: int, columns: int) -> None:
-        """With programs of one size: rows, and segments of long ones."""
-        wide = triton.cdiv(K, columns)
-        sizes = {"ROWS": rows, "COLUMNS": columns, "AHEAD": ahead, "num_warps": warps}
+    columns = columns_of(K)
+    wide = triton.cdiv(K, columns)
+
+    def by(rows: int) -> None:
+        """With programs of so many rows, and of as many segments of long ones."""
+        sizes = {"ROWS": rows, "COLUMNS": columns, "AHEAD": AHEAD, "num_warps": WARPS}
         alike = {"LONG": long.longest, "WEIGHTED": values is not None, **sizes}
         combine_kernel[(triton.cdiv(n, rows), wide)](
-            indptr, indptr[1:], indices, data, diagonal, brought, X, out, n, K, X.stride(0), *numbers,
+            indptr, indptr[1:], indices, data, diagonal, X, out, n, K, X.stride(0), *numbers,
             OWN=centre is not None, PREVIOUS=previous != 0, **alike,
         )  # fmt: skip
         if not len(long.rows):
             return
         parts = torch.empty((len(long.first), K), dtype=out.dtype, device=out.device)
         combine_kernel[(triton.cdiv(len(parts), rows), wide)](
-            long.first, long.last, indices, data, diagonal, brought, X, parts, len(parts), K, X.stride(0),
+            long.first, long.last, indices, data, diagonal, X, parts, len(parts), K, X.stride(0),
             *one, OWN=False, PREVIOUS=False, **alike,
         )  # fmt: skip
         add_kernel[(len(long.rows), wide)](
             long.rows, long.bounds, parts, out, K, out.stride(0), *halves(weight), COLUMNS=columns
         )
 
-    columns = columns_of(K)
-    # A load has 16 bytes, whatever they hold: half as many threads bring in rows of half precision.
-    warps = WARPS if brought.element_size() > 2 else WARPS // 2
-    usual = {"rows": TILE // columns, "warps": warps, "ahead": AHEAD, "columns": columns}
-    if launch:
-        by(**usual | launch)
-        return
     try:
-        by(**usual)
+        by(TILE // columns)
     except RuntimeError:  # releases of Triton differ in the sizes that they can compile
-        by(**usual | {"rows": min(FEW, usual["rows"])})
+        by(min(FEW, TILE // columns))

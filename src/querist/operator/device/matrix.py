@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,8 +14,8 @@ from querist.errors import InputError, check_name
 from querist.operator.device import kernel
 from querist.operator.device.blocks import NUMBERS, Block, DeviceSpace
 from querist.operator.device.choice import chosen_device
-from querist.operator.lanes import LARGEST
 from querist.operator.solve import Solution, conjugate_gradients, doubt
+from querist.operator.value import checked_dtype
 
 ENTRIES = 1 << 26
 """Entries of a matrix that are worked on at a time where a copy of each is needed."""
@@ -33,7 +32,6 @@ class DeviceOperator:
     centre : (n,) the diagonal C
     sign : +1 or -1
     dtype : of the blocks
-    gathers_half : whether products bring in rows of half precision; `halved` makes one that does
     """
 
     indptr: Any
@@ -42,7 +40,6 @@ class DeviceOperator:
     centre: Any
     sign: int
     dtype: np.dtype[Any]
-    gathers_half: bool = False
 
     @classmethod
     def laplacian(
@@ -62,7 +59,7 @@ class DeviceOperator:
         >>> DeviceOperator.laplacian(*path).matmat(torch.eye(3)).tolist()
         [[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]]
         """
-        kind, indptr = np.dtype(dtype), indptr.to(torch.int64)
+        kind, indptr = checked_dtype(dtype), indptr.to(torch.int64)
         number, degrees = NUMBERS[kind], degrees_of(indptr, values)
         if not normalised:
             data = None if values is None else values.to(number)
@@ -82,7 +79,7 @@ class DeviceOperator:
     @classmethod
     def symmetric(cls, matrix: Any, device: str, *, dtype: Any = np.float64) -> "DeviceOperator":
         """Any symmetric CSR matrix of this process as it is, on the device of this name."""
-        kind, place = np.dtype(dtype), chosen_device(device)
+        kind, place = checked_dtype(dtype), chosen_device(device)
         indptr, indices, values = compressed(matrix, place)
         nothing = torch.zeros(len(indptr) - 1, dtype=NUMBERS[kind], device=place)
         return cls(indptr, indices, values.to(NUMBERS[kind]), nothing, 1, kind)
@@ -90,13 +87,7 @@ class DeviceOperator:
     def to(self, dtype: Any) -> "DeviceOperator":
         """The same matrix for blocks of another precision; its entries stay as they are."""
         kind = np.dtype(dtype)
-        return replace(self, centre=self.centre.to(NUMBERS[kind]), dtype=kind, gathers_half=False)
-
-    @cached_property
-    def halved(self) -> "DeviceOperator":
-        """In single precision one whose products gather half of the bytes: rows of neighbours are rounded to
-        float16, all else is float32. For blocks whose columns have a length of about 1, or less."""
-        return replace(self, gathers_half=True) if self.dtype == np.float32 else self
+        return replace(self, centre=self.centre.to(NUMBERS[kind]), dtype=kind)
 
     @property
     def n(self) -> int:
@@ -148,25 +139,18 @@ class DeviceOperator:
                 f"out is {out.dtype} of shape {tuple(out.shape)}; "
                 f"give contiguous {X.dtype} of shape {tuple(X.shape)}"
             )
-        weight, gathered = scale * self.sign, X
-        if self.gathers_half:
-            gathered, weight = torch.empty_like(X, dtype=torch.float16), weight / LARGEST
-            torch.mul(X, LARGEST, out=gathered)
+        weight = scale * self.sign
         if kernel.usable(self.centre.device):
             kernel.combine(
                 self.indptr, self.indices, self.values, self.centre, X, out, self._long,
-                scale=scale, weight=weight, shift=shift, previous=previous, gathered=gathered,
+                scale=scale, weight=weight, shift=shift, previous=previous,
             )  # fmt: skip
             return out
         if previous == 0:
             out.zero_()  # what lies there may be no number
-        torch.addmm(out, self._sparse, gathered.to(out.dtype), beta=previous, alpha=weight, out=out)
+        torch.addmm(out, self._sparse, X, beta=previous, alpha=weight, out=out)
         out.addcmul_(X, (scale * self.centre + shift)[:, None])
         return out
-
-    def recursion(self, X: Block, *, half: bool = False) -> Callable[..., Block]:
-        """With `half`, by `halved`."""
-        return (self.halved if half else self).combine
 
     def solve(
         self,
@@ -281,22 +265,3 @@ def scaled_entries(indptr: Any, indices: Any, values: Any | None, r: Any, number
         scaled = r[row] * r[indices[entries]]
         out[entries] = scaled if values is None else scaled * values[entries]
     return out
-
-
-def components_of(indptr: Any, indices: Any) -> Any:
-    """(n,) the smallest node of every node's component.
-
-    Every node takes the smallest number among its neighbours', then that of the node it names, until none
-    changes.
-    """
-    name = torch.arange(len(indptr) - 1, device=indptr.device)
-    while True:
-        before = name.clone()
-        for rows in row_ranges(indptr):
-            entries, row = rows_of(indptr, rows)
-            name.scatter_reduce_(0, row, before[indices[entries]], "amin")
-        # The node that a node named before hears of the smaller name too.
-        name.scatter_reduce_(0, before, name.clone(), "amin")
-        name = name[name]
-        if bool((name == before).all()):
-            return name

@@ -7,14 +7,13 @@ the lowest eigenvectors, which a Rayleigh-Ritz step reads off (Zhou, Saad, Tiago
 - The filter runs in float32 where the tolerance allows: it is bound by memory, and what it loses the next
   sweep repairs. So do the Rayleigh-Ritz steps and residuals, whose sums are float64, unless an eigenvalue is
   so small that rounding would show. The vectors that come out are orthonormal in float64.
-- Where the operator can and the goals allow, sweeps bring in rows of half precision (rounded.py).
 - The cut comes from the spectral density (density.py) before the first product, later from Ritz values. The
   first one lies high, with `sqrt(width n)` values below: a random block is nearly all unwanted, and what is
   wanted must first come out of that; a low cut separates too little to do it.
 - The degree of a sweep is what the slowest wanted pair still needs, within what the precision can hold.
 - Pairs that have arrived stay in the Rayleigh-Ritz step but are no longer filtered.
-- Where there is no guess, or a poor one, the filter first serves a Lanczos method (krylov.py), which needs
-  fewer products; the sweeps are there for what it cannot do.
+- The filter first serves a Lanczos method (krylov.py), which needs fewer products; the sweeps are there for
+  what it cannot do. They can be interrupted, and go on from the block that they had.
 - A block finds copies of multiple eigenvalues by itself, up to its width; where the cut falls inside one
   and the sweeps stall, the cut moves up.
 
@@ -28,11 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from querist.operator import BlockOperator
 from querist.operator.eigen import krylov
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.filter import filtered, growth
 from querist.operator.eigen.ritz import Ritz, nearest_orthonormal, orthonormal, ritz
+from querist.operator.space import BlockOperator
 from querist.progress import Progress
 from querist.types import Floats
 
@@ -47,12 +46,6 @@ COLUMNS = 16
 
 SINGLE = 2e-5
 """Tolerances from here on are reached by a float32 filter."""
-
-HALF = 5e-4
-"""Goals from here on, relative to the largest eigenvalue, are reached with rows of half precision."""
-
-WARM = 10.0
-"""A guess whose residuals exceed their goals by more than this is worse than Lanczos from nothing."""
 
 REACH = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
 """How much more a sweep may amplify the lowest vector than the cut, so that rounding leaves the weakest."""
@@ -120,19 +113,15 @@ def filtered_pairs(
     block = _Sweeps(M, v, top, width, count - spare, tol, progress, keep)
     numbers = float(block.width), krylov.beyond(count), float(np.sqrt(block.width * M.n))
     low, high, first = (min(seen.quantile(number), 0.9 * top) for number in numbers)
-    if start is not None:
-        block.begin(random, start, low)
-    if keep is None and krylov.worth(count, M.n) and block.late.any() and block.worst > WARM:
+    if keep is None and krylov.worth(count, M.n):
         early = lanczos_pairs(
             make, M, u, count, cut=high, top=top, tol=tol, random=random, progress=progress, spare=spare
         )
         if early.arrived:
             return early
         # A copy may be missing among what it found: no place to start from.
-        start, block = None, _Sweeps(M, v, top, block.width, count - spare, tol, progress)
         block.products = early.products
-    if start is None:
-        block.begin(random, start, first)
+    block.begin(random, start, first if start is None else low)
     for number in range(SWEEPS):
         if number or block.late.any():
             block.sweep()
@@ -245,7 +234,6 @@ class _Sweeps:
         self.ready, self.products, self.expected, self.stalls, self.lowest = 0, 0, 0, 0, 0.0
         self.progress = progress
         self.worst, self.goal_factor = np.inf, NEARLY
-        self.half = tol >= HALF * top
         self.late: Any = np.ones(count, dtype=bool)
         self.X: Block = None
 
@@ -278,9 +266,7 @@ class _Sweeps:
             self.products += X.shape[1]
             self.progress(0.95 * min(1.0, self.products / self.expected), "filtering")
 
-        return filtered(
-            self.M, X, degree, self.cut, self.top, each, lowest=self.lowest, half=self.half
-        )  # fmt: skip
+        return filtered(self.M, X, degree, self.cut, self.top, each, lowest=self.lowest)
 
     def sweep(self) -> None:
         """Filter what is late, then Rayleigh-Ritz."""
@@ -305,7 +291,6 @@ class _Sweeps:
         self.stalls = self.stalls + 1 if stalled else max(0, self.stalls - 1)
         self.cut = next_cut(values, self.count, self.cut, self.top, self.stalls)
         late = values[: self.count][self.late]
-        self.half = self.half and not stalled and goals(late, self.tol).min() >= HALF * self.top
         self.degree = needed_degree(late, excess[self.late] / self.goal_factor, self.cut, self.top)
         self.expected = self.products + self.degree * (self.width - self.ready)
 
@@ -314,10 +299,9 @@ class _Sweeps:
         lost = self.width - found.values.size
         if not lost:
             return found
-        self.half = False  # fresh columns hold of the lowest vectors what a filter would make too large
         space = self.M.space
         fresh = space.random(self.random, lost)
-        space.normalise(fresh)
+        fresh /= space.given(np.sqrt(space.dots(fresh, fresh)))
         last = found.values[-1] if found.values.size else self.top
         return Ritz(
             np.append(found.values, np.full(lost, last)),

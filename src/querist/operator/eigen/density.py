@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from querist.operator import BlockOperator
+from querist.operator.space import BlockOperator
 from querist.types import Floats
 
 STEPS = 32
@@ -52,7 +52,7 @@ def lanczos_run(M: BlockOperator, u: Any, random: np.random.Generator) -> tuple[
     V = space.random(random, columns)
     if u is not None:
         space.remove(V, u)
-    V /= space.norm(V)
+    V /= np.sqrt(space.dot(V, V))
     W, alpha, beta, size = space.empty(columns), list[float](), list[float](), 0.0
     for _ in range(min(STEPS, M.n)):
         M.combine(V, W, previous=-size)
@@ -60,7 +60,7 @@ def lanczos_run(M: BlockOperator, u: Any, random: np.random.Generator) -> tuple[
         W -= alpha[-1] * V
         if u is not None:
             space.remove(W, u)
-        size = space.norm(W)
+        size = float(np.sqrt(space.dot(W, W)))
         beta.append(size)
         if size < 1e-4 * max(alpha):  # an exhausted Krylov space: all of the spectrum is known
             break

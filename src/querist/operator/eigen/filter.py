@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.operator import BlockOperator
+from querist.operator.space import BlockOperator
 from querist.types import Floats
 
 Block = Any
@@ -25,13 +25,9 @@ def filtered(
     each: Callable[[], None] = lambda: None,
     *,
     lowest: float = 0.0,
-    half: bool = False,
 ) -> Block:
     """`p(M) X`, p the Chebyshev polynomial of [cut, top] of this degree, scaled to p(lowest) = 1 (to
     p(cut), where that is lower).
-
-    With `half`, products may bring in rows of half precision; columns then have unit length, and hold next to
-    nothing below `lowest`.
 
     The scaled three-term recursion of Zhou and Saad (2007, alg. 3.1): no intermediate overflows.
     """
@@ -39,12 +35,11 @@ def filtered(
     first = sigma = -radius / (centre - min(lowest, cut))
     given, X = X, M.space.empty(X.shape[1])
     X[:] = given  # overwritten below
-    combine = M.recursion(X, half=half)
-    Y = combine(X, M.space.empty(X.shape[1]), scale=sigma / radius, shift=-centre * sigma / radius)
+    Y = M.combine(X, M.space.empty(X.shape[1]), scale=sigma / radius, shift=-centre * sigma / radius)
     for _ in range(degree - 1):
         following = 1 / (2 / first - sigma)
         scale = 2 * following / radius
-        combine(Y, X, scale=scale, shift=-centre * scale, previous=-sigma * following)
+        M.combine(Y, X, scale=scale, shift=-centre * scale, previous=-sigma * following)
         X, Y, sigma = Y, X, following
         each()
     each()

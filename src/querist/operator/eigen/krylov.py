@@ -21,10 +21,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 
-from querist.operator import BlockOperator, Space
 from querist.operator.eigen.filter import filtered, growth, origins
+from querist.operator.space import BlockOperator, Space
 from querist.progress import Progress
 from querist.types import Floats
 
@@ -168,7 +167,7 @@ class KrylovSpace:
         self.last = slice(first, self.m)
         self.V.put(first, Q)
         W = filtered(self.M, Q, self.degree, self.cut, self.top, self._multiplied)
-        size = self.M.space.norm(W) / np.sqrt(Q.shape[1])
+        size = self._size(W)
         H = self._remove(W)
         self.T[: self.m, self.last] = H
         self.T[self.last, : self.m] = H.T
@@ -183,6 +182,10 @@ class KrylovSpace:
         self.products += self.Q.shape[1]
         # Most graphs need a space of about 5/2 vectors for each that is wanted.
         self.progress(0.95 * min(1.0, self.products / (2.5 * self.count * self.degree)), "filtering")
+
+    def _size(self, W: Block) -> float:
+        """What a column measures, in the mean."""
+        return float(np.sqrt(self.M.space.dot(W, W) / W.shape[1]))
 
     def _remove(self, W: Block) -> Floats:
         """(m, b) the part of W within the space, which is taken out of W."""
@@ -201,21 +204,22 @@ class KrylovSpace:
         spread, turn = np.linalg.eigh(space.gram(W, W))
         keep = spread > (ROUNDING * rounding * size) ** 2
         length = np.sqrt(spread[keep])
-        Q = space.times(W, turn[:, keep] / length)
-        left = float(np.abs(self.V.inner(self.m, space.row_sums(Q))).max(initial=0.0))
+        Q = space.rotated(W, turn[:, keep] / length)
+        rows = space.rotated(Q, np.ones((Q.shape[1], 1)))
+        left = float(np.abs(self.V.inner(self.m, rows)).max(initial=0.0))
         self.loose = 2 if left > np.sqrt(rounding) / 8 else self.loose - 1
         if self.loose > 0:
             self._remove(Q)
             rest, again = np.linalg.eigh(space.gram(Q, Q))
             own = rest > 0.5  # the others were rounding
-            Q = space.times(Q, again[:, own] / np.sqrt(rest[own]))
+            Q = space.rotated(Q, again[:, own] / np.sqrt(rest[own]))
         return Q, (turn[:, keep] * length).T
 
     def _fresh(self, Q: Block | None = None) -> Block:
         """A random block, orthonormal to the space and to Q."""
         width = width_of(self.count)
         W = self.M.space.random(self.random, width)
-        size = self.M.space.norm(W) / np.sqrt(width)
+        size = self._size(W)
         for _ in "ab":
             self._remove(W)
             if Q is not None:
@@ -224,12 +228,9 @@ class KrylovSpace:
 
     def largest(self, count: int) -> tuple[Floats, Floats]:
         """The largest pairs of T, falling."""
-        m = self.m
-        try:
-            theta, S = sla.eigh(self.T[:m, :m], subset_by_index=(m - count, m - 1), check_finite=False)
-        except np.linalg.LinAlgError:  # LAPACK's quick way can fail on equal eigenvalues
-            theta, S = (part[..., m - count :] for part in np.linalg.eigh(self.T[:m, :m]))
-        return theta[::-1], S[:, ::-1]
+        # All of them: LAPACK finds a part by another method, which takes longer and can fail.
+        theta, S = np.linalg.eigh(self.T[: self.m, : self.m])
+        return theta[: -count - 1 : -1], S[:, : -count - 1 : -1]
 
     def _restart(self, keep: int) -> None:
         """Keep the best vectors of the space only."""

@@ -8,7 +8,7 @@ matrix does not (it returns any rotation of equal eigenvalues), and leaves no nu
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,23 +61,22 @@ def pooled_pairs(
     count: int,
     *,
     normalised: bool,
-    tol: float,
-    seed: int,
     progress: Progress,
-    start: Floats | None = None,
-    spare: int = 0,
-    device: str | None = None,
+    **how: Any,
 ) -> Pool:
     """The `count` smallest non-null pairs over all components; ties go to the lower component number.
 
-    `null` (n,) holds the null vectors of all components in one, zero on a component that has none; `start`
-    (n, k) is a guess of the vectors, and the last `spare` pairs need not be exact.
+    `null` (n,) holds the null vectors of all components in one, zero on a component that has none; `how` are
+    tol, seed, spare and device of `smallest_pairs`.
     """
     order = np.argsort(components, kind="stable")
     sizes = np.bincount(components)
     starts = np.concatenate(([0], np.cumsum(sizes)))
     # A connected graph is not copied: it may be most of the memory.
-    blocks = S if sizes.size == 1 else sorted_blocks(S, order)
+    blocks = S
+    if sizes.size > 1:
+        blocks = S[order][:, order]
+        blocks.sort_indices()
     sorted_null = null[order]
     best, solvers, missing, done = _Best(count), dict[str, None](), 0, 0
     for component in np.flatnonzero(sizes > TINY):
@@ -91,12 +90,8 @@ def pooled_pairs(
             u,
             count,
             normalised=normalised,
-            tol=tol,
-            seed=seed,
             progress=own,
-            start=None if start is None else start[order[rows]],
-            spare=spare,
-            device=device,
+            **how,
         )
         missing += min(count, size - (u is not None)) - pairs.values.size
         if sizes.size == 1:  # nothing to be merged with
@@ -113,13 +108,6 @@ def pooled_pairs(
         done += numbers.size * size
         progress(done / order.size, "solving small components")
     return _assembled(best.entries, order, starts, " + ".join(solvers) or "none needed", missing)
-
-
-def sorted_blocks(S: Sparse, order: Codes) -> Sparse:
-    """S with its nodes in another order."""
-    blocks: Sparse = S[order][:, order]
-    blocks.sort_indices()
-    return blocks
 
 
 def _batches(sizes: Codes) -> Iterator[Codes]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from querist.operator import BlockOperator, LocalSpace, Space
+from querist.operator.local import LocalSpace
+from querist.operator.space import BlockOperator, Space
 from querist.types import Floats
 
 NULL = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 1e-13}
@@ -94,7 +95,7 @@ def thin_qr(block: Block, space: Space | None = None, passes: int = 3) -> tuple[
         turn = np.linalg.inv(lower).T
         if np.abs(turn).max(initial=0.0) > np.finfo(space.dtype).max:  # singular in this precision
             break
-        Q, R = space.rotated(Q, turn, None, np.zeros(0)), lower.T @ R
+        Q, R = space.rotated(Q, turn), lower.T @ R
         # The error that this pass met; it leaves about its square, or rounding.
         if np.abs(G - np.eye(len(G))).max() < np.sqrt(good):
             return Q, R.astype(space.dtype)

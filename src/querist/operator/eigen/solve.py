@@ -29,16 +29,15 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from querist.errors import QueristError
-from querist.operator import Operator
 from querist.operator.eigen.chebyshev import filtered_pairs, precision, precision_for, width_of
-from querist.operator.eigen.compact import BELOW, compacted
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.lanczos import largest_pairs
 from querist.operator.fill import fill
 from querist.operator.solve import factorise
 from querist.operator.threads import one_blas_thread
+from querist.operator.value import Operator
 from querist.progress import Progress
-from querist.types import Floats, Sparse
+from querist.types import Codes, Floats, Sparse
 
 DENSE = 1500
 """Components up to this size are solved densely."""
@@ -85,7 +84,6 @@ class EigenProblem:
     tol: float
     seed: int
     progress: Progress
-    start: Floats | None = None
     spare: int = 0
     device: str | None = None
     _made: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -94,10 +92,6 @@ class EigenProblem:
     def n(self) -> int:
         """Nodes."""
         return int(self.S.shape[0])
-
-    def laplacian(self) -> Sparse:
-        """As a matrix."""
-        return self.here.matrix()
 
     @cached_property
     def here(self) -> Operator:
@@ -158,7 +152,6 @@ def smallest_pairs(
     tol: float,
     seed: int,
     progress: Progress,
-    start: Floats | None = None,
     spare: int = 0,
     device: str | None = None,
 ) -> EigenPairs:
@@ -166,8 +159,8 @@ def smallest_pairs(
 
     `null` is its null vector of any length, or None where it has none (an unbalanced signed component).
     Fewer pairs come back when the component has fewer, or (said by the caller) when they did not converge.
-    `start` (n, k) is a guess, used where it helps. The last `spare` pairs need not be exact: they are there
-    to be compared with. `device` is where iterations run (`querist.operator.device`), or this process.
+    The last `spare` pairs need not be exact: they are there to be compared with. `device` is where iterations
+    run (`querist.operator.device`), or this process.
 
     >>> from querist.progress import silent
     >>> path = sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -184,38 +177,37 @@ def smallest_pairs(
     unit = None if null is None else null / np.linalg.norm(null)
     scaled = S if normalised else sp.csr_array(S / scale)
     spare = min(spare, count - 1)
-    problem = EigenProblem(scaled, unit, count, normalised, tol, seed, progress, start, spare, device)
-    values, vectors, solver, single = _on_fewer_nodes(problem) or _first_that_works(problem)
+    problem = EigenProblem(scaled, unit, count, normalised, tol, seed, progress, spare, device)
+    values, vectors, solver, single = _in_order(problem)
     if (np.diff(values) < 0).any():
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
     return EigenPairs(values * scale, vectors, solver, single)
 
 
-def _on_fewer_nodes(problem: EigenProblem) -> EigenPairs | None:
-    """The pairs by way of a smaller graph (compact.py); None where it lacks some, or is no gain.
-
-    On a device the product is quick, and making the smaller graph would take longer than the rest.
-    """
+def _in_order(problem: EigenProblem) -> EigenPairs:
+    """The pairs, by an order of the nodes that suits the caches."""
     if not problem.normalised or problem.device is not None or is_small(problem.n, problem.count):
-        return None
-    smaller = compacted(problem.S, problem.seed)
-    n = smaller.S.shape[0]
-    if n <= problem.count or (n > DENSE and is_small(n, problem.count)):
-        return None
-    found = _first_that_works(
-        replace(
-            problem,
-            S=smaller.S,
-            u=None if problem.u is None else smaller.lower(problem.u),
-            start=None if problem.start is None else smaller.lower(problem.start),
-            _made={},
-        )
-    )
-    if found.values.max() > BELOW:
-        return None
-    twins = f", {problem.n - n:,} twins aside" if n < problem.n else ""
-    return EigenPairs(found.values, smaller.lift(found.vectors), found.solver + twins, found.single)
+        return _first_that_works(problem)
+    S, order = by_degree(problem.S)
+    u = None if problem.u is None else problem.u[order]
+    found = _first_that_works(replace(problem, S=S, u=u, _made={}))
+    return found._replace(vectors=found.vectors[np.argsort(order)])
+
+
+def by_degree(S: Sparse) -> tuple[Sparse, Codes]:
+    """The graph with its nodes by falling degree, and (n,) which node each of them was.
+
+    A product reads a row of the block for every edge: rows that are read most then lie beside each other, and
+    the processor can predict the lengths of neighbouring rows.
+
+    >>> by_degree(sp.csr_array([[0.0, 1, 0], [1, 0, 2], [0, 2, 0]]))[1].tolist()
+    [1, 0, 2]
+    """
+    order = np.argsort(-np.diff(S.indptr), kind="stable")
+    rows = S[order]
+    columns = np.argsort(order).astype(rows.indices.dtype)[rows.indices]
+    return sp.csr_array((rows.data, columns, rows.indptr), shape=S.shape), order
 
 
 def solvers_for(problem: EigenProblem) -> Iterator[Callable[[EigenProblem], EigenPairs]]:
@@ -271,7 +263,7 @@ def _first_that_works(problem: EigenProblem) -> EigenPairs:
 
 def dense_pairs(problem: EigenProblem) -> EigenPairs:
     """LAPACK on the dense matrix, its null vector moved above the spectrum (`lambda_max <= 2 max degree`)."""
-    M, u = np.asarray(problem.laplacian().toarray()), problem.u
+    M, u = np.asarray(problem.here.matrix().toarray()), problem.u
     if u is not None:
         M += (3.0 * M.diagonal().max()) * np.outer(u, u)
     last = problem.count - 1
@@ -290,7 +282,6 @@ def chebyshev_pairs(problem: EigenProblem) -> EigenPairs:
             tol=problem.tol,
             seed=problem.seed,
             progress=problem.progress,
-            start=problem.start,
             known=problem.density,
             spare=problem.spare,
         )

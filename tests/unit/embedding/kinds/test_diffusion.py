@@ -69,9 +69,8 @@ def test_a_node_out_of_reach_of_any_attribute_stands_alone() -> None:
 
 def test_without_attributes_the_error_names_the_way_out() -> None:
     for graph in (graph_of(PATH, None), graph_of(PATH, np.zeros((5, 3)))):
-        for kind in ("diffusion", "both"):
-            with pytest.raises(InputError, match="kind='spectral'"):
-                embed(graph, 2, kind=kind)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="kind='spectral'"):
+            embed(graph, 2, kind="diffusion")
 
 
 def test_a_rank_above_the_attributes_is_noted() -> None:
@@ -120,28 +119,9 @@ def test_relabelling_nodes_permutes_the_gram_even_unconverged() -> None:
     np.testing.assert_allclose(there @ there.T, (here @ here.T)[np.ix_(order, order)], atol=1e-9)
 
 
-def test_both_side_by_side_with_equal_mean_square() -> None:
-    rng = np.random.default_rng(3)
-    X = (rng.random((80, 60)) < 0.1).astype(float)
-    S = np.triu(rng.random((80, 80)) < 0.1, 1).astype(float)
-    graph = graph_of(S + S.T, X).largest_component()
-    found = embed(graph, 20, kind="both")
-    assert found.rows.shape == (graph.n_nodes, 20)
-    spectral_rows, diffused = found.rows[:, :5], found.rows[:, 5:]
-    np.testing.assert_array_equal(spectral_rows, embed(graph, 5).rows)
-    alone = embed(graph, 15, kind="diffusion")
-    ratio = np.linalg.norm(spectral_rows) / np.linalg.norm(alone.rows)
-    np.testing.assert_allclose(diffused, ratio * alone.rows, rtol=1e-9)
-    assert (found.rank, found.kind, found.residuals.size) == (20, "both", 4 + 15)
-    np.testing.assert_array_equal(found.components, 0)
-    assert embed(graph, 20, kind="both", spectral_share=0.5).eigenvalues.size == 9 + 10
-    with pytest.raises(InputError, match="rank 1"):
-        embed(graph, 1, kind="both")
-
-
-def test_progress_reaches_one_over_both_parts() -> None:
+def test_progress_reaches_one() -> None:
     graph = replace(graph_of(PATH, np.eye(5)))
     seen: list[float] = []
-    embed(graph, 4, kind="both", progress=lambda fraction, text: seen.append(fraction))
+    embed(graph, 4, kind="diffusion", progress=lambda fraction, text: seen.append(fraction))
     assert seen == sorted(seen)
     assert seen[-1] == 1.0

@@ -107,8 +107,8 @@ def test_single_nodes_can_be_joined():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"walk": 1.0}, "walk 1.0 must lie strictly between 0 and 1"),
-        ({"walk": 0.0}, "walk 0.0 must lie strictly"),
+        ({"walk": 1.0}, "walk = 1.0; it must be a finite number, above 0 and below 1"),
+        ({"walk": 0.0}, "walk = 0.0; it must be"),
         ({"neighbours": 0}, "neighbours = 0; it must be a whole number, 1 or more"),
     ],
 )
@@ -121,4 +121,4 @@ def test_the_local_part_fits_the_rows():
     found = embed(as_graph(ring(5)), kind="pagerank")
     with pytest.raises(InputError, match=r"local is of shape \(5, 5\)"):
         type(found)(np.ones((3, 1)), np.zeros(3), local=found.local)
-    assert known()["pagerank"].refresh is None
+    assert known()["pagerank"].settings_of is None

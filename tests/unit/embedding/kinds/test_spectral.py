@@ -100,7 +100,6 @@ def test_too_large_a_rank_and_other_bad_requests_are_refused() -> None:
         {"tol": 0.0},
         {"steps": -1},
         {"damping": 1.5},
-        {"kind": "both", "spectral_share": 1.0},
     ):
         with pytest.raises(InputError):
             embed(graph, **{"rank": 3, **bad})  # type: ignore[arg-type]

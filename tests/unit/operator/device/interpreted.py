@@ -45,26 +45,6 @@ def main() -> None:
             previous=previous,
         )
         np.testing.assert_allclose(out, expected, atol=1e-4 if number == torch.float32 else 1e-12)
-    # Rows of neighbours may come from a copy of half precision; a row's own is that of X.
-    X, Z = (rng.standard_normal((n, 20)).astype(np.float32) for _ in "ab")
-    rough, out = X.astype(np.float16), torch.tensor(Z)
-    expected = (0.7 * centre - 0.2)[:, None] * X - 0.7 * S @ rough.astype(np.float64) + 0.3 * Z
-    kernel.combine(
-        indptr,
-        indices,
-        values,
-        torch.tensor(centre, dtype=torch.float32),
-        torch.tensor(X),
-        out,
-        kernel.LongRows(indptr, 9),
-        scale=0.7,
-        weight=-0.7,
-        shift=-0.2,
-        previous=0.3,
-        gathered=torch.tensor(rough),
-    )
-    np.testing.assert_allclose(out, expected, atol=2e-5)
-    assert np.abs(out.numpy() - expected).max() < np.abs(0.7 * S @ (X - rough)).max() / 10
     wide = sp.csr_array(rng.standard_normal((13, 9)) * (rng.random((13, 9)) < 0.4))
     B, out = rng.standard_normal((9, 6)), torch.empty((13, 6), dtype=torch.float64)
     indptr, indices, values = compressed(wide, device)

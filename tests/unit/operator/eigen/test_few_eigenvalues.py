@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
 from querist.graph.graph import Graph
-from querist.operator import Operator, rounded
 from querist.operator.eigen import lanczos, solve
 from querist.operator.eigen.ritz import ritz
+from querist.operator.value import Operator
 from querist.progress import silent
 from querist.types import Floats
 
@@ -109,13 +109,6 @@ def test_pairs_are_those_of_the_dense_solution(name: str, normalised: bool) -> N
         np.testing.assert_allclose(vectors.T @ vectors, np.eye(vectors.shape[1]), atol=1e-8)
         errors = L @ vectors - vectors * found.eigenvalues
         assert np.linalg.norm(errors, axis=0).max() <= 2e-3 * unit
-
-
-@pytest.mark.parametrize("name", ["friendship", "windmill"])
-def test_rounded_rows_bear_columns_that_fall_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fresh ones take their places, which hold of the null vector what half precision could not."""
-    monkeypatch.setattr(rounded, "BEYOND_CACHES", 0)
-    test_pairs_are_those_of_the_dense_solution(name, True)
 
 
 @pytest.mark.parametrize("normalised", [True, False])

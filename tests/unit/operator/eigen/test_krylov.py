@@ -1,5 +1,6 @@
 """Filtered block Lanczos: its space against its definition, what it finds against exact solutions."""
 
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -8,9 +9,9 @@ import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from querist.operator import LocalSpace
 from querist.operator.eigen import chebyshev, krylov, solve
 from querist.operator.eigen.filter import growth, origins
+from querist.operator.local import LocalSpace
 from querist.progress import silent
 from querist.types import Floats
 
@@ -60,7 +61,7 @@ def rows_of(space: krylov.KrylovSpace) -> Floats:
 
 def laplacian_function(given: solve.EigenProblem, space: krylov.KrylovSpace) -> Floats:
     """p(L) by a dense decomposition."""
-    values, vectors = np.linalg.eigh(given.laplacian().toarray())
+    values, vectors = np.linalg.eigh(given.here.matrix().toarray())
     places = (2 * values - 2.0 - space.cut) / (2.0 - space.cut)
     p = np.polynomial.chebyshev.Chebyshev.basis(space.degree)
     return np.asarray(vectors * (p(places) / p((-2.0 - space.cut) / (2.0 - space.cut))) @ vectors.T)
@@ -139,7 +140,7 @@ def test_the_pairs_are_those_of_the_dense_solution(
     assert krylov.worth(count, given.n)
     if alone:
         monkeypatch.setattr(chebyshev._Sweeps, "begin", None)
-    exact, vectors = np.linalg.eigh(given.laplacian().toarray())
+    exact, vectors = np.linalg.eigh(given.here.matrix().toarray())
     exact, vectors = exact[1:], vectors[:, 1:]
     found = solve.chebyshev_pairs(given)
     np.testing.assert_allclose(found.values, exact[:count], atol=tol)
@@ -172,8 +173,9 @@ def test_missed_copies_are_fetched(monkeypatch: pytest.MonkeyPatch, tol: float) 
     monkeypatch.setattr(krylov, "width_of", lambda count: 2)
     monkeypatch.setattr(krylov, "RESTARTS", 30)
     monkeypatch.setattr(chebyshev._Sweeps, "begin", None)
-    given = problem(copies(22), 30, tol)
-    exact = np.linalg.eigvalsh(given.laplacian().toarray())[1:31]
+    # From two of twelve starts a narrow block misses some, and the sweeps, not tried here, find them.
+    given = replace(problem(copies(22), 30, tol), seed=1)
+    exact = np.linalg.eigvalsh(given.here.matrix().toarray())[1:31]
     np.testing.assert_allclose(solve.chebyshev_pairs(given).values, exact, atol=tol**2)
 
 
@@ -181,7 +183,7 @@ def test_missed_copies_are_fetched(monkeypatch: pytest.MonkeyPatch, tol: float) 
 def test_a_poor_cut_is_repaired(monkeypatch: pytest.MonkeyPatch, cut: float) -> None:
     given = problem(PARTS, 6, 2e-3)
     monkeypatch.setattr(type(given.density), "quantile", lambda self, count: cut)
-    exact = np.linalg.eigvalsh(given.laplacian().toarray())[1:7]
+    exact = np.linalg.eigvalsh(given.here.matrix().toarray())[1:7]
     found = solve.chebyshev_pairs(given)
     np.testing.assert_allclose(found.values, exact, atol=2e-3)
 
