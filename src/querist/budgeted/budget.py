@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from querist import memory
 from querist.budgeted.inverse import inverted
-from querist.budgeted.similarity import OTHER, Gram, dense_row, gram_triangle
+from querist.budgeted.similarity import dense_row, gram_triangle
 from querist.budgeted.step import PERSIST, REMOVE, SINCE, BudgetRules, BudgetState, drift, settled, size
-from querist.errors import InputError
 from querist.types import Floats
 
 FINE = 1e-10
@@ -47,7 +47,7 @@ def housed(state: BudgetState) -> BudgetState:
 
 def first_capacity(rules: BudgetRules) -> int:
     """Slots to begin with: all of them where the budget is fixed, in whole cache lines."""
-    if rules.strategy == REMOVE:
+    if rules.maintenance == REMOVE:
         slots = rules.budget_labelled + rules.budget_unlabelled
         return slots + -slots % (LINE // 8)
     return min(rules.limit, rules.budget_labelled + FIRST_ROOM)
@@ -55,12 +55,12 @@ def first_capacity(rules: BudgetRules) -> int:
 
 def empty(rules: BudgetRules, n_problems: int, n_features: int, capacity: int | None = None) -> BudgetState:
     """A budget with nothing in it."""
-    from querist.budgeted.checks import check_room  # it stands on the loop, which stands on this module
-
     room = first_capacity(rules) if capacity is None else capacity
-    second = 0 if rules.strategy == REMOVE else room
+    second = 0 if rules.maintenance == REMOVE else room
     numbers = room * (room + n_features + 2 * n_problems + 12.0) + second * (second + n_problems)
-    check_room(f"a budget of {room:,} items", numbers, "budget_labelled or budget_unlabelled")
+    memory.check(
+        8 * numbers, f"a budget of {room:,} items", "give a smaller budget_labelled or budget_unlabelled"
+    )
     return BudgetState(
         X=zeros((n_features, room)),
         norms=zeros((room,)),
@@ -121,35 +121,7 @@ def with_class(state: BudgetState, rules: BudgetRules) -> BudgetState:
     )
 
 
-def vectors(state: BudgetState) -> Floats:
-    """(b, d) the vectors in the budget."""
-    return np.ascontiguousarray(state.X[:, : size(state)].T)
-
-
-def gram_matrix(state: BudgetState, rules: BudgetRules, gram: Gram) -> Floats:
-    """(b, b) the kernel of the budget with itself; what lies above the diagonal may be 0."""
-    b = size(state)
-    if rules.kernel == OTHER:
-        V = vectors(state)
-        return checked_gram(gram(V, V), (b, b))
-    K = np.zeros((b, b))
-    gram_triangle(rules.kernel, rules.width, state.X, state.norms, b, K)
-    return K
-
-
-def checked_gram(values: Any, shape: tuple[int, int]) -> Floats:
-    """What a user's kernel gave, refused unless it is a finite matrix of the right shape."""
-    K = np.asarray(values, dtype=np.float64)
-    if K.shape != shape or not np.isfinite(K).all():
-        what = f"shape {K.shape}" if K.shape != shape else "NaN or infinite values"
-        raise InputError(
-            f"the kernel gave {what} for {shape[0]} x {shape[1]} vectors; it must be a function of two "
-            "matrices that gives a finite value for every pair of rows"
-        )
-    return K
-
-
-def refactor(state: BudgetState, rules: BudgetRules, gram: Gram) -> float:
+def refactor(state: BudgetState, rules: BudgetRules) -> float:
     """Compute the inverses and `alpha = H Y` afresh; the residual that is left.
 
     Coefficients that a projection has moved are kept: they are not a function of the budget.
@@ -159,37 +131,34 @@ def refactor(state: BudgetState, rules: BudgetRules, gram: Gram) -> float:
     state.owed[0] = 0.0
     if b == 0:
         return 0.0
-    K = gram_matrix(state, rules, gram)
+    K = np.zeros((b, b))
+    gram_triangle(rules.kernel, rules.width, state.X, state.norms, b, K)
     H = inverted(K, state.D[:b], f"lambda1 = {rules.lambda1:g}", "lambda1")
     state.H[:b, :b] = np.tril(H)
-    if rules.strategy == REMOVE:
+    if rules.maintenance == REMOVE:
         state.alpha[:, :b] = _times(state.Y[:, :b], H)
     else:
         G = inverted(K, np.full(b, rules.ridge), f"ridge = {rules.ridge:g}", "ridge")
         state.G[:b, :b] = np.tril(G)
-        if rules.strategy != PERSIST:
+        if rules.maintenance != PERSIST:
             state.base[:, :b] = _times(state.Y[:, :b], H)
-    return max(residual(state, rules, gram, j) for j in {0, b // 2, b - 1})
+    return max(residual(state, rules, j) for j in {0, b // 2, b - 1})
 
 
-def restart(state: BudgetState, rules: BudgetRules, gram: Gram) -> float:
+def restart(state: BudgetState, rules: BudgetRules) -> float:
     """`refactor`, and forget projections: for a kernel that has changed under the coefficients."""
     b = size(state)
-    left = refactor(state, rules, gram)
-    if rules.strategy != REMOVE:
+    left = refactor(state, rules)
+    if rules.maintenance != REMOVE:
         state.alpha[:, :b] = _times(state.Y[:, :b], state.H[:b, :b])
         state.base[:, :b] = state.alpha[:, :b]
     return left
 
 
-def residual(state: BudgetState, rules: BudgetRules, gram: Gram, j: int) -> float:
+def residual(state: BudgetState, rules: BudgetRules, j: int) -> float:
     """How far row j of the inverse is off."""
-    b = size(state)
     x = np.ascontiguousarray(state.X[:, j])
-    if rules.kernel == OTHER:
-        state.k[:b] = checked_gram(gram(x[None], vectors(state)), (1, b))[0]
-    else:
-        dense_row(rules.kernel, rules.width, state.X, b, x, state.k)
+    dense_row(rules.kernel, rules.width, state.X, size(state), x, state.k)
     return float(drift(state, rules, j))
 
 

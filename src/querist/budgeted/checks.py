@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from querist.budgeted.loop import StreamRows, empty_codes
+from querist import memory
+from querist.budgeted.loop import StreamRows
 from querist.budgeted.similarity import LINEAR
 from querist.errors import InputError
 from querist.labels import UNLABELLED
 from querist.matrices import as_floats, checked_sparse
-from querist.operator import memory
-from querist.parameters import LARGEST_COUNT, is_finite
+from querist.parameters import Parameter, Range
 from querist.types import Bools, Codes, Floats, Sparse
 
 LARGEST = 1e150
@@ -80,7 +80,8 @@ def checked_scale(M: Any, kernel: int, lambda1: float) -> None:
 def as_rows(M: Any) -> StreamRows:
     """The parts that the compiled loop reads."""
     if isinstance(M, np.ndarray):
-        return StreamRows(M, empty_codes(), empty_codes(), np.empty(0))
+        none = np.empty(0, dtype=np.int64)
+        return StreamRows(M, none, none, np.empty(0))
     indptr, indices = (writable(part, np.int64) for part in (M.indptr, M.indices))
     return StreamRows(np.empty((0, 0)), indptr, indices, M.data)
 
@@ -103,7 +104,11 @@ def checked_labels(labels: Any, n: int, n_classes: int) -> Codes:
 def checked_stream(
     X: Any, labels: Any, labelled: Any, n_classes: int, n_features: int | None = None
 ) -> tuple[Any, Codes]:
-    """Vectors whose squares are finite, and the labels that may be seen."""
+    """Vectors whose squares are finite, and the labels that may be seen.
+
+    >>> checked_stream([[1.0], [2.0]], [0, 1], np.array([True, False]), 2)[1]
+    array([ 0, -1])
+    """
     M = checked_vectors(X, n_features)
     checked_squares(M)
     return M, masked(checked_labels(labels, M.shape[0], n_classes), labelled)
@@ -122,28 +127,18 @@ def masked(labels: Codes, labelled: Any) -> Codes:
 
 
 def checked_number(name: str, value: Any, *, zero: bool = False) -> float:
-    """A finite float above 0, or from 0."""
-    good = isinstance(value, int | float | np.integer | np.floating) and is_finite(value)
-    if not (good and (value > 0 or (zero and value == 0))):
-        raise InputError(
-            f"{name} = {value!r}; it must be a finite number {'of at least' if zero else 'above'} 0"
-        )
+    """A finite float above 0, or from 0.
+
+    >>> checked_number("fading", 0, zero=True)
+    0.0
+    """
+    Parameter(name, float, None, Range(0) if zero else Range(gt=0)).check(value)
     return float(value)
 
 
-def checked_count(name: str, value: Any, least: int) -> int:
-    """An int from `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} = {value!r}; it must be a whole number of at least {least}")
-    if value > LARGEST_COUNT:
-        raise InputError(f"{name} = {value!r}; it must be a whole number of at most {LARGEST_COUNT:,}")
-    return int(value)
-
-
 def check_room(what: str, numbers: float, smaller: str) -> None:
-    """Refuse arrays of so many numbers where they do not fit into the free memory."""
-    needed, there = 8 * numbers / 2**30, memory.free() / 2**30
-    if needed > there:
-        raise InputError(
-            f"{what} would take {needed:,.1f} GiB, and {there:,.1f} GiB are free; give a smaller {smaller}"
-        )
+    """Refuse arrays of so many numbers if they do not fit into the free memory.
+
+    >>> check_room("1,000 centres", 1e3, "pool")
+    """
+    memory.check(8 * numbers, what, f"give a smaller {smaller}")

@@ -12,23 +12,21 @@ it, and moves no boundary towards a cluster. "K is always of full rank" (III-C) 
 duplicates; `K + D` always is.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.linalg
 
 from querist.budgeted import checks
 from querist.budgeted.inverse import indefinite, inverted
-from querist.budgeted.similarity import Gram, checked_kernel, gram_of, mean_distance
-from querist.errors import InputError, UnknownNameError
+from querist.errors import check_name
 from querist.labels import UNLABELLED
 from querist.operator.harmonic import harmonic
 from querist.types import Bools, Codes, Floats
 
 MethodName: TypeAlias = Literal["bls", "lp", "rlp"]
-METHODS = ("bls", "lp", "rlp")
+METHODS: tuple[MethodName, ...] = get_args(MethodName)
 
 
 def targets(codes: Codes, n_classes: int) -> Floats:
@@ -78,60 +76,6 @@ def solve(
     return ClosedFormSolution(alpha, np.where(labelled[:, None], Y, -(lambda1 / lambda2) * alpha))
 
 
-@dataclass(frozen=True)
-class ClosedForm:
-    """A fitted closed form: `z` for the points it was fitted on, `scores` and `predict` for others.
-
-    >>> found = fit(np.array([[0.0], [0.2], [3.0]]), np.array([0, -1, 1]))
-    >>> found.predict(np.array([[0.1], [2.9]]))
-    array([0, 1])
-    """
-
-    X: Any
-    solution: ClosedFormSolution
-    gram: Gram
-    width: float
-
-    def scores(self, X: Any) -> Floats:
-        """(m, problems) `f(x) = sum_i alpha_i k(x_i, x)`."""
-        M = checks.checked_vectors(X, self.X.shape[1])
-        return np.asarray(self.gram(M, self.X) @ self.solution.alpha)
-
-    def predict(self, X: Any) -> Codes:
-        """(m,) class codes."""
-        return decide(self.scores(X))
-
-
-def fit(
-    X: Any,
-    codes: Any,
-    n_classes: int = 2,
-    *,
-    kernel: str | Gram = "rbf",
-    width: float | None = None,
-    lambda1: float = 1.0,
-    lambda2: float = 0.1,
-) -> ClosedForm:
-    """Fit the closed form to rows of which some are labelled (codes, -1 where not).
-
-    `width` is by default the mean distance over all pairs.
-
-    >>> model = fit(np.array([[0.0], [0.2], [2.0], [2.2]]), np.array([0, -1, -1, 1]))
-    >>> decide(model.solution.z), model.predict(np.array([[0.1], [2.1]]))
-    (array([0, 0, 1, 1]), array([0, 1]))
-    """
-    M = checks.checked_vectors(X, None)
-    labels = checks.checked_labels(codes, M.shape[0], checks.checked_count("n_classes", n_classes, 2))
-    checks.checked_scale(M, checked_kernel(kernel), checks.checked_number("lambda1", lambda1))
-    sigma2 = mean_distance(M) if width is None else checks.checked_number("width", width)
-    gram = gram_of(kernel, sigma2)
-    labelled = labels >= 0
-    if not labelled.any():
-        raise InputError("no row is labelled; label at least one")
-    found = solve(np.array(gram(M, M)), targets(labels, n_classes), labelled, lambda1, lambda2)
-    return ClosedForm(M, found, gram, sigma2)
-
-
 def transduce(
     K: Floats,
     codes: Codes,
@@ -144,39 +88,39 @@ def transduce(
 ) -> Codes:
     """(n,) a class for every point of a kernel matrix: by BLS (eq. 6), LP, or RLP with its ridge.
 
-    LP and RLP take the kernel values for weights. -1 where all scores are 0.
+    LP and RLP take the kernel values for weights. -1 where all scores are 0. `codes` are (n,) class codes, -1
+    where unlabelled; or (draws, n) draws of two classes, and the result has the same shape.
 
     >>> K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
     >>> transduce(K, np.array([0, -1, 1]), method="lp")
     array([0, 0, 1])
     """
+    check_name("method", method, METHODS)
+    if codes.ndim == 2:
+        return transduce_draws(K, codes, method, lambda1, lambda2, ridge)
     labelled = codes >= 0
     Y = targets(codes, n_classes)
     if method == "bls":
         return decide(solve(K, Y, labelled, lambda1, lambda2).z)
-    if method not in METHODS:
-        raise UnknownNameError.of("method", method, METHODS)
     rows = np.flatnonzero(labelled)
     return decide(harmonic(K, rows, Y[rows], ridge=ridge if method == "rlp" else 0.0))
 
 
 def transduce_draws(
-    K: Floats,
-    draws: Sequence[Codes],
-    *,
-    method: MethodName = "bls",
-    lambda1: float = 1.0,
-    lambda2: float = 0.1,
-    ridge: float = 1.0,
-) -> list[Codes]:
+    K: Floats, draws: Codes, method: MethodName, lambda1: float, lambda2: float, ridge: float
+) -> Codes:
     """`transduce` of two classes for many draws of the labelled points: one inverse serves them all.
 
     With l the labelled rows, `c = lambda1/lambda2` and `B = (K + (lambda1 + c) I)^-1`, Woodbury's identity
     makes eq. 6 `z_u = -c B_ul (I - c B_ll)^-1 y`. RLP is `B_ul B_ll^-1 y` with `B = (L + ridge I)^-1`. LP has
     no inverse to share.
+
+    >>> K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> transduce(K, np.array([[0, -1, 1]])).tolist()
+    [[0, 0, 1]]
     """
     if method == "lp":
-        return [transduce(K, codes, method="lp") for codes in draws]
+        return np.array([transduce(K, codes, method="lp") for codes in draws])
     c = lambda1 / lambda2
     B = (
         inverted(K, np.full(K.shape[0], lambda1 + c))
@@ -192,4 +136,5 @@ def transduce_draws(
         A = np.eye(rows.size) - c * inner if method == "bls" else inner
         V[rows, t] = scipy.linalg.solve(A, V[rows, t], assume_a="pos")
     scores = B @ V if method == "rlp" else -(B @ V)
-    return [np.where(codes < 0, decide(scores[:, t : t + 1]), codes) for t, codes in enumerate(draws)]
+    found = [np.where(codes < 0, decide(scores[:, t : t + 1]), codes) for t, codes in enumerate(draws)]
+    return np.array(found)

@@ -5,17 +5,16 @@ above the diagonal is never read. With `k` the kernel of a new vector with them,
 `a = H k` and `s = k(x,x) + d_x - k'a`:
 
 - grow (bls19 eq. 8):  `H <- [H + a a'/s, -a/s; -a'/s, 1/s]`
-- shrink any i:        `H <- H - h_i h_i'/h_ii`, then drop row and column i
+- drop any i:          `H <- H - h_i h_i'/h_ii`, without row and column i
 - replace i:           both at once, in place, in the same pass that the next replacement multiplies by H
 
-Each is O(b^2). The paper moves row i to the front by permutations before it shrinks
+Each is O(b^2). The paper moves row i to the front by permutations before it drops it
 (P_i and Q_i, whose sizes are misprinted); the formula needs no permutation.
 """
 
 import numpy as np
 import scipy.linalg
 
-from querist.budgeted.strips import four_rows
 from querist.compiled import compiled, compiled_lanes
 from querist.errors import InputError
 from querist.triangle import dot, product
@@ -59,24 +58,8 @@ def column(H: Floats, b: int, i: int, h: Floats) -> None:
 
 @compiled
 def add_squares(H: Floats, b: int, h: Floats, ch: float, v: Floats, cv: float) -> None:
-    """`H += ch h h' + cv v v'` on the lower triangle, four rows at a time."""
-    whole = b - b % 4
-    for i in range(0, whole, 4):
-        p, q, r, s = H[i], H[i + 1], H[i + 2], H[i + 3]
-        h0, h1, h2, h3 = h[i] * ch, h[i + 1] * ch, h[i + 2] * ch, h[i + 3] * ch
-        v0, v1, v2, v3 = v[i] * cv, v[i + 1] * cv, v[i + 2] * cv, v[i + 3] * cv
-        for j in range(i + 1):
-            hj, vj = h[j], v[j]
-            p[j] += h0 * hj + v0 * vj
-            q[j] += h1 * hj + v1 * vj
-            r[j] += h2 * hj + v2 * vj
-            s[j] += h3 * hj + v3 * vj
-        q[i + 1] += h1 * h[i + 1] + v1 * v[i + 1]
-        for j in range(i + 1, i + 3):
-            r[j] += h2 * h[j] + v2 * v[j]
-        for j in range(i + 1, i + 4):
-            s[j] += h3 * h[j] + v3 * v[j]
-    for i in range(whole, b):
+    """`H += ch h h' + cv v v'` on the lower triangle."""
+    for i in range(b):
         p, h0, v0 = H[i], h[i] * ch, v[i] * cv
         for j in range(i + 1):
             p[j] += h0 * h[j] + v0 * v[j]
@@ -91,19 +74,6 @@ def grow(H: Floats, b: int, a: Floats, s: float) -> None:
     H[b, b] = 1.0 / s
 
 
-@compiled
-def shrink(H: Floats, b: int, i: int, h: Floats) -> None:
-    """Drop vector i; the last one takes its place, and the budget is then b - 1. `h` is scratch."""
-    column(H, b, i, h)
-    add_squares(H, b, h, -1.0 / h[i], h, 0.0)
-    last = b - 1
-    for j in range(i):
-        H[i, j] = H[last, j]
-    for j in range(i + 1, last):
-        H[j, i] = H[last, j]
-    H[i, i] = H[last, last]
-
-
 # -- replacing, a pass at a time -------------------------------------------------
 #
 # A replacement needs a product with H and then changes all of H: two passes. The change can wait for
@@ -113,21 +83,6 @@ def shrink(H: Floats, b: int, i: int, h: Floats) -> None:
 
 
 @compiled_lanes
-def last_rows(
-    H: Floats, b: int, first: int, h: Floats, ch: float, v: Floats, cv: float, x: Floats, out: Floats
-) -> None:
-    """`add_squares_and_multiply` for rows first to b - 1, one by one."""
-    for i in range(first, b):
-        p, h0, v0, x0, s0 = H[i], h[i] * ch, v[i] * cv, x[i], 0.0
-        for j in range(i + 1):
-            p[j] += h0 * h[j] + v0 * v[j]
-        for j in range(i):
-            out[j] += p[j] * x0
-            s0 += p[j] * x[j]
-        out[i] += s0 + p[i] * x0
-
-
-@compiled
 def add_squares_and_multiply(
     H: Floats, b: int, h: Floats, ch: float, v: Floats, cv: float, x: Floats, out: Floats
 ) -> None:
@@ -136,10 +91,45 @@ def add_squares_and_multiply(
         out[i] = 0.0
     whole = b - b % 4
     for i in range(0, whole, 4):
-        hs = (h[i] * ch, h[i + 1] * ch, h[i + 2] * ch, h[i + 3] * ch)
-        vs = (v[i] * cv, v[i + 1] * cv, v[i + 2] * cv, v[i + 3] * cv)
-        four_rows(H, h, v, x, out, i, hs, vs, (x[i], x[i + 1], x[i + 2], x[i + 3]))
-    last_rows(H, b, whole, h, ch, v, cv, x, out)
+        p, q, r, s = H[i], H[i + 1], H[i + 2], H[i + 3]
+        h0, h1, h2, h3 = h[i] * ch, h[i + 1] * ch, h[i + 2] * ch, h[i + 3] * ch
+        v0, v1, v2, v3 = v[i] * cv, v[i + 1] * cv, v[i + 2] * cv, v[i + 3] * cv
+        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(i):
+            hj, vj, xj = h[j], v[j], x[j]
+            pj = p[j] + (h0 * hj + v0 * vj)
+            qj = q[j] + (h1 * hj + v1 * vj)
+            rj = r[j] + (h2 * hj + v2 * vj)
+            sj = s[j] + (h3 * hj + v3 * vj)
+            p[j] = pj
+            q[j] = qj
+            r[j] = rj
+            s[j] = sj
+            out[j] += (pj * x0 + qj * x1) + (rj * x2 + sj * x3)
+            s0 += pj * xj
+            s1 += qj * xj
+            s2 += rj * xj
+            s3 += sj * xj
+        p[i] += h0 * h[i] + v0 * v[i]
+        for j in range(i, i + 2):
+            q[j] += h1 * h[j] + v1 * v[j]
+        for j in range(i, i + 3):
+            r[j] += h2 * h[j] + v2 * v[j]
+        for j in range(i, i + 4):
+            s[j] += h3 * h[j] + v3 * v[j]
+        out[i] += s0 + (p[i] * x0 + q[i] * x1) + (r[i] * x2 + s[i] * x3)
+        out[i + 1] += s1 + (q[i] * x0 + q[i + 1] * x1) + (r[i + 1] * x2 + s[i + 1] * x3)
+        out[i + 2] += s2 + (r[i] * x0 + r[i + 1] * x1) + (r[i + 2] * x2 + s[i + 2] * x3)
+        out[i + 3] += s3 + (s[i] * x0 + s[i + 1] * x1) + (s[i + 2] * x2 + s[i + 3] * x3)
+    for i in range(whole, b):
+        p, h0, v0, x0, s0 = H[i], h[i] * ch, v[i] * cv, x[i], 0.0
+        for j in range(i + 1):
+            p[j] += h0 * h[j] + v0 * v[j]
+        for j in range(i):
+            out[j] += p[j] * x0
+            s0 += p[j] * x[j]
+        out[i] += s0 + p[i] * x0
 
 
 @compiled

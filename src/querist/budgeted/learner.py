@@ -4,24 +4,25 @@ It speaks class codes and rows of numbers. `BudgetedLeastSquares` puts the user'
 and scikit-learn's contract around it, `RiverBudgetedLeastSquares` river's.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from os import PathLike
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from querist.budgeted import budget, checks, loop, screen, step
-from querist.budgeted.similarity import OTHER, RBF, Gram, checked_kernel, dense, gram_of, mean_distance
+from querist import codec
+from querist.budgeted import budget, checks, loop, step
+from querist.budgeted.similarity import CODES, RBF, KernelName, dense, mean_distance
 from querist.budgeted.step import BudgetRules, BudgetState
 from querist.errors import InputError
 from querist.locks import OwnLock, one_at_a_time
+from querist.parameters import Range, check_values, checked_count, parameters_of
 from querist.types import Codes, Floats
 
-StrategyName: TypeAlias = Literal["remove", "projection", "projection-persistent"]
+MaintenanceName: TypeAlias = Literal["remove", "projection", "projection-persistent"]
 ConditionName: TypeAlias = Literal["algorithm", "text", "fill"]
 
-STRATEGIES = {"remove": step.REMOVE, "projection": step.PROJECT, "projection-persistent": step.PERSIST}
+MAINTENANCE = {"remove": step.REMOVE, "projection": step.PROJECT, "projection-persistent": step.PERSIST}
 CONDITIONS = {"algorithm": step.ALGORITHM, "text": step.TEXT, "fill": step.FILL}
 
 WARM_UP = 500
@@ -65,7 +66,33 @@ class Stream:
         return float(np.mean(self.predicted == truth)) if truth.size else float("nan")
 
 
-class StreamLearner:
+@dataclass(eq=False, repr=False, kw_only=True)
+class StreamParameters:
+    """The parameters of `BLS` as fields, which estimators have too.
+
+    >>> StreamParameters(budget_labelled=20).lambda1
+    1.0
+    """
+
+    maintenance: MaintenanceName = "remove"
+    condition: ConditionName | None = None
+    kernel: KernelName = "rbf"
+    width: Annotated[float | None, Range(gt=0)] = None
+    lambda1: Annotated[float, Range(gt=0)] = 1.0
+    lambda2: Annotated[float, Range(gt=0)] = 0.1
+    epsilon: Annotated[float, Range(0)] = 0.25
+    budget_labelled: Annotated[int, Range(1)] = 150
+    budget_unlabelled: Annotated[int, Range(0)] = 300
+    ridge: Annotated[float, Range(gt=0)] = 1e-4
+    limit: int | None = None
+
+    def stream_learner(self, n_classes: int) -> "BLS":
+        """A fresh learner with these parameters."""
+        return BLS(n_classes, **{f.name: getattr(self, f.name) for f in fields(StreamParameters)})
+
+
+@dataclass(eq=False, repr=False)
+class BLS(StreamParameters):
     """Budgeted least squares on a stream (bls19, Alg. 3).
 
     Several threads may use it: each call is done before the next one begins.
@@ -73,10 +100,10 @@ class StreamLearner:
     Parameters
     ----------
     n_classes : >= 2
-    strategy : "remove" the oldest, "projection", or "projection-persistent" (see step.py)
+    maintenance : "remove" the oldest, "projection", or "projection-persistent" (see step.py)
     condition : who enters, "algorithm" (Alg. 3, line 3), "text", or "fill" (see step.py); by
         default "algorithm" to remove, "text" to project. The paper's tables follow "fill"
-    kernel : "rbf", "linear", a scikit-learn kernel name, or a function of two matrices
+    kernel : "rbf" or "linear"
     width : sigma^2 of the RBF kernel; by default the mean distance between the first 500
         items. It is taken after 2, 4, 8, ..., 256 and 500 items, the model is solved anew
         each time, and then it stays
@@ -87,56 +114,38 @@ class StreamLearner:
     ridge : > 0; added to the kernel matrix that projections are made with
     limit : most vectors that projections may keep (the paper sets none); by default twice
         both budgets
-    kernel_params : keywords for a scikit-learn kernel name
+    seed : as for every stream learner; nothing here is random
 
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [0.1], [0.9], [0.2]])
-    >>> learner = StreamLearner(2, width=1.0)
+    >>> learner = BLS(2, width=1.0)
     >>> learner.run(X, np.array([0, 1, -1, -1, 0])).predicted
     array([-1,  0,  0,  1,  0])
     """
 
-    def __init__(
-        self,
-        n_classes: int,
-        *,
-        strategy: StrategyName = "remove",
-        condition: ConditionName | None = None,
-        kernel: str | Gram = "rbf",
-        width: float | None = None,
-        lambda1: float = 1.0,
-        lambda2: float = 0.1,
-        epsilon: float = 0.25,
-        budget_labelled: int = 150,
-        budget_unlabelled: int = 300,
-        ridge: float = 1e-4,
-        limit: int | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.n_classes = checks.checked_count("n_classes", n_classes, 2)
-        if strategy not in STRATEGIES:
-            raise InputError(f"strategy = {strategy!r}; it must be one of {', '.join(STRATEGIES)}")
-        default = "algorithm" if strategy == "remove" else "text"
-        if (condition or default) not in CONDITIONS:
-            raise InputError(f"condition = {condition!r}; it must be one of {', '.join(CONDITIONS)}")
-        labelled = checks.checked_count("budget_labelled", budget_labelled, 1)
-        unlabelled = checks.checked_count("budget_unlabelled", budget_unlabelled, 0)
-        most = 2 * (labelled + unlabelled) if limit is None else limit
-        self.kernel, self.kernel_params = kernel, dict(kernel_params or {})
-        code = checked_kernel(kernel)
-        self.warm = code == RBF and width is None
+    n_classes: int
+    seed: int = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_values(parameters_of(StreamParameters), vars(self))
+        self.n_classes = checked_count("n_classes", self.n_classes, 2)
+        labelled, unlabelled = int(self.budget_labelled), int(self.budget_unlabelled)
+        most = 2 * (labelled + unlabelled) if self.limit is None else self.limit
+        code = CODES[self.kernel]
+        self.warm = code == RBF and self.width is None
+        default: ConditionName = "algorithm" if self.maintenance == "remove" else "text"
         self.rules = BudgetRules(
             kernel=code,
-            width=1.0 if width is None else checks.checked_number("width", width),
-            strategy=STRATEGIES[strategy],
-            condition=CONDITIONS[condition or default],
-            lambda1=checks.checked_number("lambda1", lambda1),
-            lambda2=checks.checked_number("lambda2", lambda2),
-            epsilon=checks.checked_number("epsilon", epsilon, zero=True),
-            ridge=checks.checked_number("ridge", ridge),
+            width=1.0 if self.width is None else float(self.width),
+            maintenance=MAINTENANCE[self.maintenance],
+            condition=CONDITIONS[self.condition or default],
+            lambda1=float(self.lambda1),
+            lambda2=float(self.lambda2),
+            epsilon=float(self.epsilon),
+            ridge=float(self.ridge),
             budget_labelled=labelled,
             budget_unlabelled=unlabelled,
-            limit=checks.checked_count("limit", most, labelled),
+            limit=checked_count("limit", most, labelled),
         )
         self.floor = 0.0
         self.first = np.empty((0, 0))
@@ -172,11 +181,6 @@ class StreamLearner:
             return 0, 0
         return int(self.state.counts[step.LABELLED]), int(self.state.counts[step.UNLABELLED])
 
-    @property
-    def _gram(self) -> Gram:
-        # Made when needed: a stored closure could not be copied or pickled.
-        return gram_of(self.kernel, self.rules.width, self.kernel_params)
-
     # -- predict and learn -----------------------------------------------------
 
     @one_at_a_time
@@ -186,7 +190,8 @@ class StreamLearner:
         out = np.zeros((M.shape[0], self.n_problems))
         if self.state is not None and any(self.sizes):
             unseen = np.full(M.shape[0], -1)
-            self._pass(_Source(M), unseen, _record(M.shape[0], out), 0, M.shape[0], learning=False)
+            rows, record = checks.as_rows(M), _record(M.shape[0], out)
+            loop.run(self.state, self.rules, rows, unseen, record, 0, M.shape[0], False, 0.0)
         return out
 
     @one_at_a_time
@@ -200,10 +205,10 @@ class StreamLearner:
         record = _record(M.shape[0], np.empty((0, self.n_problems)))
         if self.state is None and M.shape[0]:
             self.state = budget.empty(self.rules, self.n_problems, M.shape[1])
-        at, source = 0, _Source(M)
+        at, rows = 0, checks.as_rows(M)
         while at < M.shape[0]:
             stop = min(self._warm_up(M, at), at + BLOCK)
-            at = self._learn(source, codes, record, at, stop)
+            at = self._learn(rows, codes, record, at, stop)
         return Stream(record.predicted, record.actions)
 
     @one_at_a_time
@@ -230,11 +235,15 @@ class StreamLearner:
 
     # -- the loop, and what interrupts it ----------------------------------------
 
-    def _learn(self, source: "_Source", codes: Codes, record: loop.StreamRecord, at: int, stop: int) -> int:
+    def _learn(
+        self, rows: loop.StreamRows, codes: Codes, record: loop.StreamRecord, at: int, stop: int
+    ) -> int:
         stuck = -1
         while True:
             assert self.state is not None
-            at, event = self._pass(source, codes, record, at, stop, learning=True)
+            # How far the inverse may be off before it is computed afresh.
+            tolerance = max(budget.FINE, budget.WORSE * self.floor)
+            at, event = loop.run(self.state, self.rules, rows, codes, record, at, stop, True, tolerance)
             if event == loop.DONE:
                 return at
             if event == loop.FULL:
@@ -244,16 +253,11 @@ class StreamLearner:
             if event == loop.STUCK and stuck == at:
                 raise InputError(
                     f"item {self.seen + 1} leaves the kernel matrix without digits; scale the features, "
-                    "raise lambda1 or ridge, or use a positive definite kernel"
+                    "or raise lambda1 or ridge"
                 )
             if event == loop.STUCK:
                 stuck = at
-            self.floor = budget.refactor(self.state, self.rules, self._gram)
-
-    @property
-    def _tolerance(self) -> float:
-        """How far the inverse may be off before it is computed afresh."""
-        return max(budget.FINE, budget.WORSE * self.floor)
+            self.floor = budget.refactor(self.state, self.rules)
 
     def _warm_up(self, M: Any, at: int) -> int:
         """Take the width anew where it is due; the item before which to stop and do it again."""
@@ -269,7 +273,7 @@ class StreamLearner:
         self._remember(M[at : at + 1])
         self.rules = self.rules._replace(width=mean_distance(self.first))
         assert self.state is not None
-        self.floor = budget.restart(self.state, self.rules, self._gram)
+        self.floor = budget.restart(self.state, self.rules)
         if due == WARM_UP:
             self.warm, self.first = False, np.empty((0, 0))
         return at + 1
@@ -277,54 +281,6 @@ class StreamLearner:
     def _remember(self, rows: Any) -> None:
         more = dense(rows)
         self.first = more.copy() if self.first.size == 0 else np.concatenate([self.first, more])
-
-    def _pass(
-        self,
-        source: "_Source",
-        codes: Codes,
-        record: loop.StreamRecord,
-        at: int,
-        stop: int,
-        *,
-        learning: bool,
-    ) -> tuple[int, int]:
-        assert self.state is not None
-        if self.rules.kernel == OTHER:
-            return self._pass_by_python(source.M, codes, record, at, stop, learning=learning)
-        # What is screened has no scores to tell.
-        worth = self.rules.kernel == RBF and source.dense and learning and stop - at >= screen.SHORTEST
-        sketch = screen.sketch_of(self.state, self.rules) if worth else screen.NONE
-        found: tuple[int, int] = loop.run(
-            self.state, self.rules, sketch, source.rows, codes, record, at, stop, learning, self._tolerance
-        )
-        return found
-
-    def _pass_by_python(
-        self, M: Any, codes: Codes, record: loop.StreamRecord, at: int, stop: int, *, learning: bool
-    ) -> tuple[int, int]:
-        """The compiled loop for a kernel that only Python can call: the same steps, the same events."""
-        state = self.state
-        assert state is not None
-        for t in range(at, stop):
-            if learning:
-                if loop.due(state) and self._drifted_by_python(state):
-                    return t, loop.DRIFTED
-                if loop.full(state, self.rules):
-                    return t, loop.FULL
-            x, b = dense(M[t : t + 1]), sum(self.sizes)
-            if b:
-                state.k[:b] = budget.checked_gram(self._gram(x, budget.vectors(state)), (1, b))[0]
-            kxx = float(budget.checked_gram(self._gram(x, x), (1, 1))[0, 0]) if learning else 0.0
-            action = loop.take(state, self.rules, record, t, codes[t], kxx, learning)
-            if action == step.SINGULAR:
-                return t, loop.STUCK
-            if action not in (step.NOTHING, step.PROJECTED):
-                loop.put_dense(state, x[0])
-        return stop, loop.DONE
-
-    def _drifted_by_python(self, state: BudgetState) -> bool:
-        row = loop.checked_next(state)
-        return not budget.residual(state, self.rules, self._gram, row) <= self._tolerance
 
     def _checked(self, X: Any) -> Any:
         M = checks.checked_vectors(X, self.n_features)
@@ -336,51 +292,16 @@ class StreamLearner:
     @one_at_a_time
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one `.npz` file, without pickle; `load` gives the same bits."""
-        from querist.budgeted.storage import save
+        from querist.budgeted.storage import KIND, as_saved
 
-        save(self, path)
+        codec.write(path, KIND, as_saved(self))
 
     @staticmethod
-    def load(path: str | PathLike[str], kernel: Gram | None = None) -> "StreamLearner":
-        """The learner that `save` wrote; a kernel that was a function must be given again."""
-        from querist.budgeted.storage import load
+    def load(path: str | PathLike[str]) -> "BLS":
+        """The learner that `save` wrote."""
+        from querist.budgeted.storage import KIND, SavedStream
 
-        return load(path, kernel)[0]
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class StreamParameters:
-    """The parameters of `StreamLearner` as fields, for estimators that keep theirs so.
-
-    >>> StreamParameters(budget_labelled=20).lambda1
-    1.0
-    """
-
-    strategy: StrategyName = "remove"
-    condition: ConditionName | None = None
-    kernel: str | Gram = "rbf"
-    width: float | None = None
-    lambda1: float = 1.0
-    lambda2: float = 0.1
-    epsilon: float = 0.25
-    budget_labelled: int = 150
-    budget_unlabelled: int = 300
-    ridge: float = 1e-4
-    limit: int | None = None
-    kernel_params: Mapping[str, Any] | None = None
-
-    def stream_learner(self, n_classes: int) -> StreamLearner:
-        """A fresh learner with these parameters."""
-        return StreamLearner(n_classes, **{f.name: getattr(self, f.name) for f in fields(StreamParameters)})
-
-
-class _Source:
-    """A stream as it was given, and as the compiled loop reads it."""
-
-    def __init__(self, M: Any) -> None:
-        self.M = M
-        self.rows = checks.as_rows(M)
-        self.dense = isinstance(M, np.ndarray)
+        return codec.read(path, KIND, SavedStream.learner)
 
 
 def _record(n: int, scores: Floats) -> loop.StreamRecord:

@@ -7,9 +7,6 @@ stream of one, so both give the same bits.
 
 from typing import NamedTuple
 
-import numpy as np
-
-from querist.budgeted.screen import UNCLEAR, Sketch, after, note, pays, screened
 from querist.budgeted.similarity import dense_row, sparse_row, squared_norm
 from querist.budgeted.step import (
     NOTHING,
@@ -59,7 +56,6 @@ class StreamRecord(NamedTuple):
 def run(
     state: BudgetState,
     rules: BudgetRules,
-    sketch: Sketch,
     rows: StreamRows,
     labels: Codes,
     record: StreamRecord,
@@ -70,22 +66,15 @@ def run(
 ) -> tuple[int, int]:
     """Items start to stop - 1; `(next item, event)`. Without learning, nothing changes but scratch.
 
-    Dense items are screened first where there is a sketch. `tolerance` is how far the inverse may be off.
+    `tolerance` is how far the inverse may be off.
     """
-    dense, sketched = rows.indptr.size == 0, sketch.k.size > 0
+    dense = rows.indptr.size == 0
     for t in range(start, stop):
         if learning:
-            if due(state) and drifted(state, rules, tolerance):
+            if state.counts[SINCE] >= PERIOD and drifted(state, rules, tolerance):
                 return t, DRIFTED
             if full(state, rules):
                 return t, FULL
-        if pays(sketch):
-            found = screened(sketch, state, rules, rows.values, t, stop, labels[t])
-            if found != UNCLEAR:
-                record.predicted[t] = found
-                state.counts[SEEN] += 1
-                note(sketch, True)
-                continue
         b = size(state)
         if dense:
             kxx = dense_row(rules.kernel, rules.width, state.X, b, rows.values[t], state.k)
@@ -104,36 +93,19 @@ def run(
         action = take(state, rules, record, t, labels[t], kxx, learning)
         if action == SINGULAR:
             return t, STUCK
-        note(sketch, action == NOTHING)
-        if action == NOTHING:
-            continue
-        if action != PROJECTED:
+        if action not in (NOTHING, PROJECTED):
             if dense:
                 put_dense(state, rows.values[t])
             else:
                 put_sparse(state, rows.indices[first:last], rows.data[first:last])
-        if sketched:
-            after(sketch, state, rules, rows.values[t], action != PROJECTED, t)
     return stop, DONE
-
-
-@compiled_inside
-def due(state: BudgetState) -> bool:
-    """Whether it is time to check the inverse."""
-    return bool(state.counts[SINCE] >= PERIOD)
-
-
-@compiled_inside
-def checked_next(state: BudgetState) -> int:
-    """Begin a check: the vector whose row of the inverse is looked at, a different one each time."""
-    state.counts[SINCE] = 0
-    return int(state.counts[UPDATES] // PERIOD % size(state))
 
 
 @compiled
 def drifted(state: BudgetState, rules: BudgetRules, tolerance: float) -> bool:
-    """Whether the inverse is off by more than the tolerance."""
-    j = checked_next(state)
+    """Whether the inverse is off by more than the tolerance, by a row of it, a different one each time."""
+    state.counts[SINCE] = 0
+    j = state.counts[UPDATES] // PERIOD % size(state)
     dense_row(rules.kernel, rules.width, state.X, size(state), state.X[:, j], state.k)
     return not drift(state, rules, j) <= tolerance
 
@@ -142,7 +114,7 @@ def drifted(state: BudgetState, rules: BudgetRules, tolerance: float) -> bool:
 def full(state: BudgetState, rules: BudgetRules) -> bool:
     """Whether an item that is projected might find no slot to enter."""
     b = size(state)
-    return b == state.k.size and rules.strategy != REMOVE and b < rules.limit
+    return b == state.k.size and rules.maintenance != REMOVE and b < rules.limit
 
 
 @compiled_inside
@@ -191,8 +163,3 @@ def put_sparse(state: BudgetState, indices: Codes, values: Floats) -> None:
     for n in range(values.size):
         state.X[indices[n], slot] = values[n]
     state.norms[slot] = squared_norm(values)
-
-
-def empty_codes() -> Codes:
-    """No codes."""
-    return np.empty(0, dtype=np.int64)

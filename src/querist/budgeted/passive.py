@@ -9,7 +9,7 @@ of the best other; the one gains `tau x`, the other loses it, and `2|x|^2` stand
 There is no constant feature. Unlabelled items teach nothing.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from querist.budgeted.learner import Stream
 from querist.budgeted.loop import StreamRows
 from querist.budgeted.similarity import squared_norm
 from querist.compiled import compiled
+from querist.parameters import checked_count
 from querist.types import Bools, Codes, Floats
-
-VARIANTS = {"pa": 0, "pa1": 1, "pa2": 2}
 
 
 @compiled
@@ -107,18 +106,19 @@ def run(
             actions[t] = 1 if learn_row(W, f, indices, values, dense, labels[t], variant, C) else 0
 
 
-class PassiveAggressive:
-    """PA, PA-I or PA-II: `variant` is "pa", "pa1" or "pa2"; C > 0 matters to the last two.
+class PA:
+    """Passive-aggressive: move just far enough for a margin of 1.
 
     >>> import numpy as np
-    >>> stream = PassiveAggressive(2).run(np.array([[1.0], [-1.0], [2.0]]), np.array([0, 1, 0]))
+    >>> stream = PA(2).run(np.array([[1.0], [-1.0], [2.0]]), np.array([0, 1, 0]))
     >>> stream.predicted
     array([-1,  1,  0])
     """
 
-    def __init__(self, n_classes: int, variant: str = "pa", C: float = 1.0) -> None:
-        self.n_classes = checks.checked_count("n_classes", n_classes, 2)
-        self.variant, self.C = VARIANTS[variant], checks.checked_number("C", C)
+    _variant: ClassVar[int] = 0
+
+    def __init__(self, n_classes: int, *, seed: int = 0) -> None:
+        self.n_classes, self.C = checked_count("n_classes", n_classes, 2), 1.0
         self.W = np.empty((1 if n_classes == 2 else n_classes, 0))
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
@@ -127,5 +127,29 @@ class PassiveAggressive:
         if self.W.shape[1] == 0:
             self.W = np.zeros((self.W.shape[0], M.shape[1]))
         done, f = Stream.blank(codes.size), np.zeros(self.W.shape[0])
-        run(self.W, f, checks.as_rows(M), codes, self.variant, self.C, done.predicted, done.actions)
+        run(self.W, f, checks.as_rows(M), codes, self._variant, self.C, done.predicted, done.actions)
         return done
+
+
+class PA1(PA):
+    """Passive-aggressive I: the same, by at most C.
+
+    >>> PA1(2, C=0.5).C
+    0.5
+    """
+
+    _variant = 1
+
+    def __init__(self, n_classes: int, *, C: float = 1.0, seed: int = 0) -> None:
+        super().__init__(n_classes)
+        self.C = checks.checked_number("C", C)
+
+
+class PA2(PA1):
+    """Passive-aggressive II: the same, damped by C.
+
+    >>> PA2(2, C=0.5).C
+    0.5
+    """
+
+    _variant = 2

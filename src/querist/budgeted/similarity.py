@@ -11,31 +11,21 @@ sparse vector touches only its own features. Dense vectors are compared by diffe
 sparse ones by `|x|^2 + |y|^2 - 2 x.y`, which may differ in the last digits.
 """
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.compiled import compiled, compiled_lanes
-from querist.errors import InputError
+from querist.compiled import compiled, compiled_fused, compiled_lanes
 from querist.types import Codes, Floats
 
-LINEAR, RBF, OTHER = 0, 1, 2
+KernelName: TypeAlias = Literal["rbf", "linear"]
+LINEAR, RBF = 0, 1
 CODES = {"linear": LINEAR, "rbf": RBF}
-
-TOGETHER = 64
-"""Features that all pairs are compared by before the next; a multiple of 4, the steps of a sum."""
-
-SPARSE = 64
-"""A row in so many entries of which less than one is not 0 is compared by those that it has."""
 
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93145751953125e-1, 1.4286068203094172e-6
 SHIFT, SMALLEST = 1.5 * 2.0**52, -708.0
-
-Gram: TypeAlias = Callable[[Any, Any], Any]
-"""A kernel on matrices: rows (n, d) and rows (m, d) to values (n, m)."""
 
 
 @compiled
@@ -57,10 +47,16 @@ def add_squared_distances(X: Floats, b: int, x: Floats, k: Floats) -> None:
 
 @compiled
 def inner_products(X: Floats, b: int, indices: Codes, values: Floats, k: Floats) -> None:
-    """`k_j = x.X_j` for the first b columns, by the features that x has."""
+    """`k_j = x.X_j` for the first b columns, by the features that x has, four at a time."""
     for j in range(b):
         k[j] = 0.0
-    for n in range(values.size):
+    whole = values.size - values.size % 4
+    for n in range(0, whole, 4):
+        v0, v1, v2, v3 = values[n], values[n + 1], values[n + 2], values[n + 3]
+        r0, r1, r2, r3 = X[indices[n]], X[indices[n + 1]], X[indices[n + 2]], X[indices[n + 3]]
+        for j in range(b):
+            k[j] += (v0 * r0[j] + v1 * r1[j]) + (v2 * r2[j] + v3 * r3[j])
+    for n in range(whole, values.size):
         v, row = values[n], X[indices[n]]
         for j in range(b):
             k[j] += v * row[j]
@@ -84,7 +80,7 @@ def squared_norm(values: Floats) -> float:
     return total
 
 
-@compiled
+@compiled_fused
 def decay(k: Floats, b: int, width: float) -> None:
     """`k_j <- exp(-k_j / (2 width))`, with no call inside the loop, so that it runs in vector lanes.
 
@@ -132,22 +128,11 @@ def dense_row(code: int, width: float, X: Floats, b: int, x: Floats, k: Floats) 
 def gram_triangle(code: int, width: float, X: Floats, norms: Floats, b: int, K: Floats) -> None:
     """The lower triangle of the kernel of the first b columns with themselves; their squared norms are given.
 
-    A few features at a time, so that they stay near for all pairs; values have the bits of `dense_row`.
+    Values have the bits of `dense_row`.
     """
     for j in range(b):
-        for i in range(j):
-            K[j, i] = 0.0
+        dense_row(code, width, X, j, X[:, j], K[j])
         K[j, j] = norms[j] if code == LINEAR else 1.0
-    for first in range(0, X.shape[0], TOGETHER):
-        part = X[first : first + TOGETHER]
-        for j in range(b):
-            if code == LINEAR:
-                add_inner_products(part, j, part[:, j], K[j])
-            else:
-                add_squared_distances(part, j, part[:, j], K[j])
-    if code != LINEAR:
-        for j in range(b):
-            decay(K[j], j, width)
 
 
 @compiled
@@ -166,62 +151,15 @@ def sparse_row(
     return 1.0
 
 
-@compiled
-def sparse_distance(here: Codes, x: Floats, there: Codes, y: Floats) -> float:
-    """`|x - y|`, by the features that either has; they are given in ascending order, with their values."""
-    total, i, j = 0.0, 0, 0
-    while i < x.size or j < y.size:
-        both = i < x.size and j < y.size
-        if both and here[i] == there[j]:
-            e = x[i] - y[j]
-            i, j = i + 1, j + 1
-        elif j == y.size or (both and here[i] < there[j]):
-            e = x[i]
-            i += 1
-        else:
-            e = y[j]
-            j += 1
-        total += e * e
-    return math.sqrt(total)
+def gram_of(kernel: KernelName, width: float) -> Callable[[Any, Any], Any]:
+    """The kernel as a function of rows (n, d) and rows (m, d) that gives (n, m) values.
 
-
-@compiled
-def mean_sparse_distance(indptr: Codes, indices: Codes, data: Floats) -> float:
-    """The mean of `sparse_distance` over all pairs of rows."""
-    total, n = 0.0, indptr.size - 1
-    for i in range(n):
-        a, b = indptr[i], indptr[i + 1]
-        for j in range(i):
-            c, d = indptr[j], indptr[j + 1]
-            total += sparse_distance(indices[a:b], data[a:b], indices[c:d], data[c:d])
-    return total / (n * (n - 1) / 2)
-
-
-def gram_of(kernel: str | Gram, width: float, params: Mapping[str, Any] | None = None) -> Gram:
-    """The kernel as a function of two matrices: by name (ours, then scikit-learn's), or as given."""
-    if callable(kernel):
-        return kernel
+    >>> gram_of("linear", 1.0)(np.eye(2), np.eye(2)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     if kernel == "linear":
         return lambda A, B: dense(A @ B.T)
-    if kernel == "rbf":
-        return lambda A, B: np.exp(-_squared_distances(A, B) / (2 * width))
-    from sklearn.metrics.pairwise import pairwise_kernels
-
-    return lambda A, B: pairwise_kernels(A, B, metric=kernel, **(params or {}))
-
-
-def checked_kernel(kernel: Any) -> int:
-    """The code of a kernel; refuses what is neither a known name nor callable."""
-    if callable(kernel):
-        return OTHER
-    if kernel in CODES:
-        return CODES[kernel]
-    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS as known
-
-    if kernel not in known:
-        names = ", ".join(sorted({*known, *CODES}))
-        raise InputError(f"kernel = {kernel!r}; it must be a function of two matrices, or one of {names}")
-    return OTHER
+    return lambda A, B: np.exp(-_squared_distances(A, B) / (2 * width))
 
 
 def mean_distance(X: Any, pairs: int | None = None, seed: int = 0) -> float:
@@ -241,7 +179,10 @@ def mean_distance(X: Any, pairs: int | None = None, seed: int = 0) -> float:
     if unit != 1.0:
         X = X / unit
     if pairs is None and n <= 1024:
-        total = _mean_over_pairs(X)
+        from scipy.spatial.distance import pdist
+
+        # By differences: no digits are lost to a common offset.
+        total = float(pdist(dense(X)).mean())
     elif pairs is None:
         blocks = (_squared_distances(X[i : i + 512], X) for i in range(0, n, 512))
         total = sum(float(np.sqrt(block).sum()) for block in blocks) / (n * (n - 1))
@@ -253,19 +194,6 @@ def mean_distance(X: Any, pairs: int | None = None, seed: int = 0) -> float:
         squares = np.einsum("ij,ij->i", E, E) if isinstance(E, np.ndarray) else E.multiply(E).sum(axis=1)
         total = float(np.sqrt(np.asarray(squares, dtype=np.float64)).mean())
     return total * unit if total > 0 else 1.0
-
-
-def _mean_over_pairs(X: Any) -> float:
-    """Mean distance over all pairs, by differences: no digits are lost to a common offset."""
-    values = cast(Any, X).data if sp.issparse(X) else X
-    if np.count_nonzero(values) * SPARSE < X.shape[0] * X.shape[1]:
-        M: Any = sp.csr_array(X, dtype=np.float64)
-        M.sum_duplicates()
-        indptr, indices = (np.array(part, dtype=np.int64) for part in (M.indptr, M.indices))
-        return float(mean_sparse_distance(indptr, indices, np.array(M.data)))
-    from scipy.spatial.distance import pdist
-
-    return float(pdist(dense(X)).mean())
 
 
 def _squared_distances(A: Any, B: Any) -> Floats:

@@ -7,7 +7,7 @@ unlabelled. That ridge is all that an unlabelled item is: bls19 eq. 7 is
 `(K + D) alpha = [y; 0]`, so it acts as a sample of target 0 and weight
 `lambda2/(1 + lambda2)`, and only shrinks f.
 
-Strategies when a budget is full (bls19, III-B):
+Maintenance when a budget is full (bls19, III-B):
 
 - REMOVE (Alg. 1): the oldest of its kind makes room.
 - PROJECT (Alg. 2): with room for a labelled item, it enters. Otherwise the model f' that
@@ -28,9 +28,10 @@ class's condition holds.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from querist.budgeted.inverse import grow, replace, settle, without
+from querist.codec import Field
 from querist.compiled import compiled, compiled_inside
 from querist.triangle import dot, product
 from querist.types import Codes, Floats
@@ -50,7 +51,7 @@ class BudgetRules(NamedTuple):
 
     kernel: int
     width: float
-    strategy: int
+    maintenance: int
     condition: int
     lambda1: float
     lambda2: float
@@ -62,29 +63,30 @@ class BudgetRules(NamedTuple):
 
 
 class BudgetState(NamedTuple):
-    """The budget and its model, in arrays with room for `capacity` vectors."""
+    """The budget and its model, in arrays with room for `room` vectors."""
 
-    X: Floats  # (d, capacity): a vector a column
-    norms: Floats  # (capacity,): |x|^2
-    H: Floats  # (capacity, capacity): lower triangle of (K + D)^-1
-    G: Floats  # likewise of (K + ridge I)^-1; empty under REMOVE
-    alpha: Floats  # (problems, capacity)
-    base: Floats  # (problems, capacity): H Y, where alpha is a projection of it
-    Y: Floats  # (problems, capacity)
-    D: Floats  # (capacity,)
-    items: Codes  # (capacity,): which item of the stream it was, from 1
-    ring: Codes  # (2, capacity): slots of labelled and unlabelled items, in the order of the first entry
-    counts: Codes  # (8,)
-    waiting_h: Floats  # (capacity,): a replacement that H does not show yet; see inverse.py
-    waiting_v: Floats  # (capacity,)
-    owed: Floats  # (4,)
-    k: Floats  # scratch from here: (capacity,)
-    a: Floats
-    h: Floats
-    g: Floats
-    f: Floats  # (problems,)
-    y: Floats
-    c: Floats
+    X: Annotated[Floats, Field("d room")]  # a vector per column
+    norms: Annotated[Floats, Field("room")]  # |x|^2
+    H: Annotated[Floats, Field("room room")]  # lower triangle of (K + D)^-1
+    G: Annotated[Floats, Field("second second")]  # likewise of (K + ridge I)^-1; empty under REMOVE
+    alpha: Annotated[Floats, Field("problems room")]
+    base: Annotated[Floats, Field("problems second")]  # H Y, if alpha is a projection of it
+    Y: Annotated[Floats, Field("problems room")]
+    D: Annotated[Floats, Field("room")]
+    items: Annotated[Codes, Field("room", least=0)]  # which item of the stream it was, from 1
+    ring: Annotated[Codes, Field("2 room", least=0, below="room")]
+    """Slots of labelled and unlabelled items, in the order of the first entry."""
+    counts: Annotated[Codes, Field("8", least=0)]
+    waiting_h: Annotated[Floats, Field("room")]  # a replacement that H does not show yet; see inverse.py
+    waiting_v: Annotated[Floats, Field("room")]
+    owed: Annotated[Floats, Field("4")]
+    k: Annotated[Floats, Field("room", finite=False)]  # working room from here
+    a: Annotated[Floats, Field("room", finite=False)]
+    h: Annotated[Floats, Field("room", finite=False)]
+    g: Annotated[Floats, Field("room", finite=False)]
+    f: Annotated[Floats, Field("problems", finite=False)]
+    y: Annotated[Floats, Field("problems", finite=False)]
+    c: Annotated[Floats, Field("problems", finite=False)]
 
 
 @compiled_inside
@@ -120,7 +122,7 @@ def has_room(state: BudgetState, rules: BudgetRules, label: int) -> bool:
     """Whether an item of this kind would enter without another making room or being projected."""
     if label >= 0:
         return bool(state.counts[LABELLED] < rules.budget_labelled)
-    return bool(rules.strategy == REMOVE and state.counts[UNLABELLED] < rules.budget_unlabelled)
+    return bool(rules.maintenance == REMOVE and state.counts[UNLABELLED] < rules.budget_unlabelled)
 
 
 @compiled_inside
@@ -148,7 +150,7 @@ def learn(state: BudgetState, rules: BudgetRules, kxx: float, label: int) -> int
     """Take in an item that is wanted; what was done, or SINGULAR. Its slot is in `counts[SLOT]`."""
     kind = 1 if label < 0 else 0
     d = rules.lambda1 * (1.0 + 1.0 / rules.lambda2) if label < 0 else rules.lambda1
-    if rules.strategy != REMOVE:
+    if rules.maintenance != REMOVE:
         return _project(state, rules, kxx, d, kind)
     room = rules.budget_unlabelled if label < 0 else rules.budget_labelled
     if state.counts[LABELLED + kind] < room:
@@ -212,14 +214,14 @@ def _project(state: BudgetState, rules: BudgetRules, kxx: float, d: float, kind:
     room = b < rules.limit
     enters = room and kind == 0 and state.counts[LABELLED] < rules.budget_labelled
     for p in range(state.f.size):
-        start = state.f[p] if rules.strategy == PERSIST else dot(state.base[p], k, b)
+        start = state.f[p] if rules.maintenance == PERSIST else dot(state.base[p], k, b)
         c = (state.y[p] - start) / s
         state.c[p] = c
         tau = math.log(float(state.counts[SEEN])) * abs(state.f[p])
         enters = enters or (room and c * c * far > tau)
     for p in range(state.f.size):
         alpha, base, c = state.alpha[p], state.base[p], state.c[p]
-        if rules.strategy == PROJECT:
+        if rules.maintenance == PROJECT:
             for j in range(b):
                 alpha[j] = base[j]
             if enters:
@@ -276,7 +278,7 @@ def drift(state: BudgetState, rules: BudgetRules, j: int) -> float:
     k[j] += state.D[j]
     product(state.H, b, k, a)
     worst = _off_identity(a, b, j)
-    if rules.strategy == REMOVE:
+    if rules.maintenance == REMOVE:
         for p in range(state.f.size):
             worst = max(worst, abs(dot(state.alpha[p], k, b) - state.Y[p, j]))
     else:

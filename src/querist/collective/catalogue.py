@@ -6,10 +6,10 @@
 
 from querist.collective.classifier import Classifier
 from querist.collective.gmnr import GMNR, MRGM, PLSA
-from querist.collective.iterative import ICA, ICML, SemiICA
-from querist.collective.latent import LNP
-from querist.collective.peers import Consistency, Diffusion, LabelPropagation, LabelSpreading, PageRank
+from querist.collective.iterative import ICA
+from querist.collective.peers import Diffusion, LabelPropagation, LabelSpreading, PageRank
 from querist.collective.relational import WVRN, Harmonic
+from querist.parameters import parameters_of
 from querist.registry import Registry
 
 CLASSIFIERS: Registry[type[Classifier]] = Registry(
@@ -20,26 +20,25 @@ CLASSIFIERS: Registry[type[Classifier]] = Registry(
         "plsa": PLSA,
         "wvrn": WVRN,
         "ica": ICA,
-        "semiica": SemiICA,
-        "lnp": LNP,
-        "icml": ICML,
         "harmonic": Harmonic,
         "label_propagation": LabelPropagation,
         "label_spreading": LabelSpreading,
         "diffusion": Diffusion,
         "pagerank": PageRank,
-        "consistency": Consistency,
     },
+    "classifier",
 )
 """Every classifier of a whole graph by name.
 
 >>> sorted(CLASSIFIERS)[:4]
-['consistency', 'diffusion', 'gmnr', 'harmonic']
+['diffusion', 'gmnr', 'harmonic', 'ica']
 """
 
-NEED_ATTRIBUTES = frozenset({"gmnr", "mrgm", "plsa", "ica", "semiica", "lnp", "icml"})
-"""Methods that read attributes; all can take features="links" instead.
 
->>> sorted(NEED_ATTRIBUTES)
-['gmnr', 'ica', 'icml', 'lnp', 'mrgm', 'plsa', 'semiica']
-"""
+def reads_attributes(name: str) -> bool:
+    """Whether a method reads attributes; each of these can take `features="links"` instead.
+
+    >>> reads_attributes("gmnr"), reads_attributes("harmonic")
+    (True, False)
+    """
+    return "features" in parameters_of(CLASSIFIERS[name])

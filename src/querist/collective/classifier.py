@@ -18,22 +18,42 @@ import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from querist.collective.problem import Inference, Problem, check_range, in_range, pose, smoothness
 from querist.collective.threshold import Threshold, decide
-from querist.errors import InputError, SingularError
+from querist.errors import InputError, SingularError, refuse
 from querist.graph import Graph
 from querist.graph.scaling import far_apart, scaled, widest_ratio
-from querist.labels import UNLABELLED, KnownLabels, implied_missing, tabulate
+from querist.labels import UNLABELLED, implied_missing, tabulate
 from querist.matrices import as_floats, checked_sparse
 from querist.operator.harmonic import reached
+from querist.parameters import Range, check_values, parameters_of
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Floats
+
+if TYPE_CHECKING:  # of an untyped class, type checkers would take any parameter
+
+    class ClassifierMixin:
+        """What is used of scikit-learn's."""
+
+        def __sklearn_tags__(self) -> Any:
+            """What kind of input it takes."""
+
+    class BaseEstimator:
+        """What is used of scikit-learn's."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """Parameters by name."""
+
+        def set_params(self, **parameters: Any) -> Self:
+            """The same with other parameters."""
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin
 
 ROUGH = 1e-2
 """How far from a probability an iterative solve may leave a number."""
@@ -60,7 +80,7 @@ class History:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Classifier(ClassifierMixin, BaseEstimator):
     """Labels a whole graph from a few labels.
 
     Parameters
@@ -75,8 +95,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     After `fit`
     -----------
     probabilities_ : (n, K); rows sum to one, except for several labels a node under one-against-all
-    labels_ : (n,) in the user's own terms, None where not reached; several labels a node come as
-        they were given: a 0/1 matrix, or sets
+    labels_ : (n,) in the user's own terms, None where not reached; with several labels per node an (n, K) 0/1
+        matrix, as in scikit-learn: there a node that is not reached has a row of zeros, and `reached_` alone
+        sets it apart from a node without a class
     reached_ : (n,) False where no label could reach the node; its probabilities are the labels' shares
     history_ : `History`
     classes_ : (K,) what the columns stand for
@@ -89,12 +110,16 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes: Sequence[Hashable] | None = None
     missing: Hashable = None
     threshold: Threshold = "max_drop"
-    top_k: int | None = None
+    top_k: Annotated[int | None, Range(1)] = None
     progress: Progress = silent
 
     # -- what a method says -------------------------------------------------------
 
-    def knows_several(self) -> bool:
+    def check(self) -> None:
+        """Refuse parameters of a wrong type or out of the range that their annotation gives."""
+        check_values(parameters_of(type(self)), vars(self))
+
+    def knows_multilabel(self) -> bool:
         """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
         return False
 
@@ -134,11 +159,13 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         unlabelled ones missing, a pandas Series, a 0/1 matrix; the graph's own labels by default.
         `attributes` (n, M) are those of the graph by default.
         """
+        self.check()
         problem = pose(X, y, attributes, self.classes, self.missing)
+        self._refuse_idle(problem, attributes)
         _warn_of_minus_one(problem)
         outcome = (
             self._relevance(problem)
-            if problem.multilabel and not self.knows_several()
+            if problem.multilabel and not self.knows_multilabel()
             else self.answer(problem)
         )
         P = _settled(problem, outcome)
@@ -156,7 +183,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any = None) -> Any:
-        """The labels of the fitted nodes; or of new ones, from an (m, n) matrix of weights to the fitted."""
+        """`labels_` of the fitted nodes; or of new ones, from an (m, n) matrix of weights to the fitted."""
         self._check_fitted()
         if X is None or self._is_own(X):
             return self.labels_
@@ -172,7 +199,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Share of nodes that get the label they have in `y`; one that is not reached counts as wrong.
 
         `X` is as for `predict` and `y` as for `fit`; nodes that are unlabelled in `y` are not judged. With
-        several labels a node, all of them must be right.
+        several labels per node, all of them must be right.
         """
         self._check_fitted()
         own = X is None or self._is_own(X)
@@ -183,12 +210,16 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         truth = tabulate(
             y,
             self.problem_.graph.nodes if own else range(len(P)),
+            self.problem_.known.classes if self.problem_.multilabel else None,
             missing=float("nan") if missing is None else missing,
         )
-        judged = truth.is_labelled
+        judged = truth.known
         if not judged.any():
             raise InputError("no node has a label in y; give the labels to compare with")
-        right = (truth.indicator == found).all(axis=1) if truth.form == "matrix" else _same(truth, found)
+        if self.problem_.multilabel:
+            right = (truth.indicator == found).all(axis=1)
+        else:
+            right = np.array([a == b for a, b in zip(found.tolist(), truth.names(), strict=True)])
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[judged]
         return float(np.average((right & has_answer)[judged], weights=weights))
 
@@ -206,6 +237,23 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     # -- inside -----------------------------------------------------------------------
+
+    def _refuse_idle(self, problem: Problem, attributes: Any) -> None:
+        """Refuse parameters that would change nothing."""
+        name, fixed = type(self).__name__, self.threshold == "max_drop"
+        refuse(
+            {
+                f"attributes do nothing in {name}, which learns from links; leave them out": (
+                    attributes is not None and getattr(self, "features", "links") == "links"
+                ),
+                f"top_k = {self.top_k!r} does nothing if every node has one label; leave it out, or give "
+                "sets of labels": self.top_k is not None and not problem.multilabel,
+                f"threshold = {self.threshold!r} does nothing if every node has one label; leave it out, or "
+                "give sets of labels": not fixed and not problem.multilabel,
+                f"threshold = {self.threshold!r} does nothing beside top_k = {self.top_k!r}; give one of the "
+                "two": not fixed and self.top_k is not None,
+            }
+        )
 
     def _relevance(self, problem: Problem) -> Inference:
         """Binary relevance: an independent problem a class (mrgm15, section 4.5)."""
@@ -238,11 +286,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = decide(P, self.threshold, self.top_k) & is_reached[:, None]
         if keep is not None:
             chosen[keep] = known.indicator[keep] > 0
-        if known.form == "matrix":
-            return chosen.astype(np.int64)
-        sets = np.empty(len(P), dtype=object)
-        sets[:] = [frozenset(known.classes[k] for k in np.flatnonzero(row)) for row in chosen]
-        return sets
+        return chosen.astype(np.int64)
 
     def _is_own(self, X: Any) -> bool:
         graph = self.problem_.graph
@@ -324,14 +368,6 @@ def _settled(problem: Problem, outcome: Inference) -> Floats:
     given = problem.known.indicator if outcome.separate else problem.rows
     P[problem.seeds] = given[problem.seeds]
     return P
-
-
-def _same(truth: KnownLabels, found: Any) -> Bools:
-    """(n,) whether a node is found to have the very label, or the very set of them, that it has."""
-    rows = (np.flatnonzero(row) for row in truth.indicator)
-    sets = [frozenset(truth.classes[k] for k in row) for row in rows]
-    several = truth.form == "set"
-    return np.array([f == s if several else f in s for f, s in zip(found.tolist(), sets, strict=True)])
 
 
 def _as_array(classes: Sequence[Hashable]) -> Any:

@@ -9,13 +9,12 @@ two sparse products with blocks of K columns (`o` multiplies entry by entry).
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 
-from querist.collective.mixture import CountMatrix, Zero
+from querist.collective.mixture import CountMatrix
 from querist.collective.smoothing import EPS, Smoother
 from querist.errors import InputError
 from querist.operator.device.blocks import NUMBERS
@@ -25,9 +24,6 @@ from querist.types import Bools, Floats
 
 ENTRIES = 1 << 24
 """Counts whose likelihoods are formed at a time."""
-
-SEGMENT = 64
-"""Counts of a word that are added up together: words are few, and common ones have many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,23 +53,6 @@ class DeviceCounts:
         turned = DeviceMatrix(starts.to(torch.int64), row[order], X.values[order], (m, n))
         return cls(X, turned, order, row, floor)
 
-    @cached_property
-    def sums(self) -> tuple[DeviceMatrix, DeviceMatrix]:
-        """(n, nnz) and (M, nnz) matrices of ones: they add up what stands at the entries, by row and column.
-
-        >>> X = DeviceMatrix(torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1]), torch.ones(3), (2, 2))
-        >>> by_row, by_column = DeviceCounts.of(X, 0.0).sums
-        >>> at = torch.tensor([[1.0], [2.0], [4.0]])
-        >>> (by_row @ at).ravel().tolist(), (by_column @ at).ravel().tolist()
-        ([3.0, 4.0], [1.0, 6.0])
-        """
-        (n, m), size = self.X.shape, len(self.X.values)
-        ones, place = torch.ones_like(self.X.values), torch.arange(size, device=self.order.device)
-        return (
-            DeviceMatrix(self.X.indptr, place, ones, (n, size)),
-            DeviceMatrix(self.turned.indptr, self.order, ones, (m, size), SEGMENT),
-        )
-
     def block(self, rows: Any, dtype: Any) -> Any:
         """Rows of this process, or of the device, in a precision."""
         given = rows if isinstance(rows, torch.Tensor) else torch.as_tensor(np.ascontiguousarray(rows))
@@ -100,7 +79,7 @@ class DeviceCounts:
             q[part] = torch.einsum("ek,ek->e", Y[self.row[part]], F[self.X.indices[part]])
         return q
 
-    def expect(self, Y: Any, F: Any, zero: Zero = "post", loglik: bool = True) -> tuple[Any, Any, float]:
+    def expect(self, Y: Any, F: Any, loglik: bool = True) -> tuple[Any, Any, float]:
         """`Z` (n, K), `G` (M, K) and the log-likelihood of the parameters that came in."""
         counts = self.X.values
         likely, q = self._likely(Y, F)
@@ -108,7 +87,7 @@ class DeviceCounts:
         ratio = torch.where(likely, counts / q, 0.0)
         Z = (self.X.with_values(ratio) @ F).mul_(Y)
         G = (self.turned.with_values(ratio[self.order]) @ Y).mul_(F)
-        if zero == "post" and not bool(likely.all()):
+        if not bool(likely.all()):
             # A word without likelihood takes P(c|x) for its posterior.
             rest = torch.where(likely, 0.0, counts)
             own = torch.ones((self.X.shape[1], 1), dtype=Y.dtype, device=Y.device)
@@ -141,7 +120,7 @@ class DeviceSweeper:
         out[:] = B
         self.S.combine(Y, out, scale=lam, previous=1.0)
         out.addcmul_(Y, centre[:, None], value=-1)
-        residual = self.S.space.lengths(out)
+        residual = np.sqrt(self.S.space.dots(out, out))
         out *= step[:, None]
         out += Y
         return residual
@@ -177,10 +156,6 @@ class DeviceSmoother(Smoother):
         arrays = operator.indptr, operator.indices, operator.values
         return DeviceSweeper(DeviceOperator(*arrays, nothing, 1, operator.dtype))
 
-    @property
-    def _across(self) -> Any:
-        return DeviceMatrix.brought(self._crossing.tocsr(), self.device, dtype=self.dtype)
-
     def _divided(self, B: Any, rho: Floats) -> Any:
         return B / self._column(rho, B)
 
@@ -189,7 +164,7 @@ class DeviceSmoother(Smoother):
 
     def _on_simplex(self, X: Any, B: Any, rho: Floats) -> Any:
         X = X.clamp(min=0)
-        if self._free is None and torch.allclose(B.sum(dim=1), self._column(rho, B)[:, 0], rtol=1e-4):
+        if torch.allclose(B.sum(dim=1), self._column(rho, B)[:, 0], rtol=1e-4):
             X /= X.sum(dim=1, keepdim=True).clamp(min=torch.finfo(X.dtype).tiny)
         return X
 
@@ -198,9 +173,9 @@ class DeviceSmoother(Smoother):
         if self.lam == 0 and self.lam_labels == 0:
             return 0.0
         logs = torch.log(Y.clamp(min=0) + EPS)
-        R = self._laplacian.space.dot(Y, self._laplacian.matmat(logs)) if self.lam else 0.0
+        R = self._space.dot(Y, self._operators[0].matmat(logs)) if self.lam else 0.0
         L_F = np.diag(self.F.sum(axis=1)) - self.F
-        H = self._laplacian.space.dot(self._turned(Y, L_F), logs) if self.lam_labels else 0.0
+        H = self._space.dot(self._turned(Y, L_F), logs) if self.lam_labels else 0.0
         return float(self.lam * R + self.lam_labels * H)
 
     def _column(self, rho: Floats, like: Any) -> Any:

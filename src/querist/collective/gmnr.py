@@ -19,24 +19,38 @@ regulariser has a weight of its own, since the network's is far too strong for i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from querist.collective.classifier import Classifier
-from querist.collective.mixture import CountMatrix, Zero, initial_words
-from querist.collective.problem import Features, Inference, Problem
+from querist.collective.mixture import CountMatrix, initial_words
+from querist.collective.problem import LARGEST, Features, Inference, Problem
 from querist.collective.reach import reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
-from querist.parameters import checked_count, is_finite
+from querist.graph import Graph
+from querist.graph.scaling import common_factor, divided
+from querist.operator.device.choice import device_for
+from querist.parameters import Range
 from querist.progress import count
 from querist.types import Floats
 
-Clamp: TypeAlias = Literal["reset", "dirichlet", "none"]
+Clamp: TypeAlias = Literal["reset", "none"]
 Dtype: TypeAlias = Literal["float64", "float32"]
+
+
+A_NUMBER, AN_ENTRY = 48.0, 100.0
+"""Bytes on a device for a number in the blocks, and for an entry of the counts or of the graph."""
+
+STRONGEST = 1e12
+"""Times the counts of a node that the network may weigh: beyond, results depend on the order of the nodes."""
+
+TIMES, LEAST, MOST, TOGETHER = 2.0, 1.0, 10.0, 60.0
+"""If `lam` is "auto", a node's neighbours weigh so many times its counts; each at least and at most so many
+counts, all of them at most so many. Beyond, links between classes drown what nodes say themselves."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -48,29 +62,27 @@ class Generative(Classifier):
     features : counts from the "attributes", or the "links": a node's words are its neighbours
     max_iter : iterations of expectation-maximisation; 10 is the paper's, and more are usually worse
     tol : stop when no probability, of a class or of a word, changes by more
-    clamp : labelled rows are "reset" after every solve, held fixed inside it ("dirichlet"), or only
-        given at the start ("none")
+    clamp : labelled rows are "reset" after every solve, or only given at the start ("none")
     smooth : added to every word count of a class before the first iteration
-    zero : what a word without likelihood does: "post" takes `P(c|x)` as its posterior, "skip" drops it
     dtype : of the passes and solves
     objective : whether to compute it; costs one more pass over the counts
-    device : where to compute: the threads of this process (None), or a device of torch, as "cuda"
+    device : where to compute: the threads of this process (None), or a device of torch, as "cuda"; "auto"
+        takes a GPU if the graph is large and fits on it (docs/device.md)
 
     After `fit` also: `words_` (M, K) `P(w|c)`, `distribution_` (n, K) `P(c|x)` as the model left it,
     `solver_` how the systems were solved.
     """
 
     features: Features = "attributes"
-    max_iter: int = 10
-    tol: float = 0.0
+    max_iter: Annotated[int, Range(1)] = 10
+    tol: Annotated[float, Range(0)] = 0.0
     clamp: Clamp = "reset"
-    smooth: float = 1.0
-    zero: Zero = "post"
+    smooth: Annotated[float, Range(0)] = 1.0
     dtype: Dtype = "float64"
     objective: bool = True
     device: str | None = None
 
-    def knows_several(self) -> bool:
+    def knows_multilabel(self) -> bool:
         """A node is divided among its classes."""
         return True
 
@@ -80,15 +92,15 @@ class Generative(Classifier):
 
     def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
-        self.check()
         counted = problem.counts(self.features)
-        counts, smoothing = self._placed(counted)
+        counts, smoothing = self._placed(counted, problem)
+        regularisers = self.regularisers(problem)
+        check_strength(regularisers["lam"], problem.graph, counted.rho)
         smoother = smoothing(
             problem.graph.adjacency,
             counted.rho,
             problem.graph.components,
-            **self.regularisers(problem),
-            fixed=problem.seeds if self.clamp == "dirichlet" else None,
+            **regularisers,
             dtype=np.dtype(self.dtype).type,
         )
         seeds, given = counts.rows(problem.seeds), counts.block(problem.rows, self.dtype)
@@ -99,7 +111,7 @@ class Generative(Classifier):
         penalties: list[float] = []
         how = ""
         for done in range(1, self.max_iter + 1):
-            Z, G, before = counts.expect(Y, F, self.zero, loglik=self.objective and done > 1)
+            Z, G, before = counts.expect(Y, F, loglik=self.objective and done > 1)
             latest, how = smoother.solve(Z, Y)
             if self.clamp == "reset":
                 latest[seeds] = given[seeds]
@@ -121,44 +133,28 @@ class Generative(Classifier):
             loglik.append(counts.loglik(Y, F))
         reached = reach(counted.X, problem.seeds, problem.graph.components if smoother.lam > 0 else None)
         Y, F = counts.array(Y), counts.array(F)
-        details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how}
+        details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how, "lam": regularisers["lam"]}
         return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
 
-    def _placed(self, counts: CountMatrix) -> tuple[Any, Callable[..., Smoother]]:
+    def _placed(self, counts: CountMatrix, problem: Problem) -> tuple[Any, Callable[..., Smoother]]:
         """The counts, and what smooths, where the blocks are to live."""
-        if self.device is None:
+        graph, entries = problem.graph, counts.X.nnz + problem.graph.adjacency.nnz
+        need = AN_ENTRY * entries + A_NUMBER * problem.n_classes * sum(counts.X.shape)
+        what = f"modelling {counts.X.nnz:,} counts of {graph.n_nodes:,} nodes"
+        device = device_for(self.device, what, graph.n_nodes + graph.n_edges, need).name
+        if device is None:
             return counts, Smoother
         from querist.collective.device import DeviceCounts, DeviceSmoother
 
-        return DeviceCounts.brought(counts, self.device, self.dtype), partial(
-            DeviceSmoother, device=self.device
-        )
-
-    def check(self) -> None:
-        """Refuse parameters that no fit can use."""
-        for name in ("lam", "lam_labels", "smooth", "tol"):
-            value = getattr(self, name, 0.0)
-            if not (is_finite(value) and value >= 0):
-                raise InputError(f"{name} = {value!r}; it must be a finite number, 0 or more")
-        checked_count("max_iter", self.max_iter, 1)
-        choices = {
-            "features": ("attributes", "links"),
-            "clamp": ("reset", "dirichlet", "none"),
-            "zero": ("post", "skip"),
-            "dtype": ("float64", "float32"),
-            "solver": ("auto", "factor", "cg", "jacobi"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name, known[0]) not in known:
-                raise InputError(f"{name} = {getattr(self, name)!r}; it must be one of {', '.join(known)}")
+        return DeviceCounts.brought(counts, device, self.dtype), partial(DeviceSmoother, device=device)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PLSA(Generative):
     """Probabilistic latent semantic analysis with classes as topics: GMNR with lam = 0, no network.
 
-    >>> from querist.datasets import karate
-    >>> club = karate()
+    >>> from querist import load_graph
+    >>> club = load_graph("karate")
     >>> model = PLSA(features="links").fit(club, {0: "Mr. Hi", 33: "Officer"})
     >>> round(model.score(club, club.labels), 2)
     0.97
@@ -171,7 +167,8 @@ class GMNR(Generative):
 
     Parameters
     ----------
-    lam : weight of the network
+    lam : weight of the network; "auto" takes it from the mean numbers of links and counts
+        (`automatic_lam`), and `lam_` says what it was
     solver : "auto", "factor", "cg" or "jacobi"; `solver_` says what was done
     solver_tol : relative residual that conjugate gradients stop at
     sweeps : Jacobi sweeps an iteration
@@ -186,19 +183,30 @@ class GMNR(Generative):
     0.975
     """
 
-    lam: float = 5.0
+    lam: Annotated[Literal["auto"] | float, Range(0)] = 5.0
     solver: Solver = "auto"
-    solver_tol: float = 1e-3
-    sweeps: int = 10
+    solver_tol: Annotated[float, Range(0)] = 1e-3
+    sweeps: Annotated[int, Range(1)] = 10
 
     def compares_weights(self) -> bool:
         """They are weighed against counts."""
         return False
 
+    def answer(self, problem: Problem) -> Inference:
+        """If `lam` is "auto", weights far from 1 times a number change nothing but `lam_`."""
+        if self.lam != "auto":
+            return super().answer(problem)
+        factor = common_factor(problem.graph)
+        found = super().answer(replace(problem, graph=divided(problem.graph, factor)))
+        if self.features == "attributes":  # links that are counts are divided alike
+            found.details["lam"] /= factor
+        return found
+
     def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y = Z`."""
         solving = {"solver": self.solver, "tol": self.solver_tol, "sweeps": self.sweeps}
-        return {**super().regularisers(problem), "lam": float(self.lam), **solving}
+        lam = automatic_lam(problem, self.features) if self.lam == "auto" else self.lam
+        return {**super().regularisers(problem), "lam": float(lam), **solving}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -211,18 +219,54 @@ class MRGM(GMNR):
 
     and those of `GMNR`.
 
-    >>> from querist.datasets import karate
+    >>> from querist import load_graph
+    >>> club = load_graph("karate")
     >>> known = {0: {"Mr. Hi"}, 33: {"Officer"}, 2: {"Mr. Hi", "Officer"}}
-    >>> [sorted(found) for found in MRGM(features="links", top_k=1).fit(karate(), known).labels_[:2]]
-    [['Mr. Hi'], ['Mr. Hi']]
+    >>> MRGM(features="links", top_k=1).fit(club, known).labels_[:2].tolist()  # columns: Mr. Hi, Officer
+    [[1, 0], [1, 0]]
     """
 
-    lam_labels: float = 0.1
+    lam_labels: Annotated[float, Range(0, LARGEST)] = 0.1
 
     def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y + lam_labels Y L_F = Z`."""
         F = label_similarity(problem.known.indicator)
         return {**super().regularisers(problem), "F": F, "lam_labels": float(self.lam_labels)}
+
+
+def automatic_lam(problem: Problem, features: Features) -> float:
+    """`lam` by which the neighbours of a mean node weigh `TIMES` its counts, within the bounds beside it.
+
+    If links are the features, the bounds alone decide.
+
+    >>> from querist.collective.problem import pose
+    >>> automatic_lam(pose([(0, 1), (1, 2)], {0: "a"}, attributes=[[1, 1], [0, 2], [1, 1]]), "attributes")
+    3.0
+    """
+    graph, rho = problem.graph, problem.counts(features).rho
+    links, weight = graph.adjacency.nnz / graph.n_nodes, float(graph.degrees.mean())
+    if features == "links" or weight == 0:
+        return min(MOST, TOGETHER / max(links, 1.0))
+    wanted = float(np.clip(TIMES * rho.mean(), LEAST * links, MOST * links))
+    return min(min(wanted, TOGETHER) / weight, strongest(graph, rho)[0])
+
+
+def strongest(graph: Graph, rho: Floats) -> tuple[float, float, float]:
+    """The largest `lam`, the weights of a node and the counts (n,) of a component that say so."""
+    counts = np.bincount(graph.components, rho) / np.bincount(graph.components)
+    fewest = float(np.where(counts > 0, counts, 1.0).min())  # without any, each node counts once
+    heaviest = float(graph.degrees.max())
+    return STRONGEST * fewest / heaviest if heaviest > 0 else np.inf, heaviest, fewest
+
+
+def check_strength(lam: float, graph: Graph, rho: Floats) -> None:
+    """Refuse a network so heavy that the counts (n,) of a component are lost beside it in rounding."""
+    most, heaviest, fewest = strongest(graph, rho)
+    if lam > most:
+        raise InputError(
+            f"lam = {lam:g} times weights of {heaviest:.3g} at a node leaves no digits of the counts, "
+            f"{fewest:.3g} per node; pass at most lam={most:.0e}, or smaller weights"
+        )
 
 
 def label_similarity(indicator: Floats) -> Floats:

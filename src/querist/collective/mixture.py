@@ -14,14 +14,13 @@ stored. One pass over the non-zeros forms what the two M-steps need of it:
 then `F ~ G` (eq. 9), and `Z` is the right side of the system for `Y` (eq. 10, read
 without its log: the derivation at eq. 19 has none).
 
-A non-zero whose likelihood vanishes has no posterior. `zero="post"` lets the present
-`P(c|x)` stand in for it, `zero="skip"` leaves the word out; it is no part of the
-likelihood either way.
+A non-zero whose likelihood vanishes has no posterior. The present `P(c|x)` stands in for it; it is no part
+of the likelihood.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +28,6 @@ from querist.collective.sweeps import blocks_of
 from querist.compiled import compiled
 from querist.operator.threads import each
 from querist.types import Bools, Floats, Sparse
-
-Zero: TypeAlias = Literal["post", "skip"]
 
 
 @compiled
@@ -43,7 +40,6 @@ def em_pass(
     Y: Any,
     F: Any,
     floor: float,
-    post: bool,
     with_loglik: bool,
     scratch: Any,
     Z: Any,
@@ -78,31 +74,12 @@ def em_pass(
                     g[k] += v
                 if with_loglik:
                     loglik += x * np.log(q)
-            elif post:
+            else:
                 scratch[K] = x
                 for k in range(K):
                     v = scratch[K] * y[k]
                     z[k] += v
                     g[k] += v
-    return loglik
-
-
-@compiled
-def loglik_pass(
-    indptr: Any, indices: Any, data: Any, first: int, last: int, Y: Any, F: Any, floor: float
-) -> float:
-    """`sum X_ij log q_ij` over the rows first..last-1 and the non-zeros with a likelihood."""
-    K = Y.shape[1]
-    loglik = 0.0
-    for i in range(first, last):
-        y = Y[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            f = F[indices[p]]
-            q = 0.0
-            for k in range(K):
-                q += y[k] * f[k]
-            if q > floor and data[p] != 0:
-                loglik += data[p] * np.log(q)
     return loglik
 
 
@@ -146,9 +123,7 @@ class CountMatrix:
         """Likelihoods are above this, so that `count/q` stays finite."""
         return float(np.finfo(dtype).tiny) * 10 * max(1e6, float(self.X.data.max(initial=0.0)))
 
-    def expect(
-        self, Y: Floats, F: Floats, zero: Zero = "post", loglik: bool = True
-    ) -> tuple[Floats, Floats, float]:
+    def expect(self, Y: Floats, F: Floats, loglik: bool = True) -> tuple[Floats, Floats, float]:
         """`Z` (n, K), `G` (M, K) and the log-likelihood of the parameters that came in."""
         X, K, floor = self.X, Y.shape[1], self.floor(Y.dtype)
         Z = np.empty_like(Y)
@@ -158,19 +133,14 @@ class CountMatrix:
         def work(block: int) -> float:
             scratch = np.empty(K + 1, dtype=Y.dtype)
             where = (X.indptr, X.indices, X.data, *self.cuts[block])
-            return em_pass(*where, Y, F, floor, zero == "post", loglik, scratch, Z, parts[block])
+            return em_pass(*where, Y, F, floor, loglik, scratch, Z, parts[block])
 
         total = sum(each(work, range(len(self.cuts))))
         return Z, sum(parts[1:], parts[0]), total
 
     def loglik(self, Y: Floats, F: Floats) -> float:
         """The log-likelihood of the counts (eq. 2)."""
-
-        def work(rows: tuple[int, int]) -> float:
-            where = (self.X.indptr, self.X.indices, self.X.data, *rows)
-            return loglik_pass(*where, Y, F, self.floor(Y.dtype))
-
-        return float(sum(each(work, self.cuts)))
+        return self.expect(Y, F)[2]
 
 
 def initial_words(counts: CountMatrix, indicator: Floats, smooth: float) -> Floats:

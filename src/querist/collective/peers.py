@@ -5,14 +5,13 @@ probabilities. None of them uses attributes. They see only what a label can reac
 the libraries divide by degrees, and answer an unreached node with a class.
 
 - scikit-learn: `LabelPropagation` and `LabelSpreading`, with the weights of the graph as their kernel;
-- scikit-network: `DiffusionClassifier` and `PageRankClassifier`;
-- networkx: `local_and_global_consistency`, which gives labels and no probabilities.
+- scikit-network: `DiffusionClassifier` and `PageRankClassifier`.
 """
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,8 +19,10 @@ import scipy.sparse as sp
 from querist.collective.classifier import Classifier
 from querist.collective.problem import Inference, Problem
 from querist.errors import InputError
+from querist.graph.scaling import far_apart
 from querist.lazy import needing
 from querist.operator.harmonic import reached
+from querist.parameters import Range
 from querist.types import Codes, Floats, Sparse
 
 DENSE = 20_000
@@ -37,8 +38,8 @@ class LabelPropagation(Classifier):
     array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
-    max_iter: int = 1000
-    tol: float = 1e-3
+    max_iter: Annotated[int, Range(1)] = 1000
+    tol: Annotated[float, Range(0)] = 1e-3
 
     def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
@@ -60,9 +61,9 @@ class LabelSpreading(Classifier):
     array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
-    alpha: float = 0.2
-    max_iter: int = 100
-    tol: float = 1e-3
+    alpha: Annotated[float, Range(gt=0, lt=1)] = 0.2
+    max_iter: Annotated[int, Range(1)] = 100
+    tol: Annotated[float, Range(0)] = 1e-3
 
     def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
@@ -88,7 +89,7 @@ class Diffusion(Classifier):
     array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
-    steps: int = 10
+    steps: Annotated[int, Range(1)] = 10
     centring: bool = True
 
     def infer(self, problem: Problem) -> Inference:
@@ -111,46 +112,17 @@ class PageRank(Classifier):
     array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
-    damping: float = 0.85
+    damping: Annotated[float, Range(0, lt=1)] = 0.85
 
     def infer(self, problem: Problem) -> Inference:
         """Hand over, read off."""
+        how: dict[str, Any] = {"solver": "lanczos"}
+        if far_apart(problem.graph.adjacency):  # steps keep the digits of scores far smaller than others
+            steps = np.log(1e-15) / np.log(self.damping) if self.damping else 1
+            how = {"solver": "piteration", "n_iter": 1 + int(min(steps, 10_000))}
         return _scikit_network(
-            problem, lambda library: library.PageRankClassifier(damping_factor=self.damping, solver="lanczos")
+            problem, lambda library: library.PageRankClassifier(damping_factor=self.damping, **how)
         )
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class Consistency(Classifier):
-    """networkx' `local_and_global_consistency`; every answer has probability 1.
-
-    Parameters
-    ----------
-    alpha : how much a node follows its neighbours, between 0 and 1
-    max_iter : steps
-
-    >>> path = [("a", "b"), ("b", "c"), ("c", "d")]
-    >>> Consistency().fit(path, {"a": "left", "d": "right"}).labels_
-    array(['left', 'left', 'right', 'right'], dtype='<U5')
-    """
-
-    alpha: float = 0.99
-    max_iter: int = 30
-
-    def infer(self, problem: Problem) -> Inference:
-        """Hand over, read off."""
-        with needing("peers", "nx_consistency"):
-            import networkx as nx
-            from networkx.algorithms.node_classification import local_and_global_consistency
-
-        def call(S: Sparse, codes: Codes) -> Floats:
-            network = nx.from_scipy_sparse_array(S)
-            known = {int(i): int(codes[i]) for i in np.flatnonzero(codes >= 0)}
-            nx.set_node_attributes(network, known, "label")
-            found = local_and_global_consistency(network, alpha=self.alpha, max_iter=self.max_iter)
-            return np.asarray(np.eye(int(codes.max()) + 1)[found])
-
-        return _handed_over(problem, call)
 
 
 Call: TypeAlias = Callable[[Sparse, Codes], Floats]

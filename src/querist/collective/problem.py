@@ -1,4 +1,4 @@
-"""What a classifier is asked, and what it answers: two frozen values between the door and the maths."""
+"""What a classifier gets and what it returns: two frozen values between the checked input and the maths."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,12 +12,12 @@ from querist.collective.mixture import CountMatrix
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
 from querist.graph.scaling import ORDINARY, scaled, widest_ratio
-from querist.labels import KnownLabels, implied_missing, is_missing, tabulate
+from querist.labels import Labels, checked_names, encode, implied_missing, is_missing, tabulate
 from querist.types import Bools, Floats, Sparse
 
 Features: TypeAlias = Literal["attributes", "links"]
 LARGEST = 1e15
-"""Value of an attribute that is still taken."""
+"""Value of an attribute, and of the weight of a penalty, that is still taken."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Problem:
     """
 
     graph: Graph
-    known: KnownLabels
+    known: Labels
 
     @property
     def n_classes(self) -> int:
@@ -45,7 +45,7 @@ class Problem:
     @cached_property
     def seeds(self) -> Bools:
         """(n,) whether a node is labelled."""
-        return self.known.is_labelled
+        return self.known.known
 
     @cached_property
     def prior(self) -> Floats:
@@ -67,8 +67,9 @@ class Problem:
             return self.graph.adjacency
         if self.graph.attributes is None:
             raise InputError(
-                f"{self.graph.name} has no attributes, which this method needs: give fit(..., attributes=), "
-                "take features='links', or a method that needs none, such as wvrn"
+                f"{self.graph.name} has no attributes, which this method needs: give attributes "
+                "(--nodes, attributes=), learn from links (--set features=links, features='links'), or take "
+                "a method that needs none, such as wvrn"
             )
         return self.graph.attributes
 
@@ -102,9 +103,8 @@ class Problem:
 
     def one_against_all(self, k: int) -> "Problem":
         """The two-class problem: class k (code 1) or not (code 0)."""
-        has = self.known.indicator[:, k]
-        indicator = np.column_stack([(1 - has) * self.seeds, has])
-        return replace(self, known=KnownLabels(indicator, (False, True)))
+        has = self.known.indicator[:, k].astype(np.int64)
+        return replace(self, known=Labels(np.where(self.seeds, has, -1), (False, True)))
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,9 @@ def pose(
     classes: Sequence[Hashable] | None = None,
     missing: Hashable = None,
     nodes: Any = None,
+    *,
+    ignore_unknown: bool | None = None,
+    multilabel: bool | None = None,
 ) -> Problem:
     """The problem in a graph of any form and labels of any form; without labels, those of the graph.
 
@@ -163,12 +166,21 @@ def pose(
             "Negative values in data: the graph has negative weights, and collective classifiers need "
             "weights above 0; leave such edges out, or take an online learner"
         )
-    known = _own_labels(graph, missing) if labels is None else tabulate(labels, graph.nodes, classes, missing)
-    if not known.is_labelled.any():
+    if own := labels is None:
+        labels = _own_labels(graph, missing)
+    if classes is not None and isinstance(labels, Labels) and checked_names(classes) != labels.classes:
+        raise InputError(
+            f"classes = {list(classes)!r}; the labels of a graph have an order already, "
+            f"{list(labels.classes)!r}: leave classes out, or give the labels as a dict by node"
+        )
+    known = tabulate(
+        labels, graph.nodes, classes, missing, ignore_unknown=ignore_unknown, multilabel=multilabel
+    )
+    if not known.known.any():
         raise InputError("no node is labelled; label at least one node of every class")
     if any(isinstance(c, float) and not c.is_integer() for c in known.classes):
         raise InputError("Unknown label type: continuous numbers; if they are classes, make them strings")
-    return Problem(graph.without_labels(), known)
+    return Problem(graph.without_labels(taken=own), known)
 
 
 def _rows_of_numbers(source: Any) -> Any:
@@ -179,17 +191,16 @@ def _rows_of_numbers(source: Any) -> Any:
     return source
 
 
-def _own_labels(graph: Graph, missing: Hashable) -> KnownLabels:
-    if graph.label_matrix is not None:
-        return tabulate(graph.label_matrix, graph.nodes, graph.classes)
-    if graph.codes is None:
+def _own_labels(graph: Graph, missing: Hashable) -> Labels:
+    if graph.known is None:
         raise InputError(
             f"{graph.name} has no labels of its own: fit requires y to be passed, but the target y is None"
         )
-    assert graph.labels is not None
     unlabelled = implied_missing(graph.classes, None, missing)
     names = [name for name in graph.classes if not is_missing(name, unlabelled)]
-    return tabulate(graph.labels, graph.nodes, names, unlabelled)
+    if graph.known.multilabel or len(names) == len(graph.classes):
+        return graph.known
+    return encode(graph.known.names(), names, unlabelled)
 
 
 def in_range(problem: Problem) -> Problem:

@@ -10,16 +10,15 @@ Labelled nodes stand still; a node without an edge keeps the prior. The first st
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from querist.collective.classifier import Classifier
 from querist.collective.problem import Inference, Problem, smoothness
 from querist.compiled import compiled
-from querist.errors import InputError
 from querist.operator.harmonic import harmonic, reached
-from querist.parameters import checked_count
+from querist.parameters import Range
 from querist.progress import count
 
 
@@ -64,29 +63,27 @@ class WVRN(Classifier):
     decay : of the step, above 0 and at most 1
     tol : stop when no probability changes by more
 
-    >>> from querist.datasets import load
-    >>> karate = load("karate")
+    >>> from querist.datasets import load_graph
+    >>> karate = load_graph("karate")
     >>> model = WVRN().fit(karate, {node: karate.labels[node] for node in (0, 33)})
     >>> print(f"{(model.labels_ == karate.labels).mean():.3f}")
     0.971
     """
 
-    max_iter: int = 1000
-    decay: float = 0.99
-    tol: float = 1e-9
+    max_iter: Annotated[int, Range(1)] = 1000
+    decay: Annotated[float, Range(le=1, gt=0)] = 0.99
+    tol: Annotated[float, Range(0)] = 1e-9
 
     def infer(self, problem: Problem) -> Inference:
         """Relaxation labelling from the class prior."""
-        if not 0 < self.decay <= 1:
-            raise InputError(f"decay = {self.decay!r}; it must be above 0 and at most 1")
-        checked_count("max_iter", self.max_iter, 1)
         S = problem.graph.adjacency
         C, other = problem.rows.copy(), np.empty_like(problem.rows)
         change: list[float] = []
         objective: list[float] = []
         rough = np.empty(1)
         for t in range(1, self.max_iter + 1):
-            change.append(relax(S.indptr, S.indices, S.data, problem.seeds, self.decay**t, C, other, rough))
+            beta = float(self.decay) ** t
+            change.append(relax(S.indptr, S.indices, S.data, problem.seeds, beta, C, other, rough))
             objective.append(-float(rough[0]))  # of the step before
             C, other = other, C
             count(self.progress, t, self.max_iter, "iterations")
@@ -112,10 +109,10 @@ class Harmonic(Classifier):
            [0.   , 1.   ]])
     """
 
-    ridge: float = 0.0
+    ridge: Annotated[float, Range(0)] = 0.0
 
     def infer(self, problem: Problem) -> Inference:
         """The harmonic solution (`querist.operator.harmonic`)."""
         S, seeds = problem.graph.adjacency, np.flatnonzero(problem.seeds)
-        P = harmonic(S, seeds, problem.rows[seeds], ridge=self.ridge, prior=problem.prior)
+        P = harmonic(S, seeds, problem.rows[seeds], ridge=float(self.ridge), prior=problem.prior)
         return Inference(P, reached(S, seeds))

@@ -30,9 +30,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.collective.sweeps import Sweeper
-from querist.operator import Operator, Space
 from querist.operator.fill import fill
 from querist.operator.solve import FACTOR_ENTRIES, FACTOR_WORK, lengths
+from querist.operator.space import Space
+from querist.operator.value import Operator
 from querist.types import Bools, Floats, Sparse
 
 Solver: TypeAlias = Literal["auto", "factor", "cg", "jacobi"]
@@ -55,7 +56,6 @@ class Smoother:
     ----------
     S : (n, n) weights; rho : (n,) counts; components : (n,) of the network
     F : (K, K) similarity of the classes; lam, lam_labels : weights of the two regularisers
-    fixed : (n,) nodes whose rows are given (`clamp="dirichlet"`), or None
     """
 
     S: Sparse
@@ -64,7 +64,6 @@ class Smoother:
     F: Floats
     lam: float
     lam_labels: float
-    fixed: Bools | None = None
     solver: Solver = "auto"
     tol: float = 1e-3
     sweeps: int = 10
@@ -72,21 +71,12 @@ class Smoother:
 
     def solve(self, Z: Floats, Y: Floats) -> tuple[Floats, str]:
         """The new distribution from the expected counts `Z` and the present one, and how it was found."""
-        B, start = Z, Y
+        B = Z
         if self._idle.any():
             idle = self._mask(self._idle)
             B = Z + 0
             B[idle] = Y[idle]
-        if self._free is None:
-            return self._solved(B, start)
-        if not self._free.any():
-            return Y + 0, "all nodes are labelled"
-        free = self._mask(self._free)
-        B = B[free] + self.lam * (self._across @ Y[~free])
-        found, how = self._solved(B, Y[free])
-        whole = Y + 0
-        whole[free] = found
-        return whole, how
+        return self._solved(B, Y)
 
     # -- where blocks live: these change on a device -------------------------------------
 
@@ -100,11 +90,6 @@ class Smoother:
     def _sweeper_of(self, operator: Any) -> Any:
         return Sweeper(operator.indptr, operator.indices, operator.values)
 
-    @cached_property
-    def _across(self) -> Any:
-        """Weights from free nodes to fixed ones."""
-        return self._crossing
-
     def _divided(self, B: Any, rho: Floats) -> Any:
         return np.asarray(B / rho[:, None], dtype=self.dtype)
 
@@ -114,7 +99,7 @@ class Smoother:
     def _on_simplex(self, X: Any, B: Any, rho: Floats) -> Any:
         """Nothing below 0, and rows that sum to one where the exact solution's would."""
         X = np.maximum(X, 0)
-        if self._free is None and np.allclose(B.sum(axis=1), rho, rtol=1e-4):
+        if np.allclose(B.sum(axis=1), rho, rtol=1e-4):
             X /= np.maximum(X.sum(axis=1, keepdims=True), np.finfo(X.dtype).tiny)
         return X
 
@@ -126,7 +111,7 @@ class Smoother:
         logs = np.maximum(Y, 0)  # an iterative solve may leave a share a hair below 0
         logs += np.asarray(EPS, dtype=Y.dtype)
         np.log(logs, out=logs)
-        R = np.einsum("ij,ij->", Y, self._laplacian.matmat(logs), dtype=np.float64) if self.lam else 0.0
+        R = np.einsum("ij,ij->", Y, self._operators[0].matmat(logs), dtype=np.float64) if self.lam else 0.0
         L_F = np.diag(self.F.sum(axis=1)) - self.F
         H = np.einsum("ij,ij->", Y @ L_F, logs) if self.lam_labels else 0.0
         return float(self.lam * float(R) + self.lam_labels * H)
@@ -140,23 +125,9 @@ class Smoother:
         return np.asarray(np.bincount(parts, weights=self.rho)[parts] == 0)
 
     @cached_property
-    def _free(self) -> Bools | None:
-        return None if self.fixed is None or not self.fixed.any() else ~self.fixed
-
-    @cached_property
-    def _crossing(self) -> Any:
-        """Weights from free nodes to fixed ones."""
-        assert self._free is not None
-        return self.S[self._free][:, ~self._free].astype(self.dtype)
-
-    @cached_property
-    def _system(self) -> tuple[Sparse, Floats]:
-        """The network that is solved for, and the diagonal beside its Laplacian."""
-        rho = np.where(self._idle, 1.0, self.rho)
-        if self._free is None:
-            return self.S, rho
-        pull = np.asarray(self._crossing.sum(axis=1), dtype=np.float64).ravel()
-        return self.S[self._free][:, self._free], rho[self._free] + self.lam * pull
+    def _diagonal(self) -> Floats:
+        """(n,) beside the Laplacian of the network."""
+        return np.where(self._idle, 1.0, self.rho)
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats]:
@@ -172,8 +143,7 @@ class Smoother:
     @cached_property
     def _operators(self) -> list[Any]:
         """One a system, since each keeps its own factor; they share the arrays of the network."""
-        S, _ = self._system
-        return [self._laplacian_of(S) for _ in range(1 if self._shared else len(self.F))]
+        return [self._laplacian_of(self.S) for _ in range(1 if self._shared else len(self.F))]
 
     @cached_property
     def _space(self) -> Space:
@@ -183,7 +153,7 @@ class Smoother:
     # -- solving -------------------------------------------------------------------------
 
     def _solved(self, B: Floats, start: Floats) -> tuple[Floats, str]:
-        _, rho = self._system
+        rho = self._diagonal
         if self.lam == 0 and self._shared:
             return self._divided(B, rho), "division"
         if self.solver == "jacobi":
@@ -231,7 +201,7 @@ class Smoother:
 
     def _swept(self, B: Floats, Y: Floats, tol: float = 0.0) -> tuple[Floats, int, bool]:
         """`sweeps` of them, or until `tol`: the distribution, how many, whether `tol` was reached."""
-        sweeper, (_, rho) = self._sweeper, self._system
+        sweeper, rho = self._sweeper, self._diagonal
         f = self.F.sum(axis=1)
         inward = (self.lam_labels * (np.diag(f) - self.F)).astype(self.dtype)
         most = 0.0 if self._shared else self.lam_labels * float(f.max())
@@ -243,7 +213,7 @@ class Smoother:
         worst: list[float] = []
         for done in range(1, (MOST_SWEEPS if tol else self.sweeps) + 1):
             out = spare.pop() if spare else space.empty(Y.shape[1])
-            right = B - space.times(Y, inward) if most else B
+            right = B - space.rotated(Y, inward) if most else B
             residual = sweeper.sweep(centre, step, self.lam, right, Y, out)
             if done > 1:
                 spare.append(Y)  # not the caller's
@@ -262,10 +232,6 @@ class Smoother:
     @cached_property
     def _sweeper(self) -> Any:
         return self._sweeper_of(self._operators[0])
-
-    @cached_property
-    def _laplacian(self) -> Any:
-        return self._operators[0] if self._free is None else self._laplacian_of(self.S)
 
 
 def is_distribution(X: Floats) -> bool:

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.labels import UNLABELLED, plain
-from querist.matrices import as_floats
-from querist.parameters import is_finite
+from querist.matrices import as_floats, checked_sparse
 from querist.types import Bools, Codes, Floats
 
 
@@ -55,6 +55,13 @@ def checked_rows(embedding: Any) -> Floats:
     return rows
 
 
+def check_neighbours(place: Any) -> None:
+    """Refuse a matrix of nodes in CSR arrays that point outside of it."""
+    n = len(place.rows)
+    parts = (place.entries, place.indices, place.indptr)
+    checked_sparse(sp.csr_array(parts, shape=(n, n)), "neighbours")
+
+
 def checked_components(embedding: Any, n: int) -> Codes:
     """(n,) component of every node; one for all where the embedding does not say."""
     found = getattr(embedding, "components", None)
@@ -67,14 +74,6 @@ def checked_components(embedding: Any, n: int) -> Codes:
     return (
         components if components.max() < n else np.unique(components, return_inverse=True)[1].astype(np.int64)
     )
-
-
-def checked_seed(seed: Any) -> int:
-    """Any whole number."""
-    try:
-        return operator.index(seed)
-    except TypeError:
-        raise InputError(f"seed = {seed!r}; it must be a whole number") from None
 
 
 def checked_node(node: Any, n_nodes: int) -> int:
@@ -139,10 +138,19 @@ def ids_of(given: Any) -> Ids | None:
     return None if names is None else Ids(tuple(names))
 
 
+def grown_ids(ids: Ids | None, given: Any) -> Ids | None:
+    """The ids of a graph that has grown, refused unless they begin with those there were."""
+    found = None if ids is None else ids_of(given)
+    if ids is not None and (found is None or found.names[: len(ids.names)] != ids.names):
+        raise InputError(
+            f"the learner knows {len(ids.names):,} nodes by ids, and the first ids of these rows are others, "
+            "or none; take rows.follow(graph) of a graph that has the old nodes first, or learner.by_row()"
+        )
+    return found
+
+
 def prior_variances(rows: Floats, gamma: float) -> Floats:
     """(n,) `|m|^2/gamma`, refused where no digits would be left."""
-    if not (isinstance(gamma, int | float | np.number) and gamma > 0 and is_finite(gamma)):
-        raise InputError(f"gamma = {gamma!r}; it must be above 0 and finite")
     prior = np.einsum("ij,ij->i", rows, rows) / gamma
     if not (prior <= LONGEST).all():
         raise InputError(
@@ -192,7 +200,7 @@ def checked_labels(labels: Any, nodes: Codes, n_nodes: int, n_classes: int, ids:
     if codes.shape != (n_nodes,) or codes.dtype.kind not in "iub":
         raise InputError(
             f"labels must hold one class code for each of the {n_nodes} nodes; got {codes.dtype} of shape "
-            f"{codes.shape}. querist.labels.encode() makes codes"
+            f"{codes.shape}. The codes of a graph are in its `codes`"
         )
     codes = np.ascontiguousarray(codes, dtype=np.int64)
     seen = codes[nodes]

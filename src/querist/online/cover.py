@@ -20,16 +20,17 @@ Equal distances go to the earliest trial (`nearby.py`, which also finds the near
 cannot be told apart by any w: a mistake at distance 0 replaces the remembered label.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from querist.codec import Field, Finite
 from querist.compiled import compiled
 from querist.online.algebra import count
 from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of
 from querist.online.loop import RunRecord, note
 from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened, unscreened
-from querist.online.pace import NOT_PACED, asks_in_turn, remember
+from querist.online.pace import asks_in_turn, close_round
 from querist.types import Bools, Codes, Floats
 
 
@@ -42,49 +43,49 @@ class CoverRules(NamedTuple):
     """Every answer enters the cover, not only mistakes."""
     binary: bool
     """A problem is mistaken by its own sign; otherwise by the predicted class."""
-    n_classes: int
-    # How the budget is spent (pace.py); files of 0.1.0 have none of these.
-    pace: float = 0.0
-    budget: int = -1
-    rounds: int = 0
+    n_classes: Annotated[int, Field(least=2)]
+    # How the budget is spent (pace.py).
+    pace: Finite
+    budget: int
+    rounds: int
 
 
 class CoverState(NamedTuple):
     """Everything that learning changes, for C problems and n nodes."""
 
-    known: Codes
-    """(C, n) remembered nodes, earliest first."""
-    sizes: Codes
-    """(C,) how many."""
-    sign: Floats
-    """(C, n) the remembered label of a node: 1, -1, 0 where open or unknown."""
-    w: Floats
+    known: Annotated[Codes, Field("C n", least=0, below="n")]
+    """Remembered nodes, earliest first."""
+    sizes: Annotated[Codes, Field("C", least=0)]
+    """How many."""
+    sign: Annotated[Floats, Field("C n")]
+    """The remembered label of a node: 1, -1, 0 if open or unknown."""
+    w: Annotated[Floats, Field("C wide")]
     """(C, n) values, or (C, d) weights."""
-    met: Codes
-    """(n,) nodes in any cover."""
-    in_cover: Bools
-    """(n,) whether a node is in any cover."""
-    counts: Codes
-    """(4,) rounds, questions, updates, nodes met."""
-    recent: Floats = NOT_PACED
+    met: Annotated[Codes, Field("n", least=0, below="n")]
+    """Nodes in any cover."""
+    in_cover: Annotated[Bools, Field("n")]
+    """Whether a node is in any cover."""
+    counts: Annotated[Codes, Field("4", least=0)]
+    """Rounds, questions, updates, nodes met."""
+    recent: Annotated[Floats, Field("ring", finite=False)]
     """What a pace compares with (pace.py)."""
 
 
 class CoverNodes(NamedTuple):
     """Where the nodes are."""
 
-    distance: Floats
+    distance: Annotated[Floats, Field("measured measured", finite=False)]
     """(n, n) squared distances, or (0, 0)."""
-    rows: Floats
-    """(n, d) points; (n, 0) where the matrix is there."""
-    prior: Floats
-    """(n,) the variance of a node while nothing is known: its largest distance, or the square of its row."""
-    least: Floats
-    """(1,) nodes no farther apart than this coincide."""
-    tie: Floats
-    """(n,) scores closer than this are equal."""
-    tie_order: Codes
-    """(K,) classes by precedence among equals."""
+    rows: Annotated[Floats, Field("n d")]
+    """(n, d) points; (n, 0) if the distances are there."""
+    prior: Annotated[Floats, Field("n", finite=False)]
+    """The variance of a node while nothing is known: its largest distance, or the square of its row."""
+    least: Annotated[Floats, Field("1", least=0)]
+    """Nodes no farther apart than this coincide."""
+    tie: Annotated[Floats, Field("n", least=0)]
+    """Scores closer than this are equal."""
+    tie_order: Annotated[Codes, Field("K", least=0, below="K")]
+    """Classes by precedence among equals."""
 
 
 class CoverScratch(NamedTuple):
@@ -255,16 +256,6 @@ def learn(
     learned = count(work.learned) > 0
     state.counts[2] += learned
     return learned
-
-
-@compiled
-def close_round(
-    rules: CoverRules, state: CoverState, asked: bool, asks: Bools, r: Floats, value: float
-) -> None:
-    """The round is over: counters advance."""
-    remember(rules, state, value)
-    state.counts[0] += 1
-    state.counts[1] += asked
 
 
 @compiled

@@ -2,7 +2,7 @@
 
 POUNCE (pounce08, Fig. 3) predicts a node by the nearest node it was wrong about, corrected by a
 perceptron-like vector w; `cover.py` has the maths. A cover of the graph by few sets of small effective
-resistance bounds its mistakes, whatever their number of nodes (`querist.theory`).
+resistance bounds its mistakes, whatever their number of nodes (`querist_papers.theory`).
 
 Given a `Graph`, distances are its effective resistances, exactly. Given an embedding, the squared distances
 of its rows stand in for them: full-rank rows of the combinatorial Laplacian have these very distances, fewer
@@ -21,29 +21,72 @@ bounds the mistakes. It is POUNCE's cover with w left at 0, and with three notio
 - *points*: the points' own Euclidean distance.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from querist.errors import InputError, check_name
+from querist.errors import InputError
 from querist.graph import Graph, laplacian
 from querist.graph.laplacian import resistances
 from querist.online import checks, cover, loop, nearby
-from querist.online.learner import Learner
+from querist.online.learner import Learner, LearnerOptions
 from querist.online.pace import ring, spending
-from querist.online.rules import Scheme
+from querist.online.rules import SchemeName
 from querist.operator.resistance import Resistances, check_irreducible, check_room
+from querist.parameters import check_values, parameters_of, settled
 from querist.types import Bools, Codes, Floats
 
 COINCIDE = 1e-12
 """Nodes nearer than this part of the largest squared distance (or length) cannot be told apart."""
 
-DISTANCES = ("resistance", "geodesic", "points")
+Distance: TypeAlias = Literal["resistance", "geodesic", "points"]
 
 APPROXIMATE = "distances are those of the embedding's rows: an approximation of effective resistances"
+
+
+class CoverParts(NamedTuple):
+    """All that a learner with a cover computes with."""
+
+    rules: cover.CoverRules
+    place: cover.CoverNodes
+    state: cover.CoverState
+
+    def saved_sizes(self) -> dict[str, int]:
+        """Numbers for the names in the shapes of a saved learner; C is the number of problems."""
+        K, (n, d) = self.rules.n_classes, self.place.rows.shape
+        measured = self.place.distance.size > 0
+        return {
+            "K": K,
+            "C": 1 if self.rules.binary and K == 2 else K,
+            "d": 0 if measured else d,
+            "measured": n if measured else 0,
+            "wide": n if measured else d,
+            "ring": ring(self.rules).size,
+        }
+
+    def saved_faults(self) -> dict[str, Any]:
+        """A node that is remembered twice, or not found again, would be written beyond the last."""
+        place, state = self.place, self.state
+        covers = [own[:size].tolist() for own, size in zip(state.known, state.sizes, strict=True)]
+        met, members = state.met[: state.counts[3]].tolist(), np.flatnonzero(state.in_cover).tolist()
+        return {
+            "more nodes remembered than there are": max(*state.sizes, state.counts[3]) > state.known.shape[1],
+            "a node remembered twice": any(len(set(own)) != len(own) for own in covers),
+            "covers of one problem that differ": (
+                not self.rules.binary and any(own != covers[0] for own in covers)
+            ),
+            "met is not what the covers hold": (
+                sorted(met) != members or set(members) != {node for own in covers for node in own}
+            ),
+            "distances that are none": bool(
+                np.isnan(place.distance).any()
+                or np.isnan(place.prior).any()
+                or np.diagonal(place.distance).any()
+            ),
+        }
 
 
 class CoverLearner(Learner):
@@ -51,30 +94,33 @@ class CoverLearner(Learner):
 
     It has the protocol of every `Learner`. The variance of a decision is the squared distance to the nearest
     remembered node. `notes` say where the distances come from.
-
-    >>> from querist.datasets import karate
-    >>> learner = pounce(karate(), 2)
-    >>> type(learner).__name__, len(learner.remembered())
-    ('CoverLearner', 0)
     """
 
     _maths: ClassVar[Any] = cover
-    _parts: ClassVar[Any] = (cover.CoverRules, cover.CoverNodes, cover.CoverState)
+    _parts: ClassVar[Any] = CoverParts
 
     def __init__(
         self,
-        place: cover.CoverNodes,
+        embedding: Any,
         n_classes: int,
         *,
-        rules: cover.CoverRules,
-        scheme: Scheme,
-        seed: int = 0,
-        budget: int | None = None,
-        notes: tuple[str, ...] = (),
-        ids: checks.Ids | None = None,
+        placed: Callable[[Any, Codes], tuple[cover.CoverNodes, tuple[str, ...]]],
+        project: bool,
+        remember_all: bool,
+        scheme: SchemeName,
+        **given: Unpack[LearnerOptions],
     ) -> None:
-        self._begin(n_classes, scheme, seed, budget, notes, ids)
+        options = settled(LearnerOptions, given)
+        self._begin(n_classes, options, checks.ids_of(embedding), scheme)
+        place, self.notes = placed(embedding, checks.checked_tie_order(options["tie_order"], self.n_classes))
         n, d = place.rows.shape
+        rules = cover.CoverRules(
+            project=project,
+            remember_all=remember_all,
+            binary=scheme == "one-vs-rest",
+            n_classes=self.n_classes,
+            **spending(options, n),
+        )
         problems = 1 if rules.binary and n_classes == 2 else self.n_classes
         self._rules: Any = rules
         self._place: Any = place
@@ -133,71 +179,46 @@ class CoverLearner(Learner):
             begin = end
 
 
-def pounce(
-    embedding: Any,
-    n_classes: int,
-    *,
-    seed: int = 0,
-    budget: int | None = None,
-    pace: float | None = None,
-    rounds: int | None = None,
-    tie_order: Iterable[int] | None = None,
-    update: Literal["mistake"] = "mistake",
-    scheme: Literal["one-vs-rest"] = "one-vs-rest",
-) -> CoverLearner:
+class POUNCE(CoverLearner):
     """Nearest mistaken node and projection (pounce08, Fig. 3): ask always, learn on mistakes.
 
     Parameters
     ----------
     embedding : a connected `Graph`, or one with a positive definite signed Laplacian (exact); an `Embedding`
         or an (n, d) array of rows (approximate); or the `Resistances` of a graph
-    n_classes, seed, budget, pace, rounds, tie_order : as for every algorithm; only a pace draws
-    update, scheme : learning on mistakes, one binary problem a class, is the only form it has
+    update, scheme : learning on mistakes, one binary problem per class, is the only form it has
+
+    and `n_classes` and the options of every `Learner`; only a pace draws.
 
     >>> from querist import datasets
     >>> karate = datasets.load_graph("karate")
-    >>> trace = pounce(karate, 2).run(range(34), karate.codes)
+    >>> trace = POUNCE(karate, 2).run(range(34), karate.codes)
     >>> int(trace.mistaken.sum())
     4
     """
-    if update != "mistake":
-        raise InputError(f"update = {update!r}; POUNCE learns on mistakes: it must be 'mistake'")
-    if scheme != "one-vs-rest":
-        raise InputError(
-            f"scheme = {scheme!r}; POUNCE has a binary problem a class: it must be 'one-vs-rest'"
+
+    def __init__(
+        self,
+        embedding: Any,
+        n_classes: int,
+        *,
+        update: Literal["mistake"] = "mistake",
+        scheme: Literal["one-vs-rest"] = "one-vs-rest",
+        **protocol: Unpack[LearnerOptions],
+    ) -> None:
+        check_values(parameters_of(POUNCE), locals())
+        super().__init__(
+            embedding,
+            n_classes,
+            placed=resistance_place,
+            project=True,
+            remember_all=False,
+            scheme=scheme,
+            **protocol,
         )
-    place, notes = resistance_place(embedding, n_classes, tie_order)
-    rules = cover.CoverRules(
-        project=True,
-        remember_all=False,
-        binary=True,
-        n_classes=int(n_classes),
-        **spending(pace, budget, rounds, len(place.rows)),
-    )
-    return CoverLearner(
-        place,
-        n_classes,
-        rules=rules,
-        scheme=Scheme.ONE_VS_REST,
-        seed=seed,
-        budget=budget,
-        notes=notes,
-        ids=checks.ids_of(embedding),
-    )
 
 
-def nearest(
-    embedding: Any,
-    n_classes: int,
-    *,
-    distance: Literal["resistance", "geodesic", "points"] = "resistance",
-    update: Literal["always", "mistake"] = "always",
-    seed: int = 0,
-    budget: int | None = None,
-    pace: float | None = None,
-    rounds: int | None = None,
-    tie_order: Iterable[int] | None = None,
-) -> CoverLearner:
+class Nearest(CoverLearner):
     """Nearest neighbour, the control of pounce08: ask always, predict the label of the nearest known node.
 
     Parameters
@@ -205,56 +226,48 @@ def nearest(
     embedding : a connected `Graph`; or an `Embedding` or (n, d) rows, where distances are those of the rows
     distance : "resistance", "geodesic" (of a graph) or "points" (rows, or the attributes of a graph)
     update : remember every answer ("always"), or the mistaken ones only, as POUNCE does ("mistake")
-    n_classes, seed, budget, pace, rounds, tie_order : as for every algorithm; only a pace draws
+
+    and `n_classes` and the options of every `Learner`; only a pace draws.
 
     >>> from querist import datasets
     >>> karate = datasets.load_graph("karate")
-    >>> trace = nearest(karate, 2).run(range(34), karate.codes)
+    >>> trace = Nearest(karate, 2).run(range(34), karate.codes)
     >>> int(trace.mistaken.sum())
     13
     """
-    check_name("distance", distance, DISTANCES)
-    if update not in ("always", "mistake"):
-        raise InputError(f"update = {update!r}; it must be 'always' or 'mistake'")
-    notes: tuple[str, ...] = ()
-    if distance == "geodesic":
-        # Sums of lengths keep their digits at every scale: only a node itself is at no distance.
-        place = matrix_place(geodesics(embedding), n_classes, tie_order, least=0.0)
-    elif distance == "points":
-        place = row_place(own_points(embedding), n_classes, tie_order)
-    else:
-        place, notes = resistance_place(embedding, n_classes, tie_order)
-    return CoverLearner(
-        place,
-        n_classes,
-        rules=cover.CoverRules(
+
+    def __init__(
+        self,
+        embedding: Any,
+        n_classes: int,
+        *,
+        distance: Distance = "resistance",
+        update: Literal["always", "mistake"] = "always",
+        **protocol: Unpack[LearnerOptions],
+    ) -> None:
+        check_values(parameters_of(Nearest), locals())
+        super().__init__(
+            embedding,
+            n_classes,
+            placed=PLACES[distance],
             project=False,
             remember_all=update == "always",
-            binary=False,
-            n_classes=int(n_classes),
-            **spending(pace, budget, rounds, len(place.rows)),
-        ),
-        scheme=Scheme.MULTICLASS,
-        seed=seed,
-        budget=budget,
-        notes=notes,
-        ids=checks.ids_of(embedding),
-    )
+            scheme="multiclass",
+            **protocol,
+        )
 
 
 # -- where the nodes are ---------------------------------------------------------
 
 
-def resistance_place(
-    given: Any, n_classes: int, tie_order: Iterable[int] | None
-) -> tuple[cover.CoverNodes, tuple[str, ...]]:
+def resistance_place(given: Any, tie_order: Codes) -> tuple[cover.CoverNodes, tuple[str, ...]]:
     """Nodes by effective resistance, exact from a graph, approximate from rows; and what to say about it."""
     found = resistances(given) if isinstance(given, Graph) else given
     if isinstance(found, Resistances):
         if found.matrix.size:
-            return matrix_place(found.matrix, n_classes, tie_order), found.notes
+            return matrix_place(found.matrix, tie_order), found.notes
         # These rows are exact at every scale: only equal ones coincide.
-        return row_place(found.rows, n_classes, tie_order, least=0.0), found.notes
+        return row_place(found.rows, tie_order, least=0.0), found.notes
     rows = checks.checked_rows(given)
     pieces = np.unique(checks.checked_components(given, len(rows))).size
     if pieces > 1:
@@ -263,12 +276,35 @@ def resistance_place(
             "of different components have no meaningful distance (pounce08, Theorem 2 needs an irreducible "
             "Laplacian). Embed graph.largest_component() (--component largest), or add edges"
         )
-    return row_place(rows, n_classes, tie_order), (APPROXIMATE,)
+    return row_place(rows, tie_order), (APPROXIMATE,)
 
 
-def matrix_place(
-    distance: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
-) -> cover.CoverNodes:
+def geodesic_place(given: Any, tie_order: Codes) -> tuple[cover.CoverNodes, tuple[str, ...]]:
+    """Nodes of a graph by the lengths of its shortest paths, an edge of weight w being 1/|w| long."""
+    if not isinstance(given, Graph):
+        raise InputError(
+            f"distance='geodesic' needs a graph, not {type(given).__name__}; pass the Graph, or choose "
+            "distance='points' for rows"
+        )
+    check_distances(given, "geodesic")
+    S = given.adjacency
+    with np.errstate(over="ignore"):  # an edge too weak to have a length is not on a shortest path
+        lengths = sp.csr_array((1 / np.abs(S.data), S.indices, S.indptr), shape=S.shape)
+    found = np.asarray(csgraph.dijkstra(lengths, directed=False))
+    # Sums of lengths keep their digits at every scale: only a node itself is at no distance.
+    return matrix_place(found, tie_order, least=0.0), ()
+
+
+def point_place(given: Any, tie_order: Codes) -> tuple[cover.CoverNodes, tuple[str, ...]]:
+    """The rows of an embedding, or the attributes of a graph."""
+    if isinstance(given, Graph):
+        check_distances(given, "points")
+        assert given.attributes is not None
+        given = given.attributes.toarray()
+    return row_place(checks.checked_rows(given), tie_order), ()
+
+
+def matrix_place(distance: Floats, tie_order: Codes, least: float | None = None) -> cover.CoverNodes:
     """Nodes by an (n, n) matrix of squared distances; those nearer than `least` cannot be told apart."""
     n = len(distance)
     return cover.CoverNodes(
@@ -277,13 +313,11 @@ def matrix_place(
         prior=distance.max(axis=1),
         least=np.array([COINCIDE * float(distance.max()) if least is None else least]),
         tie=np.full(n, nearby.TIE),
-        tie_order=checks.checked_tie_order(tie_order, n_classes),
+        tie_order=tie_order,
     )
 
 
-def row_place(
-    rows: Floats, n_classes: int, tie_order: Iterable[int] | None, least: float | None = None
-) -> cover.CoverNodes:
+def row_place(rows: Floats, tie_order: Codes, least: float | None = None) -> cover.CoverNodes:
     """Nodes by (n, d) rows, squared distances between them."""
     with np.errstate(over="ignore"):
         prior = np.einsum("ij,ij->i", rows, rows)
@@ -299,7 +333,7 @@ def row_place(
         prior=prior,
         least=np.array([COINCIDE * float(prior.max()) if least is None else least]),
         tie=np.full(len(rows), nearby.TIE),
-        tie_order=checks.checked_tie_order(tie_order, n_classes),
+        tie_order=tie_order,
     )
 
 
@@ -313,32 +347,18 @@ def check_distances(graph: Graph, distance: str) -> None:
         return
     if distance == "resistance":
         check_irreducible(laplacian(graph), graph.name)
+        check_room(graph.n_nodes)
     elif graph.n_components > 1:
         raise InputError(
             f"{graph.name} has {graph.n_components:,} components, with no path between them; use "
             "graph.largest_component()"
         )
-    check_room(graph.n_nodes)
+    else:
+        check_room(graph.n_nodes, matrices=2)
 
 
-def geodesics(graph: Any) -> Floats:
-    """(n, n) lengths of the shortest paths, an edge of weight w being 1/|w| long."""
-    if not isinstance(graph, Graph):
-        raise InputError(
-            f"distance='geodesic' needs a graph, not {type(graph).__name__}; pass the Graph, or choose "
-            "distance='points' for rows"
-        )
-    check_distances(graph, "geodesic")
-    S = graph.adjacency
-    with np.errstate(over="ignore"):  # an edge too weak to have a length is not on a shortest path
-        lengths = sp.csr_array((1 / np.abs(S.data), S.indices, S.indptr), shape=S.shape)
-    return np.asarray(csgraph.dijkstra(lengths, directed=False))
-
-
-def own_points(given: Any) -> Floats:
-    """(n, d) the rows of an embedding, or the attributes of a graph."""
-    if not isinstance(given, Graph):
-        return checks.checked_rows(given)
-    check_distances(given, "points")
-    assert given.attributes is not None
-    return checks.checked_rows(given.attributes.toarray())
+PLACES: Mapping[Distance, Callable[[Any, Codes], tuple[cover.CoverNodes, tuple[str, ...]]]] = {
+    "resistance": resistance_place,
+    "geodesic": geodesic_place,
+    "points": point_place,
+}

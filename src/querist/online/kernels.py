@@ -23,69 +23,70 @@ The stepwise protocol and the loop (loop.py) call the same compiled functions, s
 both give the same bits.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from querist.codec import Field, Finite
 from querist.compiled import compiled
 from querist.online import rules as parts
 from querist.online.algebra import add_outer, count, subtract_square
-from querist.online.pace import NOT_PACED, asks_in_turn, remember
+from querist.online.pace import asks_in_turn, remember
 from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
 
 # Numba freezes plain integers into the code.
 RANDOM, VARIANCE, EPSILON = parts.Random.code, parts.Variance.code, parts.Epsilon.code
 CONFIDENCE, LOG_CONFIDENCE = parts.Confidence.code, parts.LogConfidence.code
-MARGIN_THRESHOLD, MARGIN_UNCERTAINTY = parts.MarginThreshold.code, parts.MarginUncertainty.code
-LEARN_ALL, LEARN_CERTAIN = int(parts.Update.ALWAYS), int(parts.Update.CERTAIN)
-RIVAL = int(parts.Target.RIVAL)
+MARGIN_THRESHOLD, MARGIN_UNCERTAINTY = parts.Margin.code, parts.MarginUncertainty.code
+LEARN_ALL, LEARN_CERTAIN = parts.UPDATES.index("always"), parts.UPDATES.index("certain")
+RIVAL = parts.TARGETS.index("rival")
 
 
 class OnlineRules(NamedTuple):
     """A composition as numbers."""
 
     query: int
-    numbers: Floats
+    numbers: Annotated[Floats, Field("numbers")]
     update: int
     target: int
     second_order: bool
     shrink: bool
     """Scores are f, under the A that contains the node; otherwise f0."""
     binary: bool
-    n_classes: int
-    # How the budget is spent (pace.py); files of 0.1.0 have none of these.
-    pace: float = 0.0
-    budget: int = -1
-    rounds: int = 0
+    n_classes: Annotated[int, Field(least=2)]
+    gamma: Finite
+    # How the budget is spent (pace.py).
+    pace: Finite
+    budget: int
+    rounds: int
 
 
 class OnlineState(NamedTuple):
     """Everything that learning changes.
 
-    P (C, d, d), empty for a first-order learner; W (K, d), or (1, d) for two
-    classes one-vs-rest; variances (C,) the sum of r over earlier asks, where the
-    rule needs it (DGS); touched (components,) whether a label was learned there;
-    counts (3,) rounds, questions, updates; recent, what a pace compares with (pace.py).
+    P (C, d, d), empty for a first-order learner; W (K, d), or (1, d) for two classes one-vs-rest;
+    variances, the sum of r over earlier asks, where the rule needs it (DGS); touched, whether a label was
+    learned in a component; counts of rounds, questions, updates; recent, what a pace compares with (pace.py).
     """
 
-    P: Floats
-    W: Floats
-    variances: Floats
-    touched: Bools
-    counts: Codes
-    recent: Floats = NOT_PACED
+    P: Annotated[Floats, Field("C p p")]
+    W: Annotated[Floats, Field("heads d")]
+    variances: Annotated[Floats, Field("C", least=0)]
+    touched: Annotated[Bools, Field("components")]
+    counts: Annotated[Codes, Field("3", least=0)]
+    recent: Annotated[Floats, Field("ring", finite=False)]
 
 
 class NodeRows(NamedTuple):
-    """Where the nodes are: rows (n, d), component (n,), tie (n,)."""
+    """Where the nodes are."""
 
-    rows: Floats
-    component: Codes
-    tie: Floats
+    rows: Annotated[Floats, Field("n d")]
+    component: Annotated[Codes, Field("n", least=0, below="components")]
+    tie: Annotated[Floats, Field("n", least=0)]
     """Two scores closer than this are equal."""
-    tie_order: Codes
-    """(K,) classes by precedence among equals."""
+    tie_order: Annotated[Codes, Field("K", least=0, below="K")]
+    """Classes by precedence among equals."""
 
 
 # -- scores --------------------------------------------------------------------
@@ -438,3 +439,18 @@ def learn_step(
         work.asks[c] = asks[c]
     find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
     return learn(rules, state, place, node, certain, allowed, work)
+
+
+@compiled
+def learn_again(
+    rules: OnlineRules,
+    state: OnlineState,
+    place: NodeRows,
+    nodes: Codes,
+    allowed: Bools,
+    problems: Bools,
+    work: Scratch,
+) -> None:
+    """Learn answers one after the other, each in the problems that learned it before."""
+    for i in range(nodes.size):
+        learn_step(rules, state, place, nodes[i], True, problems[i], allowed[i], work)

@@ -8,16 +8,19 @@ row numbers where the graph has no ids of its own.
 - `commit(decision)` closes the round and remembers the open question.
 - `learn(node, answer)` comes at once or later, in any order.
 - `run(order, labels)` is that loop, compiled, to the same bits.
+- `follow(embedding)` goes on in a graph that has grown.
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 
+from querist import codec
+from querist.codec import Field
 from querist.display import as_html
 from querist.errors import InputError
 from querist.labels import UNLABELLED
@@ -25,13 +28,41 @@ from querist.locks import OwnLock, one_at_a_time
 from querist.online import algebra, checks, kernels, loop
 from querist.online.checks import Reply
 from querist.online.pace import ring, spending
-from querist.online.rules import MarginUncertainty, QueryRule, Scheme, Target, Update
+from querist.online.rules import (
+    RULES,
+    TARGETS,
+    UPDATES,
+    MarginUncertainty,
+    QueryRule,
+    SchemeName,
+    TargetName,
+    UpdateName,
+)
 from querist.online.trace import Decision, Problems, Trace
-from querist.parameters import checked_count
+from querist.parameters import LARGEST_COUNT, Default, Range, checked_count, refusing_others, settled
 from querist.types import Bools, Codes, Floats
 
 SHOWN = 10
 """Open questions that are shown in a notebook; the rest is counted."""
+
+
+class LearnerOptions(TypedDict, total=False):
+    """What every algorithm takes besides its own parameters; `Learner` says what each option does."""
+
+    seed: Annotated[int, Default(0)]
+    budget: Annotated[int | None, Default(None), Range(0, LARGEST_COUNT)]
+    pace: Annotated[float | None, Default(None), Range(gt=0)]
+    rounds: Annotated[int | None, Default(None), Range(1, LARGEST_COUNT)]
+    tie_order: Annotated[Iterable[int] | None, Default(None)]
+
+
+class CompositionOptions(LearnerOptions, total=False):
+    """What a composition takes besides its query rule; `Learner` says what each option does."""
+
+    update: Annotated[UpdateName, Default("always")]
+    target: Annotated[TargetName, Default("rival")]
+    gamma: Annotated[float, Default(1.0), Range(gt=0)]
+    scheme: Annotated[SchemeName, Default("multiclass")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +72,48 @@ class OpenQuestion:
     round: int
     certain: bool
     asks: tuple[bool, ...]
+
+
+class Learned(NamedTuple):
+    """Answers that were learned, in turn: nodes, the classes that each allows, the problems that learned."""
+
+    nodes: Annotated[Codes, Field("answers", least=0, below="n")]
+    allowed: Annotated[Bools, Field("answers K")]
+    problems: Annotated[Bools, Field("answers C")]
+
+
+class OnlineParts(NamedTuple):
+    """All that a learner computes with."""
+
+    rules: kernels.OnlineRules
+    place: kernels.NodeRows
+    state: kernels.OnlineState
+
+    def saved_sizes(self) -> dict[str, int]:
+        """Numbers for the names in the shapes of a saved learner; C is the number of problems."""
+        rules, d = self.rules, self.place.rows.shape[1]
+        alone, K = rules.binary and rules.n_classes == 2, rules.n_classes
+        return {
+            "K": K,
+            "C": K if rules.binary and not alone else 1,
+            "heads": 1 if alone else K,
+            "d": d,
+            "p": d if rules.second_order else 0,
+            "ring": ring(rules).size,
+        }
+
+    def saved_faults(self) -> dict[str, Any]:
+        """What kernels take for granted beside shapes and ranges."""
+        rules = self.rules
+        rule = RULES[rules.query]
+        count = len(fields(rule))
+        rule(*rules.numbers[:count].tolist())  # it checks its own numbers
+        return {
+            f"{rules.numbers.size} numbers for {rule.__name__}": rules.numbers.size != max(1, count),
+            f"update {rules.update}": not 0 <= rules.update < len(UPDATES),
+            f"gamma = {rules.gamma}": not rules.gamma > 0,
+            f"target {rules.target}": not 0 <= rules.target < len(TARGETS),
+        }
 
 
 class Learner:
@@ -56,8 +129,8 @@ class Learner:
     query, update, target : the rules (see `rules.py`)
     gamma : > 0; `A` starts at gamma I (mu in sslgc13). Ignored by a first-order learner
     second_order : False keeps `A` at the identity: a perceptron
-    shrink : score under the A that contains the node (msg16) or not (sslgc13)
-    scheme : one problem over all classes, or one binary problem a class
+    shrink : score under the A that contains the node (msg16) or not (DGS); one-vs-rest never does (sslgc13)
+    scheme : one problem over all classes ("multiclass"), or one binary problem per class ("one-vs-rest")
     seed : of the draws, taken modulo 2^63; the draw of a round depends on (seed, round) alone
     budget : the most questions ever asked, or None
     pace : None asks by the rule as it is until the budget is spent. A number lets the rule choose, but spends
@@ -74,8 +147,11 @@ class Learner:
     """
 
     _maths: ClassVar[Any] = kernels
-    _parts: ClassVar[Any] = (kernels.OnlineRules, kernels.NodeRows, kernels.OnlineState)
     """The compiled steps of a round. Another family of learners has another module of the same shape."""
+    _parts: ClassVar[Any] = OnlineParts
+    """What they work on, and what of a learner is saved."""
+    _learned: list[Learned] | None
+    """What was learned, for `follow`; None if that is refused."""
 
     def __init__(
         self,
@@ -83,73 +159,57 @@ class Learner:
         n_classes: int,
         *,
         query: QueryRule,
-        update: Update,
-        target: Target = Target.RIVAL,
-        gamma: float = 1.0,
         second_order: bool = True,
         shrink: bool = True,
-        scheme: Scheme = Scheme.MULTICLASS,
-        seed: int = 0,
-        budget: int | None = None,
-        pace: float | None = None,
-        rounds: int | None = None,
-        tie_order: Iterable[int] | None = None,
+        **given: Unpack[CompositionOptions],
     ) -> None:
-        self._begin(n_classes, scheme, seed, budget, ids=checks.ids_of(embedding))
-        binary = scheme is Scheme.ONE_VS_REST
+        options = settled(CompositionOptions, given)
+        scheme, gamma = options["scheme"], options["gamma"]
+        self._begin(n_classes, options, checks.ids_of(embedding), scheme)
+        binary = scheme == "one-vs-rest"
         if binary and isinstance(query, MarginUncertainty):
             raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
-        rows = checks.checked_rows(embedding)
+        tie_order = checks.checked_tie_order(options["tie_order"], self.n_classes)
+        gamma = float(gamma) if second_order else 1.0
+        self._place, self._safe = placed(embedding, gamma, tie_order)
         self._rules = kernels.OnlineRules(
             query=query.code,
             numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
-            update=int(update),
-            target=int(target),
+            update=UPDATES.index(options["update"]),
+            target=TARGETS.index(options["target"]),
             second_order=second_order,
-            shrink=shrink,
+            shrink=shrink and second_order and not binary,
             binary=binary,
             n_classes=self.n_classes,
-            **spending(pace, budget, rounds, len(rows)),
+            gamma=gamma,
+            **spending(options, self.n_nodes),
         )
-        prior = checks.prior_variances(rows, gamma if second_order else 1.0)
-        self._place = kernels.NodeRows(
-            rows=rows,
-            component=checks.checked_components(embedding, len(rows)),
-            tie=1e-12 * np.minimum(1.0, prior),
-            tie_order=checks.checked_tie_order(tie_order, self.n_classes),
-        )
-        problems = 1 if not binary or n_classes == 2 else self.n_classes
-        d = rows.shape[1]
-        self._state = kernels.OnlineState(
-            P=np.repeat(np.eye(d)[None] / gamma, problems, axis=0)
-            if second_order
-            else np.empty((problems, 0, 0)),
-            W=np.zeros((1 if binary and n_classes == 2 else self.n_classes, d)),
-            variances=np.zeros(problems),
-            touched=np.zeros(int(self._place.component.max()) + 1, dtype=np.bool_),
-            counts=np.zeros(3, dtype=np.int64),
-            recent=ring(self._rules),
-        )
+        self._state = fresh(self._rules, self._place)
         self._work = kernels.scratch(self._rules, self._state)
-        self._safe = bool(prior.max() <= loop.SAFE)
+        self._learned = []
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__init__" in vars(cls):  # type checkers see the parameters by name; so does who misspells one
+            cls.__init__ = refusing_others(cls.__init__, cls.__name__)  # type: ignore[method-assign]
 
     def _begin(
         self,
         n_classes: int,
-        scheme: Scheme,
-        seed: int,
-        budget: int | None,
+        options: Mapping[str, Any],
+        ids: checks.Ids | None,
+        scheme: SchemeName = "multiclass",
         notes: tuple[str, ...] = (),
-        ids: checks.Ids | None = None,
     ) -> None:
         """What every learner has, whatever its maths."""
         self.n_classes = checked_count("n_classes", n_classes, 2)
-        self.budget = None if budget is None else checked_count("budget", budget, 0)
-        self.seed = checks.checked_seed(seed) % 2**63
+        self.budget = None if options["budget"] is None else int(options["budget"])
+        self.seed = int(options["seed"]) % 2**63
         self.scheme = scheme
         self.notes = notes
         self.ids = ids
         self._pending: dict[int, deque[OpenQuestion]] = {}
+        self._learned = None
         self.own_lock = OwnLock()
 
     def __repr__(self) -> str:
@@ -316,11 +376,17 @@ class Learner:
         if allowed is None:
             return False
         asks = np.array(question.asks, dtype=np.bool_)
-        return bool(
-            self._maths.learn_step(
-                self._rules, self._state, self._place, int(node), question.certain, asks, allowed, self._work
-            )
+        learned = self._maths.learn_step(
+            self._rules, self._state, self._place, int(node), question.certain, asks, allowed, self._work
         )
+        if learned:
+            self._keep(np.array([node]), allowed[None], self._work.learned[None].copy())
+        return bool(learned)
+
+    def _keep(self, nodes: Codes, allowed: Bools, problems: Bools) -> None:
+        """Keep what was learned, for `follow`."""
+        if self._learned is not None:
+            self._learned.append(Learned(nodes, allowed, problems))
 
     # -- many rounds -------------------------------------------------------------
 
@@ -344,6 +410,9 @@ class Learner:
         codes = checks.checked_labels(labels, nodes, self.n_nodes, self.n_classes, self.ids)
         record = loop.record(nodes.size, self._work)
         self._play(nodes, codes, u, -1 if self.budget is None else self.budget, record)
+        learned = nodes[record.updated]
+        allowed = codes[learned, None] == np.arange(self.n_classes)
+        self._keep(learned, allowed, record.problem_updated[record.updated])
         return self._trace(nodes, record, np.ones(nodes.size, dtype=np.bool_))
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
@@ -391,7 +460,7 @@ class Learner:
 
     def _trace(self, nodes: Codes, record: loop.RunRecord, judged: Bools) -> Trace:
         problems = None
-        if self.scheme is Scheme.ONE_VS_REST:
+        if self.scheme == "one-vs-rest":
             problems = Problems(record.problem_asked, record.problem_mistaken, record.problem_updated)
         return Trace(
             row=nodes,
@@ -406,23 +475,75 @@ class Learner:
             ids=self.ids,
         )
 
+    # -- a graph that grows ------------------------------------------------------
+
+    @one_at_a_time
+    def follow(self, embedding: Any) -> Self:
+        """Go on, this same learner, in a graph that has grown: `learner.follow(rows.follow(larger))`.
+
+        The first nodes are those there were. While the rows that it has learned from stand still, nothing is
+        computed; once they have moved, the answers so far are learned again, in turn. Open questions, the
+        budget, `rounds` and draws stay as they are.
+
+        >>> from querist import ALGORITHMS, as_graph, embed
+        >>> rows = embed(as_graph([(0, 1), (1, 2), (2, 3), (3, 0)]), rank=2, cache=False)
+        >>> learner = ALGORITHMS["cmog"](rows, 2)
+        >>> questions = learner.run([0, 1], [0, 1, 0, 1]).questions
+        >>> larger = as_graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)])
+        >>> learner.follow(rows.follow(larger)).predict([4]).size
+        1
+        """
+        learned = self._answers()
+        if learned is None:
+            raise InputError(
+                f"{type(self).__name__} cannot go on in a graph that has grown, since new nodes move all "
+                "others for it; make a new learner of that graph, and let it run over the answers so far"
+            )
+        ids = checks.grown_ids(self.ids, embedding)
+        place, safe = placed(embedding, self._rules.gamma, self._place.tie_order)
+        if len(place.rows) < self.n_nodes:
+            raise InputError(
+                f"{len(place.rows):,} rows for a learner that knows {self.n_nodes:,} nodes; nodes may be "
+                "added at the end, not taken away"
+            )
+        state, old = fresh(self._rules, place), self._state
+        work = kernels.scratch(self._rules, state)
+        if np.array_equal(place.rows[learned.nodes], self._place.rows[learned.nodes]):
+            state.touched[place.component[learned.nodes]] = True
+            state = state._replace(P=old.P, W=old.W)
+        else:
+            rules = self._rules._replace(update=UPDATES.index("always"))
+            kernels.learn_again(rules, state, place, *learned, work)
+        self._state = state._replace(variances=old.variances, counts=old.counts, recent=old.recent)
+        self._place, self._safe, self._work, self.ids = place, safe, work, ids
+        return self
+
+    def _answers(self) -> Learned | None:
+        """All that was learned; None where it is not kept."""
+        if self._learned is None:
+            return None
+        widths = self.n_classes, self._work.r.size
+        none = Learned(np.empty(0, np.int64), *(np.empty((0, width), np.bool_) for width in widths))
+        self._learned = [Learned(*map(np.concatenate, zip(none, *self._learned, strict=True)))]
+        return self._learned[0]
+
     # -- saved state -----------------------------------------------------------
 
     @one_at_a_time
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one `.npz` file, without pickle; `load` gives the same bits."""
-        from querist.online.storage import save
+        from querist.online.storage import KIND, as_saved
 
-        save(self, path)
+        codec.write(path, KIND, as_saved(self))
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "Learner":
         """The learner that `save` wrote."""
-        from querist.online.storage import load
+        from querist.online.storage import KIND, SavedLearner
 
-        return load(path)
+        return codec.read(path, KIND, SavedLearner.learner)
 
-    # -- the door --------------------------------------------------------------
+    # -- checked input ---------------------------------------------------------
 
     def row_of(self, node: Any) -> int:
         """The row number of a node."""
@@ -443,3 +564,31 @@ class Learner:
         # One binary problem for two classes: "neither" points to none of them.
         neither = allowed is not None and self._work.f.size == 1 and not allowed.any()
         return None if neither else allowed
+
+
+def placed(embedding: Any, gamma: float, tie_order: Codes) -> tuple[kernels.NodeRows, bool]:
+    """Where the nodes of an embedding are, and whether blocks of rounds may be screened there."""
+    rows = checks.checked_rows(embedding)
+    prior = checks.prior_variances(rows, gamma)
+    place = kernels.NodeRows(
+        rows=rows,
+        component=checks.checked_components(embedding, len(rows)),
+        tie=1e-12 * np.minimum(1.0, prior),
+        tie_order=tie_order,
+    )
+    return place, bool(prior.max() <= loop.SAFE)
+
+
+def fresh(rules: kernels.OnlineRules, place: kernels.NodeRows) -> kernels.OnlineState:
+    """The state of a learner that has learned nothing."""
+    alone, d = rules.binary and rules.n_classes == 2, place.rows.shape[1]
+    problems = rules.n_classes if rules.binary and not alone else 1
+    prior = np.eye(d) / rules.gamma
+    return kernels.OnlineState(
+        P=np.repeat(prior[None], problems, axis=0) if rules.second_order else np.empty((problems, 0, 0)),
+        W=np.zeros((1 if alone else rules.n_classes, d)),
+        variances=np.zeros(problems),
+        touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
+        counts=np.zeros(3, dtype=np.int64),
+        recent=ring(rules),
+    )

@@ -24,19 +24,17 @@ ring of values, NaN where there is none yet, empty where nothing is paced; `coun
 far.
 """
 
-from typing import Protocol, TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 import numpy as np
 
 from querist.compiled import compiled
 from querist.errors import InputError
-from querist.parameters import checked_count
-from querist.types import Codes, Floats
+from querist.types import Bools, Floats
 
 WINDOW = 300
 """Values that a new one is compared with."""
-
-NOT_PACED = np.empty(0)
 
 
 class Spending(TypedDict):
@@ -47,61 +45,27 @@ class Spending(TypedDict):
     rounds: int
 
 
-class SpendingRules(Protocol):
-    """Rules with that part."""
-
-    @property
-    def pace(self) -> float:
-        """0 where nothing is paced."""
-
-    @property
-    def budget(self) -> int:
-        """The most questions; negative for none."""
-
-    @property
-    def rounds(self) -> int:
-        """What the budget is for."""
-
-
-class SpendingState(Protocol):
-    """A state that counts, and remembers values."""
-
-    @property
-    def recent(self) -> Floats:
-        """(WINDOW,), or empty."""
-
-    @property
-    def counts(self) -> Codes:
-        """Rounds, questions, and what else the family counts."""
-
-
-def checked_pace(pace: float) -> float:
-    """Above 0."""
-    if not 0 < pace < np.inf:
-        raise InputError(f"pace = {pace!r}; it must be above 0 and finite")
-    return float(pace)
-
-
-def spending(pace: float | None, budget: int | None, rounds: int | None, n_nodes: int) -> Spending:
+def spending(options: Mapping[str, Any], n_nodes: int) -> Spending:
     """How a budget is spent, as numbers; `rounds` is the number of nodes unless given."""
+    pace, budget, rounds = (options[name] for name in ("pace", "budget", "rounds"))
     if pace is not None and budget is None:
         raise InputError(
             f"pace = {pace!r} spends a budget, and there is none; give budget, or leave pace out"
         )
     return {
-        "pace": 0.0 if pace is None else checked_pace(pace),
-        "budget": -1 if budget is None else checked_count("budget", budget, 0),
-        "rounds": n_nodes if rounds is None else checked_count("rounds", rounds, 1),
+        "pace": 0.0 if pace is None else float(pace),
+        "budget": -1 if budget is None else int(budget),
+        "rounds": n_nodes if rounds is None else int(rounds),
     }
 
 
-def ring(rules: SpendingRules) -> Floats:
+def ring(rules: Any) -> Floats:
     """An empty memory for a learner of these rules."""
     return np.full(WINDOW if rules.pace > 0 and rules.budget >= 0 else 0, np.nan)
 
 
 @compiled
-def share(rules: SpendingRules, state: SpendingState) -> float:
+def share(rules: Any, state: Any) -> float:
     """`a`, which is 1 or more where every round is to ask."""
     questions_left, rounds_left = rules.budget - state.counts[1], rules.rounds - state.counts[0]
     if questions_left <= 0:
@@ -124,14 +88,22 @@ def standing(recent: Floats, value: float) -> tuple[int, int, int]:
 
 
 @compiled
-def asks_in_turn(rules: SpendingRules, state: SpendingState, value: float, u: float) -> bool:
+def asks_in_turn(rules: Any, state: Any, value: float, u: float) -> bool:
     """Whether a round of this value and draw asks."""
     larger, equal, size = standing(state.recent, value)
     return bool(larger + u * (equal + 1) < share(rules, state) * (size + 1))
 
 
 @compiled
-def remember(rules: SpendingRules, state: SpendingState, value: float) -> None:
+def remember(rules: Any, state: Any, value: float) -> None:
     """Keep the value of a round that is being closed, while there are questions to pace."""
     if state.recent.size > 0 and state.counts[1] < rules.budget:
         state.recent[state.counts[0] % state.recent.size] = value
+
+
+@compiled
+def close_round(rules: Any, state: Any, asked: bool, asks: Bools, r: Floats, value: float) -> None:
+    """The round is over: counters advance. For families whose rules keep no sums of their own."""
+    remember(rules, state, value)
+    state.counts[0] += 1
+    state.counts[1] += asked

@@ -19,20 +19,21 @@ latest values (pace.py) are larger; h = 1 spends the questions evenly, more spen
 serve the most rounds. Until `warm_up` rounds are over, and where the share reaches 1, it asks in any case.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from querist.codec import Field, Finite
 from querist.compiled import compiled
 from querist.online.algebra import add_outer, subtract_square
 from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of, set_target
 from querist.online.loop import RunRecord, note
-from querist.online.pace import remember, standing
-from querist.online.rules import Target
+from querist.online.pace import close_round, standing
+from querist.online.rules import TARGETS
 from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
 
-ONE_HOT = int(Target.ONE_HOT)
+ONE_HOT = TARGETS.index("one-hot")
 
 LEAST = 0.05
 """The part of a node's own R_ii that no neighbour can explain."""
@@ -44,7 +45,7 @@ class PacedRules(NamedTuple):
     gamma: float
     local: float
     sharpness: float
-    pace: float
+    pace: Finite
     warm_up: int
     budget: int
     """The most questions; negative for none."""
@@ -52,40 +53,39 @@ class PacedRules(NamedTuple):
     at_random: bool
     """The draw is the value."""
     binary: bool
-    n_classes: int
+    n_classes: Annotated[int, Field(least=2)]
 
 
 class PacedNodes(NamedTuple):
     """Where the nodes are: M, R as CSR arrays with its diagonal, and what is made of them."""
 
-    rows: Floats
-    indptr: Codes
-    indices: Codes
-    entries: Floats
-    own: Floats
-    """(n,) `R_ii`."""
-    bearing: Floats
-    """(n,) `C_i^q`."""
-    component: Codes
-    tie: Floats
-    tie_order: Codes
+    rows: Annotated[Floats, Field("n d")]
+    indptr: Annotated[Codes, Field("ends", least=0)]
+    indices: Annotated[Codes, Field("entries", least=0, below="n")]
+    entries: Annotated[Floats, Field("entries")]
+    own: Annotated[Floats, Field("n")]
+    """`R_ii`."""
+    bearing: Annotated[Floats, Field("n")]
+    """`C_i^q`."""
+    component: Annotated[Codes, Field("n", least=0, below="components")]
+    tie: Annotated[Floats, Field("n", least=0)]
+    tie_order: Annotated[Codes, Field("K", least=0, below="K")]
 
 
 class PacedState(NamedTuple):
     """Everything that learning changes.
 
-    P (d, d), its lower triangle; W (K, d); b (n, K); left (n,) `l` without its bound; recent, what the
-    pace compares with (pace.py); touched (components,) whether a label was learned there; counts (3,) rounds,
-    questions, updates.
+    P, its lower triangle; left, `l` without its bound; recent, what the pace compares with (pace.py);
+    touched, whether a label was learned in a component; counts of rounds, questions, updates.
     """
 
-    P: Floats
-    W: Floats
-    b: Floats
-    left: Floats
-    recent: Floats
-    touched: Bools
-    counts: Codes
+    P: Annotated[Floats, Field("d d")]
+    W: Annotated[Floats, Field("K d")]
+    b: Annotated[Floats, Field("n K")]
+    left: Annotated[Floats, Field("n")]
+    recent: Annotated[Floats, Field("ring", finite=False)]
+    touched: Annotated[Bools, Field("components")]
+    counts: Annotated[Codes, Field("3", least=0)]
 
 
 class PacedScratch(NamedTuple):
@@ -176,16 +176,6 @@ def decide_step(
     work.asks[0] = wanted(rules, state, value)
     p = 1.0 if work.asks[0] else 0.0
     return Verdict(best, margin_of(f, best), r, p, work.asks[0], value)
-
-
-@compiled
-def close_round(
-    rules: PacedRules, state: PacedState, asked: bool, asks: Bools, r: Floats, value: float
-) -> None:
-    """The round is over: counters advance."""
-    remember(rules, state, value)
-    state.counts[0] += 1
-    state.counts[1] += asked
 
 
 @compiled

@@ -6,18 +6,18 @@ budget early. `paced_kernels.py` has the maths. It is not from the papers.
 """
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from querist.embedding import embed
-from querist.errors import InputError, refuse
+from querist.errors import InputError
 from querist.graph import Graph
 from querist.online import checks, loop, paced_kernels as maths
-from querist.online.learner import Learner
-from querist.online.pace import checked_pace, ring, spending
-from querist.online.rules import Scheme
+from querist.online.learner import Learner, LearnerOptions
+from querist.online.pace import ring, spending
+from querist.parameters import Range, check_values, parameters_of, settled
 from querist.types import Codes, Floats, Sparse
 
 WARM_UP = 60
@@ -27,72 +27,30 @@ TIE = 1e-12
 """Scores closer than this are equal."""
 
 
-class PacedLearner(Learner):
-    """A learner that spends a budget of questions over a known number of rounds; `paced` makes one.
+class PacedParts(NamedTuple):
+    """All that a paced learner computes with."""
+
+    rules: maths.PacedRules
+    place: maths.PacedNodes
+    state: maths.PacedState
+
+    def saved_sizes(self) -> dict[str, int]:
+        """Numbers for the names in the shapes of a saved learner; C is the number of problems."""
+        ends = len(self.place.rows) + 1
+        return {"K": self.rules.n_classes, "C": 1, "ends": ends, "ring": ring(self.rules).size}
+
+    def saved_faults(self) -> dict[str, Any]:
+        """What kernels take for granted beside shapes and ranges."""
+        checks.check_neighbours(self.place)
+        check_values(parameters_of(Paced, ("budget",)), self.rules._asdict())
+        return {"binary rules": self.rules.binary}
+
+
+class Paced(Learner):
+    """Ours: ask about close calls that bear on much of the graph, early while a budget lasts; learn all.
 
     It has the protocol of every `Learner`. The variance of a decision is that of the node's score before the
     round, `value` what asking is worth.
-
-    >>> from querist.datasets import karate
-    >>> isinstance(paced(karate(), 2, budget=8), PacedLearner)
-    True
-    """
-
-    _maths: ClassVar[Any] = maths
-    _parts: ClassVar[Any] = (maths.PacedRules, maths.PacedNodes, maths.PacedState)
-
-    def __init__(
-        self,
-        place: maths.PacedNodes,
-        n_classes: int,
-        *,
-        rules: maths.PacedRules,
-        seed: int = 0,
-        budget: int | None = None,
-        ids: checks.Ids | None = None,
-    ) -> None:
-        self._begin(n_classes, Scheme.MULTICLASS, seed, budget, ids=ids)
-        n, d = place.rows.shape
-        self._rules: Any = rules
-        self._place: Any = place
-        self._state: Any = maths.PacedState(
-            P=np.eye(d),
-            W=np.zeros((self.n_classes, d)),
-            b=np.zeros((n, self.n_classes)),
-            left=place.own.copy(),
-            recent=ring(rules),
-            touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
-            counts=np.zeros(3, dtype=np.int64),
-        )
-        self._work: Any = maths.scratch(rules, self._state)
-        self._safe = False
-
-    def _scores(self, rows: Codes | slice) -> Floats:
-        place, state = self._place, self._state
-        n = self.n_nodes
-        R = sp.csr_array((place.entries, place.indices, place.indptr), shape=(n, n))
-        return np.asarray(place.rows[rows] @ state.W.T + self._rules.local * (R[rows] @ state.b))
-
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
-        maths.run_rounds(self._rules, self._state, self._place, nodes, codes, u, self._work, record)
-
-
-def paced(
-    embedding: Any,
-    n_classes: int,
-    *,
-    rounds: int | None = None,
-    pace: float = 4.0,
-    gamma: float = 0.5,
-    local: float = 0.5,
-    spread: float = 0.25,
-    sharpness: float = 20.0,
-    at_random: bool = False,
-    seed: int = 0,
-    budget: int | None = None,
-    tie_order: Iterable[int] | None = None,
-) -> PacedLearner:
-    """Ours: ask about close calls that bear on much of the graph, early while a budget lasts; learn all.
 
     Parameters
     ----------
@@ -112,51 +70,79 @@ def paced(
     >>> from querist import datasets
     >>> karate = datasets.load_graph("karate")
     >>> order = np.random.default_rng(0).permutation(34)
-    >>> trace = paced(karate, 2, budget=6).run(order, karate.codes)
+    >>> trace = Paced(karate, 2, budget=6).run(order, karate.codes)
     >>> trace.questions, int(trace.mistaken.sum())
     (6, 3)
     """
-    check_numbers(gamma, local, sharpness)
-    refuse({f"spread = {spread!r}; it must be 0 or more, and finite": not 0 <= spread < np.inf})
-    ids = checks.ids_of(embedding)
-    made = embed(embedding, kind="pagerank") if isinstance(embedding, Graph) else embedding
-    rows, R = unit_kernel(checks.checked_rows(made), getattr(made, "local", None))
-    n = len(rows)
-    spends = spending(None, budget, rounds, n)
-    spends["pace"] = checked_pace(pace)
-    rules = maths.PacedRules(
-        gamma=float(gamma),
-        local=float(local),
-        sharpness=float(sharpness),
-        warm_up=min(WARM_UP, spends["budget"] // 2),
-        at_random=bool(at_random),
-        binary=False,
-        n_classes=int(n_classes),
-        **spends,
-    )
-    place = maths.PacedNodes(
-        rows=rows,
-        indptr=R.indptr.astype(np.int64),
-        indices=R.indices.astype(np.int64),
-        entries=np.ascontiguousarray(R.data, dtype=np.float64),
-        own=np.ascontiguousarray(R.diagonal()),
-        bearing=bearing(rows, R) ** spread,
-        component=checks.checked_components(made, n),
-        tie=np.full(n, TIE),
-        tie_order=checks.checked_tie_order(tie_order, n_classes),
-    )
-    return PacedLearner(place, n_classes, rules=rules, seed=seed, budget=budget, ids=ids)
 
+    _maths: ClassVar[Any] = maths
+    _parts: ClassVar[Any] = PacedParts
 
-def check_numbers(gamma: float, local: float, sharpness: float) -> None:
-    """Refuse numbers that the maths has no meaning for."""
-    refuse(
-        {
-            f"gamma = {gamma!r}; it must be above 0 and finite": not 0 < gamma < np.inf,
-            f"local = {local!r}; it must be between 0 and 1": not 0 <= local <= 1,
-            f"sharpness = {sharpness!r}; it must be above 0 and finite": not 0 < sharpness < np.inf,
-        }
-    )
+    def __init__(
+        self,
+        embedding: Any,
+        n_classes: int,
+        *,
+        rounds: int | None = None,
+        pace: Annotated[float, Range(gt=0)] = 4.0,
+        gamma: Annotated[float, Range(gt=0)] = 0.5,
+        local: Annotated[float, Range(0, 1)] = 0.5,
+        spread: Annotated[float, Range(0)] = 0.25,
+        sharpness: Annotated[float, Range(gt=0)] = 20.0,
+        at_random: bool = False,
+        seed: int = 0,
+        budget: int | None = None,
+        tie_order: Iterable[int] | None = None,
+    ) -> None:
+        check_values(parameters_of(Paced), locals())
+        options = settled(LearnerOptions, {"seed": seed, "budget": budget, "rounds": rounds})
+        self._begin(n_classes, options, checks.ids_of(embedding))
+        made = embed(embedding, kind="pagerank") if isinstance(embedding, Graph) else embedding
+        rows, R = unit_kernel(checks.checked_rows(made), getattr(made, "local", None))
+        n, d = rows.shape
+        spends = spending(options, n)
+        spends["pace"] = float(pace)
+        self._rules: Any = maths.PacedRules(
+            gamma=float(gamma),
+            local=float(local),
+            sharpness=float(sharpness),
+            warm_up=min(WARM_UP, spends["budget"] // 2),
+            at_random=bool(at_random),
+            binary=False,
+            n_classes=self.n_classes,
+            **spends,
+        )
+        self._place: Any = maths.PacedNodes(
+            rows=rows,
+            indptr=R.indptr.astype(np.int64),
+            indices=R.indices.astype(np.int64),
+            entries=np.ascontiguousarray(R.data, dtype=np.float64),
+            own=np.ascontiguousarray(R.diagonal()),
+            bearing=bearing(rows, R) ** spread,
+            component=checks.checked_components(made, n),
+            tie=np.full(n, TIE),
+            tie_order=checks.checked_tie_order(tie_order, self.n_classes),
+        )
+        self._state: Any = maths.PacedState(
+            P=np.eye(d),
+            W=np.zeros((self.n_classes, d)),
+            b=np.zeros((n, self.n_classes)),
+            left=self._place.own.copy(),
+            recent=ring(self._rules),
+            touched=np.zeros(int(self._place.component.max()) + 1, dtype=np.bool_),
+            counts=np.zeros(3, dtype=np.int64),
+        )
+        self._work: Any = maths.scratch(self._rules, self._state)
+        self._safe = False
+
+    def _scores(self, rows: Codes | slice) -> Floats:
+        place, state = self._place, self._state
+        n = self.n_nodes
+        R = sp.csr_array((place.entries, place.indices, place.indptr), shape=(n, n))
+        return np.asarray(place.rows[rows] @ state.W.T + self._rules.local * (R[rows] @ state.b))
+
+    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
+        maths.run_rounds(self._rules, self._state, self._place, nodes, codes, u, self._work, record)
 
 
 def unit_kernel(rows: Floats, local: Sparse | None) -> tuple[Floats, Sparse]:

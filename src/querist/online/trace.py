@@ -16,9 +16,8 @@ class Decision:
     `probability` is the chance with which the rule asks here; `certain` means
     that it asks without a draw. `asks` and `variances` have one entry a problem.
 
-    >>> from querist.online import msg
-    >>> learner = msg().learner(np.eye(3), 2)
-    >>> decision = learner.decide(0)
+    >>> from querist.online import MSG
+    >>> decision = MSG(np.eye(3), 2).decide(0)
     >>> decision.ask, decision.certain, decision.margin
     (True, True, 0.0)
     """
@@ -58,10 +57,10 @@ class Decision:
 class Problems:
     """The one-vs-rest problems of a run, side by side: arrays (rounds, problems).
 
-    >>> from querist.datasets import karate
+    >>> from querist import load_graph
     >>> from querist.embedding import embed
     >>> from querist.online import ALGORITHMS
-    >>> club = karate()
+    >>> club = load_graph("karate")
     >>> learner = ALGORITHMS["ollgc"](embed(club, 4, cache=False), 2)
     >>> learner.run(range(34), club.codes).problems.asked.shape
     (34, 1)
@@ -84,10 +83,10 @@ class Trace:
     In the one-vs-rest scheme `problems` holds the binary problems, and
     `error_rate`, `queries` and `updates` are averages over them (sslgc13).
 
-    >>> from querist.datasets import karate
+    >>> from querist import load_graph
     >>> from querist.embedding import embed
     >>> from querist.online import ALGORITHMS
-    >>> club = karate()
+    >>> club = load_graph("karate")
     >>> trace = ALGORITHMS["cmog"](embed(club, 4, cache=False), 2).run(range(34), club.codes)
     >>> trace.questions, round(trace.error_rate, 2)
     (34, 0.12)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from querist.papers.bls19.static import LAMBDAS
+from querist_papers.bls19.static import LAMBDAS
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 

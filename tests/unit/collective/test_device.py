@@ -10,6 +10,7 @@ from querist.collective.gmnr import GMNR, MRGM, PLSA
 from querist.datasets import sbm
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.operator.device import choice
 
 pytest.importorskip("torch", reason="devices are the extra [torch]")
 
@@ -30,11 +31,9 @@ SEVERAL = {0: {"a"}, 1: {"a", "c"}, 60: {"b"}, 61: {"b", "c"}, 119: {"b"}, 120: 
 CASES: list[tuple[str, Any, Any]] = [
     ("plsa", PLSA, {}),
     ("without smoothing words", PLSA, {"smooth": 0.0}),
-    ("dropping words", PLSA, {"smooth": 0.0, "zero": "skip"}),
     ("gmnr", GMNR, {"solver_tol": 1e-10}),
     ("jacobi", GMNR, {"solver": "jacobi"}),
     ("cg", GMNR, {"solver": "cg", "solver_tol": 1e-10}),
-    ("dirichlet", GMNR, {"solver_tol": 1e-10, "clamp": "dirichlet"}),
     ("links", GMNR, {"solver_tol": 1e-10, "features": "links"}),
     ("single", GMNR, {"solver_tol": 1e-6, "dtype": "float32"}),
     ("mrgm", MRGM, {"solver_tol": 1e-10, "lam_labels": 0.3}),
@@ -58,3 +57,23 @@ def test_a_device_finds_what_this_process_finds(graph: Graph, kind: Any, options
 def test_a_factor_is_not_made_on_a_device(graph: Graph) -> None:
     with pytest.raises(InputError, match="take 'auto', 'cg' or 'jacobi', or no device"):
         GMNR(solver="factor", device="cpu").fit(graph, LABELS)
+
+
+def test_auto_takes_a_gpu_if_the_graph_is_large(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
+    from querist.collective.device import DeviceCounts
+
+    seen: list[str] = []
+    brought = DeviceCounts.brought
+
+    def recorded(counts: Any, device: str, dtype: Any) -> DeviceCounts:
+        seen.append(device)
+        return brought(counts, device, dtype)
+
+    monkeypatch.setattr(DeviceCounts, "brought", recorded)
+    here = GMNR(solver="jacobi", device="auto").fit(graph, LABELS).probabilities_
+    assert seen == []
+    monkeypatch.setattr(choice, "LARGE", 100)
+    there = GMNR(solver="jacobi", device="auto").fit(graph, LABELS).probabilities_
+    assert seen == ["cpu"]
+    np.testing.assert_allclose(there, here, atol=1e-7)

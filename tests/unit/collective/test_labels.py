@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist import InputError
-from querist.labels import encode, one_hot, tabulate
+from querist.labels import encode, tabulate
 
 NODES = ("ann", "bob", "cy", "dan")
 KNOWN = np.array([[1, 0], [0, 0], [0, 1], [1, 0]], dtype=float)  # classes cat, dog
@@ -34,7 +34,7 @@ def test_one_label_a_node(labels):
     assert found.indicator.tolist() == KNOWN.tolist()
     assert found.classes == ("cat", "dog")
     assert not found.multilabel
-    assert found.is_labelled.tolist() == [True, False, True, True]
+    assert found.known.tolist() == [True, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_a_value_that_means_unlabelled(labels, missing):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, np.float64])
 def test_arrays_of_numbers_are_encoded_as_one_by_one(dtype):
     values = np.random.default_rng(0).integers(0, 9, 50).astype(dtype)
-    codes, classes = encode(values.tolist(), missing=3)
+    expected = encode(values.tolist(), missing=3)
     found = tabulate(values, range(50), missing=3)
-    assert found.classes == classes
-    assert (found.indicator == one_hot(codes, len(classes))).all()
+    assert found.classes == expected.classes
+    assert (found.codes == expected.codes).all()
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_several_labels_a_node(labels, classes):
     assert found.indicator.tolist() == KNOWN.tolist()
     assert found.classes == classes
     assert found.multilabel
-    assert found.is_labelled.tolist() == [True, False, True, True]
+    assert found.known.tolist() == [True, False, True, True]
 
 
 def test_classes_may_be_named():
@@ -95,10 +95,10 @@ def test_classes_may_be_named():
     ("labels", "options", "words"),
     [
         (["cat"], {}, "1 labels for 4 nodes"),
-        ({"eve": "cat"}, {}, "unknown nodes, e.g. 'eve'"),
-        (pd.Series(["cat"], index=["eve"]), {}, "unknown nodes, e.g. 'eve'"),
+        ({"eve": "cat"}, {}, "unknown node, e.g. 'eve'"),
+        (pd.Series(["cat"], index=["eve"]), {}, "unknown node, e.g. 'eve'"),
         (pd.Series(["cat", "dog"], index=["ann", "ann"]), {}, "names a node twice"),
-        (KNOWN[:2], {}, "2 rows of labels for 4 nodes"),
+        (KNOWN[:2], {}, "2 labels for 4 nodes"),
         (KNOWN * 2, {}, "other values than 0 and 1"),
         (np.where(KNOWN > 0, np.nan, 0.0), {}, "other values than 0 and 1"),
         (np.full((4, 2), "x"), {}, "text where numbers belong"),

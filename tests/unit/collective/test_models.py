@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist import CLASSIFIERS, InputError, as_graph
+from querist import CLASSIFIERS, InputError, as_graph, load_graph
 from querist.collective.gmnr import GMNR, MRGM, PLSA
 from querist.collective.smoothing import Smoother
 from querist.collective.threshold import decide, take_top
@@ -30,8 +30,7 @@ def random_network(n=300, words=50, seed=0):
         ({"smooth": -1.0}, "smooth"),
         ({"tol": -1.0}, "tol"),
         ({"max_iter": 0}, "max_iter = 0; it must be a whole number, 1 or more"),
-        ({"clamp": "hard"}, "clamp = 'hard'; it must be one of reset, dirichlet, none"),
-        ({"zero": "drop"}, "zero"),
+        ({"clamp": "hard"}, "clamp = 'hard'; it must be one of reset, none"),
         ({"dtype": "float16"}, "dtype"),
         ({"solver": "lu"}, "solver"),
         ({"features": "both"}, "features"),
@@ -48,7 +47,7 @@ def test_counts_must_not_be_negative():
         GMNR().fit(graph, {0: "a"})
 
 
-@pytest.mark.parametrize("clamp", ["reset", "dirichlet", "none"])
+@pytest.mark.parametrize("clamp", ["reset", "none"])
 @pytest.mark.parametrize("solver", ["auto", "factor", "cg", "jacobi"])
 def test_labels_spread_where_there_are_no_words(clamp, solver):
     """0-1-2 and 5-6 have no words at all, 7 has neither words nor edges."""
@@ -59,13 +58,6 @@ def test_labels_spread_where_there_are_no_words(clamp, solver):
     assert np.isfinite(model.probabilities_).all()
     assert model.labels_[[1, 2, 4, 6]].tolist() == ["a", "a", "b", "b"]
     assert model.labels_[7] is None and not model.reached_[7]
-
-
-@pytest.mark.parametrize("solver", ["auto", "factor", "cg", "jacobi"])
-def test_nothing_is_solved_for_where_every_node_is_labelled(solver):
-    graph = as_graph([(0, 1), (1, 2)], attributes=np.ones((3, 2)))
-    model = GMNR(clamp="dirichlet", solver=solver).fit(graph, {0: "a", 1: "b", 2: "b"})
-    assert model.labels_.tolist() == ["a", "b", "b"]
 
 
 @pytest.mark.parametrize("kind", [PLSA, GMNR, MRGM])
@@ -177,3 +169,39 @@ def test_weights_that_count_beside_attributes_are_not_scaled_away(method):
     graph = as_graph([(0, 1, 1e300), (1, 2, 1e300)], attributes=[[1.0], [0.0], [1.0]])
     with pytest.raises(InputError, match=r"weights such as 1e\+300"):
         CLASSIFIERS[method]().fit(graph, {0: "a", 1: "b"})
+
+
+@pytest.mark.parametrize("features", ["attributes", "links"])
+@pytest.mark.parametrize("kind", [GMNR, MRGM])
+def test_lam_chosen_by_itself_does_not_depend_on_the_unit_of_weights(kind, features):
+    club = load_graph("karate")
+    labels = {0: "a", 33: "b"}
+
+    def fitted(factor, attributes):
+        graph = as_graph(club.adjacency * factor, attributes=attributes)
+        return kind(lam="auto", features=features).fit(graph, labels)
+
+    for attributes in (np.eye(34), np.zeros((34, 2))):
+        near = fitted(1.0, attributes)
+        for factor in (4.0**-90, 4.0**90):  # powers of four: to the last bit
+            far = fitted(factor, attributes)
+            assert (far.probabilities_ == near.probabilities_).all()
+            assert far.lam_ * (factor if features == "attributes" else 1.0) == near.lam_
+        for factor in (1e-50, 1e50):
+            assert np.isfinite(fitted(factor, attributes).probabilities_).all()
+
+
+def test_lam_is_chosen_where_there_is_little_to_choose_it_from():
+    alone = as_graph([(0, 1), (1, 2)], nodes=6, attributes=np.zeros((6, 3)))
+    assert GMNR(lam="auto").fit(alone, {0: "a", 5: "b"}).reached_.tolist() == [True] * 3 + [False] * 2 + [
+        True
+    ]
+    apart = as_graph([], nodes=4, attributes=np.eye(4))
+    assert GMNR(lam="auto").fit(apart, {0: "a", 3: "b"}).lam_ > 0
+    heavy = as_graph([(0, 1, 1e-9), (1, 2, 1.0)], nodes=5, attributes=1e15 * np.eye(5)[:, :4])
+    model = GMNR(lam="auto").fit(heavy, {0: "a", 2: "b"})
+    assert model.lam_ > 0 and np.isfinite(model.probabilities_).all()
+    with pytest.raises(
+        InputError, match=r"lam = 'best'; it must be a finite number, 0 or more, or one of auto"
+    ):
+        GMNR(lam="best").fit(apart, {0: "a"})

@@ -69,3 +69,15 @@ def test_rules(printed):
             assert own[line][f"against_{control}"] in (-1, 0, 1)
     shown = printed("online_rules", *words)
     assert "paced  multiclass   msg      against margin: better" in shown
+
+
+@pytest.mark.slow
+def test_growing(printed):
+    words = ("--growing", "--data", "karate", "--rank", "5", "--step", "6", "--repeats", "2")
+    found = json.loads(printed("online", *words, "--json"))
+    assert list(found) == ["msg", "cmog", "sslgc"]
+    assert found["cmog"]["asked"] == found["cmog"]["asked_whole"] == 34
+    assert all(
+        0 <= row[key] <= 1 for row in found.values() for key in row if key.startswith(("later", "end"))
+    )
+    assert printed("online", *words).count("|---") == 9

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from querist import ALGORITHMS, Answer, InputError, Learner, as_graph, embed, load
+from querist import ALGORITHMS, InputError, Learner, as_graph, embed, load_graph
 from querist.graph import Graph
+from querist.online.checks import Answer
 
 
 def renamed(names) -> Graph:
-    karate = load("karate")
-    return Graph(karate.adjacency, nodes=names, codes=karate.codes, classes=karate.classes)
+    karate = load_graph("karate")
+    return Graph(karate.adjacency, nodes=names, known=karate.known)
 
 
 WORDS = [f"n{i}" for i in range(34)]
@@ -27,7 +28,7 @@ def learner_of(algorithm, graph, **parameters):
 @pytest.mark.parametrize("algorithm", ["msg", "sslgc", "pounce", "nearest"])
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_run_by_ids_is_the_run_by_row_numbers(algorithm, kind, tmp_path):
-    names, graph, plain = NAMES[kind], renamed(NAMES[kind]), load("karate")
+    names, graph, plain = NAMES[kind], renamed(NAMES[kind]), load_graph("karate")
     order = np.random.default_rng(0).permutation(34)
     ids = [names[row] for row in order]
     ours, theirs = learner_of(algorithm, graph), learner_of(algorithm, plain)
@@ -73,7 +74,7 @@ def test_a_run_by_ids_is_the_run_by_row_numbers(algorithm, kind, tmp_path):
 
 
 def test_row_numbers_are_taken_where_nothing_else_can_be_meant():
-    plain, words = load("karate"), renamed(WORDS)
+    plain, words = load_graph("karate"), renamed(WORDS)
     ours = learner_of("msg", words)
     trace = ours.run(range(34), words.codes)
     assert trace.node.tolist() == WORDS
@@ -109,10 +110,10 @@ def test_by_row_speaks_row_numbers_whatever_the_ids():
 
 
 def test_ids_that_json_cannot_keep_are_refused_when_saved(tmp_path):
-    graph = renamed([frozenset([i]) for i in range(34)])
+    graph = renamed([complex(i, 1) for i in range(34)])
     learner = learner_of("msg", graph)
-    assert learner.decide(frozenset([3])).row == 3
-    with pytest.raises(InputError, match=r"by_row\(\)"):
+    assert learner.decide(3 + 1j).row == 3
+    with pytest.raises(InputError, match=r"nodes\.0: 1j of type complex cannot be saved; use text"):
         learner.save(tmp_path / "a.npz")
     learner.by_row().save(tmp_path / "a.npz")
     assert Learner.load(tmp_path / "a.npz").decide(3).node == 3
@@ -126,4 +127,23 @@ def test_an_embedding_knows_the_ids_of_its_graph():
     grown = as_graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
     assert rows.follow(grown).nodes == ("a", "b", "c", "d")
     assert rows.refresh(grown).nodes == ("a", "b", "c", "d")
-    assert embed(load("karate"), rank=3, cache=False).nodes is None
+    assert embed(load_graph("karate"), rank=3, cache=False).nodes is None
+
+
+def test_ids_of_a_graph_that_grows():
+    def square(*more):
+        return as_graph([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), *more])
+
+    rows = embed(square(), rank=2, cache=False)
+    learner = ALGORITHMS["cmog"](rows, 2)
+    learner.run(["a", "c"], {"a": 0, "c": 1})
+    followed = rows.follow(square(("d", "e")))
+    assert learner.follow(followed).ids.names == tuple("abcde")
+    assert learner.run(["e"], {"e": 1}).node.tolist() == ["e"]
+    for other in (
+        embed(as_graph([(c, "z") for c in "vwxy"] + [("v", "u")]), rank=2, cache=False),
+        followed.extend([[0]]),
+    ):
+        with pytest.raises(InputError, match=r"the learner knows 5 nodes by ids.*learner\.by_row\(\)"):
+            learner.follow(other)
+    assert learner.by_row().follow(followed.extend([[0]])).decide(5).node == 5
