@@ -11,18 +11,7 @@ from typing import TYPE_CHECKING
 
 from querist.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(
-    __name__,
-    {
-        "BudgetedLeastSquares": ".sklearn",
-        "GraphAsker": ".river",
-        "GraphClassifier": ".river",
-        "GraphLabelClassifier": ".sklearn",
-        "OnGraph": ".sklearn",
-        "RiverBudgetedLeastSquares": ".river",
-        "SelectiveSampling": ".activeml",
-    },
-)
+__getattr__, __dir__, __all__ = names_of(__name__)
 
 if TYPE_CHECKING:
     from querist.adapters.activeml import SelectiveSampling as SelectiveSampling

@@ -19,25 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, check_name
 from querist.labels import encode
 from querist.lazy import needing
-from querist.online import catalogue
+from querist.online.catalogue import ALGORITHMS
 from querist.online.checks import checked_nodes, checked_rows, ids_of
 from querist.online.learner import Learner
 from querist.online.trace import Decision
+from querist.parameters import effective
 from querist.types import Codes, Floats
 
 with needing("peers", "an adapter to scikit-activeml"):
     from skactiveml.base import SingleAnnotatorStreamQueryStrategy
 
-COMPOSITIONS = {
-    compose.__name__: compose
-    for compose in (
-        *(catalogue.msg, catalogue.cmog_selected, catalogue.sslgc, catalogue.bbq, catalogue.bbq_eps),
-        *(catalogue.dgs, catalogue.random_sampling, catalogue.margin_threshold),
-    )
-}
+SELECTIVE = ("msg", "cmog_selected", "sslgc", "bbq", "bbq_eps", "dgs", "random_sampling", "margin_threshold")
 """Algorithms that choose what to ask about."""
 
 
@@ -46,10 +41,10 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
 
     Parameters
     ----------
-    algorithm : "msg", "cmog_selected", "sslgc", "bbq", "bbq_eps", "dgs", "random_sampling" or
+    method : "msg", "cmog_selected", "sslgc", "bbq", "bbq_eps", "dgs", "random_sampling" or
         "margin_threshold"
-    classes : what a label may be; those in y by default, but a one-vs-rest algorithm must be told
-    parameters : of the algorithm, such as {"kappa": 0.3, "update": "always"}
+    classes : what a label may be; those in y by default, but a one-vs-rest method must be told
+    parameters : of the method, such as {"kappa": 0.3, "update": "always"}
     missing_label : that marks unlabelled rows of y
     budget : share of the candidates that may be queried, above 0 and up to 1
     random_state : of the draws
@@ -64,7 +59,7 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
 
     def __init__(
         self,
-        algorithm: str = "msg",
+        method: str = "msg",
         classes: Sequence[Hashable] | None = None,
         parameters: dict[str, Any] | None = None,
         missing_label: Any = np.nan,
@@ -73,7 +68,7 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
         embedding: Any = None,
     ) -> None:
         super().__init__(budget=budget, random_state=random_state)
-        self.algorithm = algorithm
+        self.method = method
         self.classes = classes
         self.parameters = parameters
         self.missing_label = missing_label
@@ -140,18 +135,18 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
 
         Leaves in `learned_` which of the answers, in the order of y, it learned.
         """
-        if self.algorithm not in COMPOSITIONS:
-            raise UnknownNameError.of("algorithm", self.algorithm, COMPOSITIONS)
-        made = COMPOSITIONS[self.algorithm](**(self.parameters or {}))
-        if made.scheme == "one-vs-rest" and self.classes is None:
-            raise InputError(f"{self.algorithm} has a problem for every class; name the classes")
+        check_name("method", self.method, SELECTIVE)
+        algorithm, parameters = ALGORITHMS[self.method], self.parameters or {}
+        scheme = effective(algorithm, parameters).get("scheme")
+        if scheme == "one-vs-rest" and self.classes is None:
+            raise InputError(f"{self.method} has a problem for every class; name the classes")
         known, codes, n_classes = self._answers(X, y, rows.shape[1])
         number: dict[bytes, int] = {}
         asked, answered, places = (
             [number.setdefault(row.tobytes(), len(number)) for row in each]
             for each in ([row for row, _ in self.asked_], known, rows)
         )
-        learner = made.learner(np.array([np.frombuffer(row) for row in number]), n_classes)
+        learner = algorithm(np.array([np.frombuffer(row) for row in number]), n_classes, **parameters)
         for place, (_, decision) in zip(asked, self.asked_, strict=True):
             learner.round = decision.round - 1
             learner.commit(replace(decision, row=place))
@@ -171,10 +166,10 @@ class SelectiveSampling(SingleAnnotatorStreamQueryStrategy):  # type: ignore[mis
             raise InputError("neither classes nor answers are given; name the classes")
         if X is None:
             return np.empty((0, d)), np.empty(0, dtype=np.int64), len(self.classes or ())
-        codes, names = encode(y, self.classes, self.missing_label)
-        labelled = codes >= 0
+        given = encode(y, self.classes, self.missing_label)
+        labelled = given.known
         known = np.ascontiguousarray(self._placed(X), dtype=np.float64)[labelled]
-        return known, codes[labelled], max(2, len(names))
+        return known, given.codes[labelled], max(2, len(given.classes))
 
 
 def _put(decision: Decision) -> Decision:

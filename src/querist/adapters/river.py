@@ -15,8 +15,7 @@ rule, and closed. An answer goes to the question that is open about its node.
 
 from collections import ChainMap
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from os import PathLike
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,12 @@ import scipy.sparse as sp
 from querist.asking.model import TEMPERATURE
 from querist.asking.specification import checked_classes
 from querist.budgeted.learner import StreamParameters
-from querist.budgeted.similarity import Gram
 from querist.collective.logistic import softmax
 from querist.errors import InputError
 from querist.labels import plain
 from querist.lazy import needing
-from querist.online import ALGORITHMS, Decision
+from querist.online import ALGORITHMS
+from querist.online.trace import Decision
 
 with needing("peers", "an adapter to river"):
     from river import base
@@ -44,7 +43,7 @@ class RiverBudgetedLeastSquares(base.Classifier, StreamParameters):
     An unlabelled item is `learn_one(x)` or `learn_one(x, None)`. A feature that an item does not
     have is 0; a new feature was 0 in all earlier items; a new class was none of theirs: both
     enter exactly, without another pass. The parameters are those of
-    `querist.budgeted.learner.StreamLearner`.
+    `querist.budgeted.BLS`.
 
     >>> model = RiverBudgetedLeastSquares()
     >>> for x, y in [({"a": 0.0}, "low"), ({"a": 9.0}, "high"), ({"a": 0.2}, None), ({"a": 8.7}, None)]:
@@ -68,7 +67,7 @@ class RiverBudgetedLeastSquares(base.Classifier, StreamParameters):
         values = _numbers(x)
         self._learner.run(self._row(values, grow=True), np.array([self._code(y)]))
 
-    def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+    def predict_proba_one(self, x: Mapping[Hashable, Any]) -> dict[Any, float]:  # type: ignore[override]
         """`(1 + f)/2`, within 0 and 1, for every class seen; they sum to 1. Empty before the first."""
         values = _numbers(x)
         if not self._classes:
@@ -80,33 +79,6 @@ class RiverBudgetedLeastSquares(base.Classifier, StreamParameters):
         p = np.clip((1 + both) / 2, 0.0, 1.0)
         p = p / p.sum() if p.sum() > 0 else np.full(p.size, 1 / p.size)
         return dict(zip(self._classes, p.tolist(), strict=True))
-
-    # -- saved state -----------------------------------------------------------
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to one `.npz` file, without pickle; `load` goes on with the same bits."""
-        from querist.budgeted.storage import save
-
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        params = {name: value for name, value in own.items() if not callable(value)}
-        save(
-            self._learner,
-            path,
-            {"river": params, "classes": self._classes, "features": list(self._features)},
-        )
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], kernel: Gram | None = None) -> "RiverBudgetedLeastSquares":
-        """The model that `save` wrote; a kernel that was a function must be given again."""
-        from querist.budgeted.storage import load
-
-        learner, extra = load(path, kernel)
-        if "river" not in extra:
-            raise InputError(f"{path}: was saved by another class; load it with that one")
-        model = cls(**{**extra["river"], **({} if kernel is None else {"kernel": kernel})})
-        model._learner, model._classes = learner, extra["classes"]
-        model._features = {name: i for i, name in enumerate(extra["features"])}
-        return model
 
     # -- names to numbers --------------------------------------------------------
 
@@ -163,13 +135,13 @@ class GraphClassifier(base.Classifier):
     ----------
     embedding : an `Embedding`, or (n, d) rows
     classes : what a label may be
-    algorithm : a name in `querist.ALGORITHMS`; parameters : of it
+    method : a name in `querist.ALGORITHMS`; parameters : of it
     node : the feature that holds the id of a node, as the graph has it; its row number where it has none
 
-    >>> from querist.datasets import karate
+    >>> from querist import load_graph
     >>> from querist.embedding import embed
-    >>> club = karate()
-    >>> model = GraphClassifier(embed(club, 4, cache=False), classes=club.classes, algorithm="ollgc")
+    >>> club = load_graph("karate")
+    >>> model = GraphClassifier(embed(club, 4, cache=False), classes=club.classes, method="ollgc")
     >>> for node in (0, 33, 1, 32):
     ...     model.learn_one({"node": node}, club.labels[node])
     >>> model.predict_one({"node": 3}), model.predict_one({"node": 30})
@@ -180,17 +152,17 @@ class GraphClassifier(base.Classifier):
         self,
         embedding: Any,
         classes: Sequence[Hashable],
-        algorithm: str = "msg",
+        method: str = "msg",
         parameters: Mapping[str, Any] | None = None,
         node: Hashable = "node",
     ) -> None:
         self.embedding = embedding
         self.classes = classes
-        self.algorithm = algorithm
+        self.method = method
         self.parameters = parameters
         self.node = node
         self._names = checked_classes(classes)
-        self._learner = ALGORITHMS[algorithm](embedding, len(self._names), **(parameters or {}))
+        self._learner = ALGORITHMS[method](embedding, len(self._names), **(parameters or {}))
 
     @property
     def _multiclass(self) -> bool:
@@ -204,7 +176,7 @@ class GraphClassifier(base.Classifier):
         """End the round of a decision; if it asks, its question is open."""
         self._learner.commit(decision)
 
-    def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+    def predict_proba_one(self, x: Mapping[Hashable, Any]) -> dict[Any, float]:  # type: ignore[override]
         """Softmax of the scores; empty where no label has reached the node."""
         node = self._node(x)
         if not self._learner.reached([node])[0]:
@@ -249,6 +221,11 @@ class GraphAsker(ActiveLearningClassifier):
 
     def __init__(self, classifier: GraphClassifier) -> None:
         super().__init__(classifier, seed=None)
+
+    def predict_one(self, x: Any) -> Any:  # type: ignore[override]
+        """The label of a node, None if it is unreachable, and whether to ask for it."""
+        label = self.classifier.predict_one(x)
+        return label, self._ask_for_label(x, label)
 
     def _ask_for_label(self, x: Mapping[Hashable, Any], y_pred: Any) -> bool:
         learner: Any = self.classifier

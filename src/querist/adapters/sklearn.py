@@ -12,9 +12,9 @@ nodes*, and all nodes and edges stay visible throughout:
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -29,15 +29,18 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from querist.budgeted.checks import masked
 from querist.budgeted.closed_form import decide
 from querist.budgeted.learner import Stream, StreamParameters
-from querist.budgeted.similarity import Gram
 from querist.collective.classifier import Classifier
 from querist.errors import InputError
 from querist.graph import as_graph, from_points
+from querist.graph.neighbours import PointOptions
 from querist.labelling.labelling import label
-from querist.labels import UNLABELLED, encode, implied_missing, is_missing, plain
+from querist.labelling.options import Costs, Goal, LabelOptions
+from querist.labels import encode, implied_missing, is_missing, plain
 from querist.matrices import checked_sparse
 from querist.types import Bools, Codes, Floats
 
+OF_LABEL = ("method", "goal", "costs", "picked", "device")
+"""Options of `label` that an estimator has under the same name."""
 TINY = np.finfo(np.float64).tiny
 JUDGED, AT_ONCE = 200, 20
 """Labelled rows of a stream by whose scores probabilities are made steep, and how many are scored at once."""
@@ -58,7 +61,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         By default None is unlabelled, and -1 beside class numbers of 0 or more, with a warning.
         `partial_fit` and `run` judge that by the classes, never by the labels of one batch.
 
-    The others are those of `querist.budgeted.learner.StreamLearner`.
+    The others are those of `querist.budgeted.BLS`.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.1, 0.2], [0.9, 1.1]])
@@ -81,7 +84,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         X, y = self._validated(X, y, reset=True)
         missing = implied_missing(y, None, self.missing_label, "missing_label")
         self._begin(_distinct(y, missing))
-        self._run(X, self._codes(y, missing))
+        self._run(X, encode(y.tolist(), self.classes_.tolist(), missing).codes)
         return self
 
     def partial_fit(
@@ -127,44 +130,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         scores = np.asarray(self.decision_function(X))
         return np.asarray(softmax(_slope(*self._said_) * _columns(scores), axis=1))
 
-    # -- saved state -----------------------------------------------------------
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to one `.npz` file, without pickle; `load` goes on with the same bits."""
-        from querist.budgeted.storage import save
-
-        check_is_fitted(self, "classes_")
-        given = {name: value for name, value in self.get_params().items() if not callable(value)}
-        names = getattr(self, "feature_names_in_", None)
-        extra = {
-            "params": given,
-            "classes": [plain(c) for c in self.classes_],
-            "dtype": self.classes_.dtype.str,
-            "feature_names": None if names is None else list(names),
-            "said": [part.tolist() for part in self._said_],
-        }
-        save(self._learner_, path, extra)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], kernel: Gram | None = None) -> "BudgetedLeastSquares":
-        """The estimator that `save` wrote; a kernel that was a function must be given again."""
-        from querist.budgeted.storage import load
-
-        learner, extra = load(path, kernel)
-        if "classes" not in extra:
-            raise InputError(f"{path}: holds a bare StreamLearner; read it with StreamLearner.load")
-        model = cls(**{**extra["params"], **({} if kernel is None else {"kernel": kernel})})
-        model.classes_ = np.array(extra["classes"], dtype=np.dtype(extra["dtype"]))
-        model._learner_ = learner
-        scores, codes = extra.get("said", ([], []))  # a file of an older version has none
-        model._said_ = np.array(scores).reshape(-1, learner.n_problems), np.array(codes, dtype=np.int64)
-        if learner.n_features is not None:
-            model.n_features_in_ = learner.n_features
-        if extra["feature_names"] is not None:
-            model.feature_names_in_ = np.array(extra["feature_names"], dtype=object)
-        return model
-
-    # -- the door --------------------------------------------------------------
+    # -- checked input ---------------------------------------------------------
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         X = validated_rows(self, X, reset=reset)
@@ -184,7 +150,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
                 "partial_fit; leave them out, or start with fit"
             )
         missing = implied_missing(y, self.classes_, self.missing_label, "missing_label")
-        return X, self._codes(y, missing)
+        return X, encode(y.tolist(), self.classes_.tolist(), missing).codes
 
     def _begin(self, classes: Any) -> None:
         if len(classes) < 2:
@@ -211,17 +177,9 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
                 scores = np.concatenate([scores, self._learner_.scores(X[rows])])
                 self._said_ = scores[-JUDGED:], np.concatenate([of, codes[rows]])[-JUDGED:]
             parts.append(self._learner_.run(X[first:last], codes[first:last]))
-        if not parts:
-            return Stream.blank(0)
         return Stream(
             np.concatenate([p.predicted for p in parts]), np.concatenate([p.actions for p in parts])
         )
-
-    def _codes(self, y: Any, missing: Hashable) -> Codes:
-        unlabelled = _unlabelled(y, missing)
-        codes = np.full(len(y), UNLABELLED, dtype=np.int64)
-        codes[~unlabelled], _ = encode(y[~unlabelled].tolist(), classes=self.classes_.tolist())
-        return codes
 
 
 def _columns(scores: Floats) -> Floats:
@@ -312,8 +270,8 @@ class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     After `fit`: `classifier_`, fitted to the whole graph, and `classes_`.
 
     >>> from querist.collective.relational import WVRN
-    >>> from querist.datasets import load
-    >>> karate = load("karate")
+    >>> from querist.datasets import load_graph
+    >>> karate = load_graph("karate")
     >>> model = OnGraph(WVRN(), karate).fit([0, 33], [karate.labels[0], karate.labels[33]])
     >>> print(f"{model.score(range(34), karate.labels):.3f}")
     0.971
@@ -335,14 +293,24 @@ class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Any:
-        """The label of each of these nodes; a node that is not reached gets the likeliest class of all."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        """The label of each of these nodes; an unreachable node has None, or zeros with several labels."""
+        rows = _rows_of(self.row_of_, _ids(X))
+        labels = self.classifier_.labels_[rows]
+        one_each = labels.ndim == 1 and self.classifier_.reached_[rows].all()
+        return labels.astype(self.classes_.dtype) if one_each else labels
 
     def predict_proba(self, X: Any) -> Any:
-        """(m, K)."""
+        """(m, K); the class priors for an unreachable node."""
         return self.classifier_.probabilities_[_rows_of(self.row_of_, _ids(X))]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of correct labels; an unreachable node counts as wrong."""
+        found = self.predict(X)
+        y = _one_each(y, len(found), type(self).__name__)
+        return float(np.average(found == y, weights=sample_weight))
 
+
+@dataclass(eq=False, repr=False)
 class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """`querist.label` as an estimator: a label for every node of a graph from the labels of some.
 
@@ -353,43 +321,33 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     Parameters
     ----------
     graph : whatever `as_graph` takes; None for rows of numbers. Labels it holds are not looked at
-    method, goal, costs, picked : as in `querist.label`; the goal decides what `predict` says
+    method, goal, costs, picked, device : as in `LabelOptions`; the goal decides what `predict` says
     k : nearest neighbours of a row of numbers; no more than there are
     missing_label : the value in y that means "unlabelled", beside None. By default also -1 beside class
         numbers of 0 or more, with a warning
     random_state : the seed, an int
 
     After `fit`: `labelling_`, a `Labelling` of the whole graph, `classes_`, and `transduction_`, the label of
-    every node or row that was fitted.
+    every node or row that was fitted; None for an unreachable one.
 
-    >>> from querist.datasets import load
-    >>> karate = load("karate")
+    >>> from querist.datasets import load_graph
+    >>> karate = load_graph("karate")
     >>> known = [label if node in (0, 1, 32, 33) else None for node, label in enumerate(karate.labels)]
     >>> model = GraphLabelClassifier(karate).fit(karate.nodes, known)
     >>> print(f"{model.score(karate.nodes, karate.labels):.3f}")
     0.971
     """
 
-    def __init__(
-        self,
-        graph: Any = None,
-        *,
-        method: str = "auto",
-        goal: str = "accuracy",
-        costs: Any = None,
-        k: int = 10,
-        picked: bool = False,
-        missing_label: Hashable = None,
-        random_state: int = 0,
-    ) -> None:
-        self.graph = graph
-        self.method = method
-        self.goal = goal
-        self.costs = costs
-        self.k = k
-        self.picked = picked
-        self.missing_label = missing_label
-        self.random_state = random_state
+    graph: Any = None
+    _: KW_ONLY
+    method: str = LabelOptions.method
+    goal: Goal = LabelOptions.goal
+    costs: Costs | str | Path | None = LabelOptions.costs
+    picked: bool = LabelOptions.picked
+    device: str | None = LabelOptions.device
+    k: int = PointOptions.k
+    missing_label: Hashable = LabelOptions.missing
+    random_state: int = LabelOptions.seed
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -416,44 +374,49 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.labelling_ = label(
             graph,
             _by_node([ids[i] for i in np.flatnonzero(known)], y[known].tolist()),
-            method=self.method,
-            goal=self.goal,
-            costs=self.costs,
-            picked=self.picked,
+            LabelOptions(seed=self.random_state, **{name: getattr(self, name) for name in OF_LABEL}),
             classes=classes.tolist(),
-            seed=self.random_state,
         )
         self.classes_ = classes
         P, reached = self.labelling_.probabilities, self.labelling_.reached
-        # Somebody must be answered for a node that no label reaches: by what is known of nodes at large.
+        # An unreachable node has the mean probabilities of the others, and no label.
         self._P = np.where(reached[:, None], P, P[reached].mean(axis=0))
         if self.graph is None:
             self._rows = rows
-        self.transduction_ = self._said(self._P[_rows_of(graph.row_of, ids)])
+        places = _rows_of(graph.row_of, ids)
+        self.transduction_ = self._labels(self._P[places], reached[places])
         return self
 
     def predict(self, X: Any) -> Any:
-        """The label of each of these nodes or rows; the likeliest class of all where no label reaches."""
-        return self._said(self.predict_proba(X))
+        """The label of each of these nodes or rows; None for one that no label reaches."""
+        return self._labels(*self._answers(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """(m, K) calibrated; of a node whose label was given, 1."""
+        return self._answers(X)[0]
+
+    def _answers(self, X: Any) -> tuple[Floats, Bools]:
+        """(m, K) probabilities, and (m,) whether a label reaches the node or one of the nearest rows."""
         check_is_fitted(self, "classes_")
+        reached = self.labelling_.reached
         if self.graph is not None:
-            return np.asarray(self._P[_rows_of(self.labelling_.graph.row_of, _ids(X))])
+            places = _rows_of(self.labelling_.graph.row_of, _ids(X))
+            return np.asarray(self._P[places]), reached[places]
         rows = validated_rows(self, X, reset=False)
         near = NearestNeighbors(n_neighbors=min(self.k, self._rows.shape[0])).fit(self._rows)
         distance, who = near.kneighbors(rows)
         # A row that was fitted has no distance from itself, and counts alone.
         weight = np.where(distance[:, :1] > 0, 1 / np.maximum(distance, TINY), distance == 0)
-        return np.asarray(np.einsum("ij,ijk->ik", weight, self._P[who]) / weight.sum(axis=1)[:, None])
+        P = np.einsum("ij,ijk->ik", weight, self._P[who]) / weight.sum(axis=1)[:, None]
+        return np.asarray(P), ((weight > 0) & reached[who]).any(axis=1)
 
-    def _said(self, P: Floats) -> Any:
-        """What rows of probabilities are called, by the goal."""
-        return self.classes_[self.labelling_.decision.scores(P).argmax(axis=1)]
+    def _labels(self, P: Floats, reached: Bools) -> Any:
+        """The labels of rows of probabilities by the goal; None where no label reaches."""
+        found = self.classes_[self.labelling_.decision.scores(P).argmax(axis=1)]
+        return found if reached.all() else np.where(reached, found.astype(object), None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of right labels; samples that are unlabelled in y are not judged."""
+        """The share of correct labels; samples that are unlabelled in y are not judged."""
         found = self.predict(X)
         y = _one_each(y, len(found), type(self).__name__)
         missing = implied_missing(y, self.classes_, self.missing_label, None)

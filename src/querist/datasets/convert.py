@@ -2,7 +2,8 @@
 
 Two formats. LINQS text: `<id> <0|1>... <class>` a line in `.content`, `<cited> <citing>`
 a line in `.cites`, alone or in a `.tgz`. Planetoid: the pickled parts `ind.NAME.*`,
-opened by an unpickler that knows numpy arrays, scipy matrices and nothing else.
+opened only if their SHA-256 is known, by an unpickler that knows numpy arrays, scipy
+matrices and nothing else.
 
 Either way the result is the same plain `.npz` format that a data directory holds:
 `edges` (m, 2) with i < j, sorted; `labels`; `class_names`; `node_names`; CSR `features_*`.
@@ -20,10 +21,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from querist import memory
 from querist.errors import InputError
+from querist.matrices import checked_sparse
+from querist.tables.formats import count_lines
 from querist.types import Codes
 
 Arrays: TypeAlias = dict[str, Any]
+
+TEXT_COST = 10.0
+"""Bytes of memory for each byte of text."""
 
 
 def linqs(paths: Sequence[Path]) -> Arrays:
@@ -51,16 +58,24 @@ def linqs(paths: Sequence[Path]) -> Arrays:
     }
 
 
-def planetoid(paths: Sequence[Path]) -> Arrays:
+def planetoid(paths: Sequence[Path], digests: Sequence[str]) -> Arrays:
     """The graph in the Planetoid parts `allx, ally, tx, ty, graph, test.index`, in that order.
 
     Rows of `tx` and `ty` belong to the nodes that `test.index` lists; the classes have
-    no names in the source.
+    no names in the source. `digests` are the SHA-256 of the parts.
     """
+    parts = [path.read_bytes() for path in paths]
+    for path, part, digest in zip(paths, parts, digests, strict=True):
+        if (found := hashlib.sha256(part).hexdigest()) != digest:
+            raise InputError(
+                f"{path.name} has the SHA-256 {found[:12]}..., and only {digest[:12]}... is unpickled; "
+                "download it again, or write the graph as .npz with the arrays edges, labels and features_*"
+            )
     # latin1 keeps the bytes of arrays pickled by Python 2 as they are.
-    parts = (_Unpickler(io.BytesIO(path.read_bytes()), encoding="latin1").load() for path in paths[:5])
-    allx, ally, tx, ty, neighbours = parts
-    test = np.loadtxt(paths[5], dtype=np.int64, ndmin=1)
+    loaded = (_Unpickler(io.BytesIO(part), encoding="latin1").load() for part in parts[:5])
+    allx, ally, tx, ty, neighbours = loaded
+    allx, tx = checked_sparse(allx, paths[0].name), checked_sparse(tx, paths[2].name)
+    test = np.loadtxt(io.BytesIO(parts[5]), dtype=np.int64, ndmin=1)
     n = allx.shape[0] + tx.shape[0]
     if sorted(test) != list(range(allx.shape[0], n)):
         raise InputError(f"{paths[5].name} does not number the {tx.shape[0]} nodes after allx")
@@ -104,6 +119,8 @@ def _update(digest: Any, key: str, array: Any) -> None:
 
 
 def _texts(paths: Sequence[Path]) -> dict[str, bytes]:
+    for path in paths:
+        count_lines(path, TEXT_COST)
     if len(paths) > 1:
         return {path.suffix: path.read_bytes() for path in paths}
     texts = {}
@@ -113,6 +130,9 @@ def _texts(paths: Sequence[Path]) -> dict[str, bytes]:
             file = archive.extractfile(member) if name.suffix in {".content", ".cites"} else None
             # Archives made on a Mac hold a "._name" shadow beside every file.
             if file is not None and not name.name.startswith("."):
+                memory.check(
+                    TEXT_COST * member.size, paths[0].name
+                )  # a sparse file unpacks to more than is there
                 texts[name.suffix] = file.read()
     if len(texts) < 2:
         raise InputError(f"{paths[0].name} holds no .content and .cites files")

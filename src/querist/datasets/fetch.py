@@ -2,13 +2,12 @@
 
 Files go to a temporary folder inside the cache, are checked and converted there, and
 the result is moved into place in one step. So an interrupted download leaves nothing
-that a later `load` would take as good, and two processes at once do no harm.
+that a later call would take as good, and two processes at once do no harm.
 """
 
 import pickle
 import tarfile
 import tempfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,10 @@ from querist.datasets.registry import DownloadSource, Entry, File
 from querist.errors import DownloadError, InputError
 from querist.lazy import needing
 from querist.progress import Progress, silent
+from querist.tables.formats import BROKEN
 
 TIMEOUT_SECONDS = 30
-_UNREADABLE = (ValueError, KeyError, IndexError, EOFError, OSError, zlib.error, tarfile.TarError,
-               pickle.UnpicklingError, AttributeError, TypeError)  # fmt: skip
+_UNREADABLE = (*BROKEN, tarfile.TarError, pickle.UnpicklingError)
 
 
 def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = silent) -> Path:
@@ -31,7 +30,7 @@ def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = s
     Sources are tried in turn, each file `1 + retries` times. `progress` is told how much of a file has come;
     0 where the server does not say how large it is.
 
-    >>> from querist.datasets import Entry
+    >>> from querist.datasets.registry import Entry
     >>> try:
     ...     fetch(Entry("nowhere", 1, 0, 1, 0, about="it has no source"), Path("cache"))
     ... except DownloadError as wrong:
@@ -45,11 +44,11 @@ def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = s
             with tempfile.TemporaryDirectory(prefix=f".{entry.name}-", dir=cache) as folder:
                 try:
                     paths = [_fetch_file(file, Path(folder), retries, progress) for file in source.files]
-                    arrays = read_source(entry, source, paths)
+                    arrays = _read_source(entry, source, paths)
                     with replacing(cache / f"{entry.name}.npz") as whole:
                         np.savez_compressed(whole, **arrays)
                     return cache / f"{entry.name}.npz"
-                except (_Failed, InputError) as problem:
+                except InputError as problem:
                     problems.append(str(problem))
     except OSError as problem:
         raise DownloadError(
@@ -58,7 +57,7 @@ def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = s
     raise DownloadError(f"could not fetch {entry.name!r}: {'; '.join(problems)}. {by_hand(entry)}")
 
 
-def read_source(entry: Entry, source: DownloadSource, paths: list[Path]) -> Arrays:
+def _read_source(entry: Entry, source: DownloadSource, paths: list[Path]) -> Arrays:
     """The arrays that a source's files hold, checked to be those of the entry."""
     names = ", ".join(path.name for path in paths)
     try:
@@ -78,16 +77,11 @@ def by_hand(entry: Entry) -> str:
     put = f"put {entry.name}.npz in a directory and set QUERIST_DATA to that directory"
     if not entry.sources:
         return put[0].upper() + put[1:]
-    urls = " and ".join(file.url for file in entry.sources[0].files)
-    return f"Try again later, or {put}; the source files do as well: {urls}"
-
-
-class _Failed(Exception):
-    """One file that did not come."""
+    return f"Try again later, or {put}; the cache of another computer has the file after a download there"
 
 
 def _fetch_file(file: File, folder: Path, retries: int, progress: Progress) -> Path:
-    with needing("files", f"the download of {file.name}"):
+    with needing("download", f"the download of {file.name}"):
         import pooch
         import requests
 
@@ -100,13 +94,11 @@ def _fetch_file(file: File, folder: Path, retries: int, progress: Progress) -> P
     try:
         return Path(keeper.fetch(file.name, downloader=downloader))
     except requests.HTTPError as problem:
-        raise _Failed(f"the server answered {problem}") from problem
-    except (requests.ConnectionError, requests.Timeout) as problem:
-        raise _Failed(f"no connection to {file.url}") from problem
+        raise InputError(f"the server answered {problem}") from problem
     except requests.RequestException as problem:
-        raise _Failed(f"the transfer of {file.url} broke off") from problem
+        raise InputError(f"the transfer of {file.url} failed") from problem
     except ValueError as problem:
-        raise _Failed(f"{file.url} came with the wrong checksum") from problem
+        raise InputError(f"{file.url} came with the wrong checksum") from problem
 
 
 class _Meter:

@@ -1,14 +1,12 @@
 """Sets on this machine: `NAME.npz` in the directory QUERIST_DATA, or in the user's cache.
 
-A file holds a graph (`edges`, ...) or vectors (`X`, `y`). Its counts come from the
-`MANIFEST.json` beside it, or from the headers of its arrays: nothing big is read.
+A file holds a graph (`edges`, ...) or vectors (`X`, `y`). Its counts come from the headers of its arrays:
+nothing big is read.
 """
 
-import json
 import os
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +85,17 @@ class Row:
     licence: str = ""
 
 
-def data_dir() -> Path | None:
-    """The directory that QUERIST_DATA names, or None where it is not set.
+def folders() -> tuple[Path, ...]:
+    """The directories that data sets are read from: QUERIST_DATA if it is set, then the user's cache.
 
-    >>> found = data_dir()
-    >>> found is None or found.is_dir()
+    >>> all(folder.is_absolute() for folder in folders())
     True
     """
+    return tuple(folder.absolute() for folder in (data_dir(), cache_dir()) if folder is not None)
+
+
+def data_dir() -> Path | None:
+    """The directory that QUERIST_DATA names; None if it is not set."""
     given = os.environ.get("QUERIST_DATA")
     if not given:
         return None
@@ -104,11 +106,7 @@ def data_dir() -> Path | None:
 
 
 def cache_dir() -> Path:
-    """Where downloads are kept: QUERIST_CACHE, or the user's cache directory.
-
-    >>> cache_dir().is_absolute()
-    True
-    """
+    """The directory of downloads: QUERIST_CACHE, or the user's cache directory."""
     import platformdirs
 
     given = os.environ.get("QUERIST_CACHE") or platformdirs.user_cache_dir("querist", appauthor=False)
@@ -121,21 +119,13 @@ def names_in(folder: Path | None) -> list[str]:
     return sorted(path.stem for path in found if path.is_file())
 
 
-def subset_home(folder: Path | None, name: str) -> Path | None:
-    """The file that holds the rows of a subset, where it is there."""
-    if folder is None or name not in SUBSETS:
-        return None
-    path = folder / f"{SUBSETS[name]}.npz"
-    return path if path.is_file() and f"rows_{name}" in _shapes(path) else None
-
-
-def read_subset(path: Path, name: str) -> Vectors:
-    """The rows that the file of a larger set calls `name`."""
-    whole = read(path)
-    if not isinstance(whole, Vectors):
-        raise InputError(f"{path}: holds a graph, not vectors, so {name} cannot be rows of it")
-    rows = npz.read(path, [f"rows_{name}"])[f"rows_{name}"]
-    return Vectors(whole.X[rows], whole.y[rows], name)
+def file_of(folder: Path | None, name: str) -> Path | None:
+    """The file in a directory that holds a set: its own, or that of a larger set whose rows it is."""
+    for stem in (name, SUBSETS.get(name)) if folder is not None else ():
+        path = Path(folder or "", f"{stem}.npz")
+        if path.is_file() and (stem == name or f"rows_{name}" in _shapes(path)):
+            return path
+    return None
 
 
 def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
@@ -145,18 +135,15 @@ def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
         return {}
 
 
-def subset_counts(path: Path, name: str) -> Row:
-    """The counts of a subset: those of the larger set, but for the rows."""
-    return replace(counts(path), name=name, nodes=_shapes(path)[f"rows_{name}"][0])
-
-
 def read(path: Path, name: str | None = None) -> Graph | Vectors:
     """The graph or the vectors in a file, or an error that names the file."""
     try:
-        if path.suffix == ".npz" and path.is_file() and _vectors(npz.shapes(path)):
-            found = read_vectors(path)
-            return Vectors(found.X, np.array(found.labels, dtype=np.int64), name or found.name)
-        return as_graph(path, name=name)
+        shapes = npz.shapes(path) if path.suffix == ".npz" and path.is_file() else {}
+        if not _vectors(shapes):
+            return as_graph(path, name=name)
+        found, rows = read_vectors(path), f"rows_{name}"
+        own = npz.read(path, [rows])[rows] if rows in shapes else slice(None)
+        return Vectors(found.X[own], np.array(found.labels, dtype=np.int64)[own], name or found.name)
     except QueristError as problem:
         if str(path) in str(problem):
             raise
@@ -165,53 +152,29 @@ def read(path: Path, name: str | None = None) -> Graph | Vectors:
         raise InputError(f"{path}: cannot be read ({problem}); get the file again") from problem
 
 
-def counts(path: Path) -> Row:
-    """The counts of a file, without reading its data."""
+def counts(path: Path, name: str) -> Row:
+    """The counts of a set in a file, without reading its data."""
     try:
-        stated = _manifest(path.parent / "MANIFEST.json").get(path.name)
-        return Row(path.stem, *(_from_headers(path) if stated is None else _from_manifest(stated["counts"])))
+        return _from_headers(path, name)
     except BROKEN:
-        return Row(path.stem, "damaged")
+        return Row(name, "damaged")
 
 
-Counts = tuple[str, int | None, int | None, int, int]
-"""Kind, nodes, edges, classes and attributes."""
-
-
-def _from_manifest(stated: dict[str, Any]) -> Counts:
-    if stated["kind"] == "vector":
-        return "vectors", stated["rows"], None, len(stated["class_counts"]), stated["features"]
-    classes = stated.get("classes", stated.get("multilabel_classes", 0))
-    return "graph", stated["nodes"], stated["edges"], classes, stated.get("features", 0)
-
-
-def _from_headers(path: Path) -> Counts:
+def _from_headers(path: Path, name: str) -> Row:
     shape = npz.shapes(path)
     arrays = npz.read(path, ["X_shape", "y", "features_shape", "labels_shape", "labels"])
     if _vectors(shape):
         n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
-        return "vectors", int(n), None, len(np.unique(arrays["y"])), int(d)
+        (n,) = shape.get(f"rows_{name}", (n,))
+        return Row(name, "vectors", int(n), None, len(np.unique(arrays["y"])), int(d))
     small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
     coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
     by_node = (shape.get("labels"), shape.get("node_names"), *small.values())
     nodes = next((dimensions[0] for dimensions in by_node if dimensions), None)
     classes = shape.get("class_names", small.get("labels_shape", [coded]))[-1]
-    return "graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1]
+    attributes = small.get("features_shape", [0])[-1]
+    return Row(name, "graph", nodes, shape["edges"][0], classes, attributes)
 
 
 def _vectors(members: dict[str, tuple[int, ...]]) -> bool:
     return "edges" not in members and ("X" in members or "X_data" in members) and "y" in members
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    return _parsed(path, path.stat().st_mtime_ns) if path.is_file() else {}
-
-
-@lru_cache(maxsize=8)
-def _parsed(path: Path, changed: int) -> dict[str, Any]:
-    """The files that a manifest speaks of; read once for a directory, not once for a set."""
-    try:
-        files = json.loads(path.read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return files if isinstance(files, dict) else {}

@@ -9,10 +9,14 @@ function that reads them. Two checksums guard a download:
   entry was written.
 
 An entry without sources is known by name and has to be put in QUERIST_DATA.
+
+>>> ENTRIES["cora"].nodes
+2708
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from querist.datasets.convert import Arrays, linqs, planetoid
@@ -98,7 +102,7 @@ def _archive(name: str) -> DownloadSource:
 
 def _pubmed(base: str) -> DownloadSource:
     files = (File(f"ind.pubmed.{part}", f"{base}/ind.pubmed.{part}", h) for part, h in _PUBMED_PARTS.items())
-    return DownloadSource(tuple(files), planetoid)
+    return DownloadSource(tuple(files), partial(planetoid, digests=tuple(_PUBMED_PARTS.values())))
 
 
 _KNOWN = (
@@ -144,20 +148,9 @@ _KNOWN = (
         "IMDB 5000 collection; no licence stated",
     ),
 )  # fmt: skip
-ENTRIES: dict[str, Entry] = {entry.name: entry for entry in _KNOWN}
-"""The data sets that can be fetched, by name; `register` adds one.
+ENTRIES = {entry.name: entry for entry in _KNOWN}
+"""The data sets that can be fetched, by name.
 
 >>> ENTRIES["cora"].nodes
 2708
 """
-
-
-def register(entry: Entry) -> Entry:
-    """Make a data set known to `load`; an entry of the same name is replaced.
-
-    >>> entry = register(Entry("tiny", nodes=3, edges=2, classes=2, attributes=0, about="a path"))
-    >>> ENTRIES.pop("tiny") is entry
-    True
-    """
-    ENTRIES[entry.name] = entry
-    return entry

@@ -1,25 +1,25 @@
 """The job: MSG sees the digits one at a time, guesses, and asks where it is unsure.
 
-Beside it, on the same digits in the same order: the same learner asking as often
-but at random, several times; as often and as early, where its margin is smallest;
-and about everything.
+Beside it, in the same shuffles, stand the controls of every online learner: the same learner asking as often
+but at random, and as often and on average as early where its margin is smallest. One more learner asks about
+every digit.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from querist.datasets import digits
-from querist.embedding import embed
-from querist.experiment.results import Spread
-from querist.experiment.tasks.online import learner_seed, pace_of, random_rounds, shuffled
+from querist.experiment.results import CONTROL, MARGIN, Result
+from querist.experiment.runner import run
+from querist.experiment.specification import Specification
+from querist.experiment.store import Store
+from querist.experiment.tasks import prepared_of
+from querist.experiment.tasks.online import OnlineTask
 from querist.graph import Graph
-from querist.online import ALGORITHMS, Learner, Trace
-from querist.progress import Progress
-from querist.types import Bools, Codes, Floats
+from querist.online import Trace
+from querist.types import Floats
 
 RANK, GAMMA, H = 25, 0.1, 0.001
 SETTINGS = {"rank": RANK, "laplacian": "combinatorial", "constant": 1.0, "gamma": GAMMA, "h": H}
@@ -28,135 +28,79 @@ TUNED_ON = 1000
 at most one digit in eight. Tried: both Laplacians; rank 15, 20, 25, 30, 40, 60, 100; gamma .01, .1, 1, 10;
 h 1e-4, 1e-3, 1e-2."""
 
-DRAWS = 20
-STEP = 4
-"""Rounds between two looks at what the learner would say of the rest, unless it has asked nothing since."""
+SHUFFLES = 20
+POINTS = 300
+"""Of every curve."""
 
 Show: TypeAlias = Callable[[str, float, str], None]
 """Called with (stage, fraction done, a few words)."""
 
 
 @dataclass(frozen=True, eq=False)
-class DemoRun:
-    """One pass over the digits.
+class Way:
+    """A way of asking, in every shuffle.
 
-    node, predicted, asked, mistaken : (rounds,), as in a `Trace`
-    questions : (looks,) questions asked up to each look, from 0
-    rest_wrong : (looks,) share of the digits not asked about so far that would be labelled wrongly now
+    questions, error_rate : mean, standard deviation and runs
+    seen : (points,) digits seen so far
+    error_curve : (shuffles, points) error rate up to there
     """
 
-    node: Codes
-    predicted: Codes
-    asked: Bools
-    mistaken: Bools
-    questions: Codes
-    rest_wrong: Floats
-
-    @property
-    def error_rate(self) -> float:
-        """Share of wrong guesses, each made before any answer."""
-        return float(self.mistaken.mean())
-
-    def error_curve(self) -> Floats:
-        """(rounds,) error rate up to every round."""
-        return np.cumsum(self.mistaken) / np.arange(1, self.mistaken.size + 1)
+    questions: Mapping[str, Any]
+    error_rate: Mapping[str, Any]
+    seen: Floats
+    error_curve: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class DemoRuns:
-    """All runs on one shuffle, and the seconds they took."""
+    """All ways of asking by name, what MSG did in the first shuffle, and the seconds it took."""
 
     graph: Graph
     seed: int
-    chosen: DemoRun
-    random: tuple[DemoRun, ...]
-    margin: DemoRun
-    everything: DemoRun
+    ways: Mapping[str, Way]
+    first: Trace
     seconds: float
 
-    @property
-    def questions(self) -> int:
-        """How many were asked: by MSG, and by each control."""
-        return int(self.chosen.asked.sum())
 
-    @property
-    def random_error(self) -> Spread:
-        """Share of wrong guesses when asking at random."""
-        return Spread(tuple(run.error_rate for run in self.random))
-
-    @property
-    def random_rest_wrong(self) -> Spread:
-        """Share wrong at the end on what random asking never asked about."""
-        return Spread(tuple(float(run.rest_wrong[-1]) for run in self.random))
-
-
-def play(seed: int = 0, show: Show = lambda stage, fraction, text: None, draws: int = DRAWS) -> DemoRuns:
-    """Build the graph, embed it, and run everything on the shuffle of this seed."""
+def play(
+    seed: int = 0, show: Show = lambda stage, fraction, text: None, shuffles: int = SHUFFLES
+) -> DemoRuns:
+    """Build the graph, embed it, and run everything on the shuffles of this seed."""
     started = time.perf_counter()
-    show("graph", 0.0, "joining each digit to the 10 nearest")
-    graph = digits()
-    show("graph", 1.0, f"{graph.n_nodes:,} digits, {graph.n_edges:,} edges")
-    rows = embed(
-        graph.without_labels(),
-        RANK,
-        normalised=False,
-        progress=lambda done, text: show("embedding", done, text),
+    show("embedding", 0.0, "joining each digit to the 10 nearest")
+    own, every = (
+        Specification(
+            "online",
+            "digits",
+            method,
+            {"gamma": GAMMA, **parameters},
+            representation={"rank": RANK, "normalised": False},
+            protocol={"curve": POINTS, "control": method == "msg"},
+            repeats=shuffles,
+            seed=seed,
+        )
+        for method, parameters in (("msg", {"h": H}), ("random_sampling", {"p": 1.0}))
     )
-    show("embedding", 1.0, f"{rows.n_columns} numbers for each digit")
-
-    assert graph.codes is not None
-    codes, order = graph.codes, shuffled(graph.codes, seed, 0)
+    task = OnlineTask()
+    place = prepared_of(own, task)
+    show("embedding", 1.0, f"{place.rows.n_columns} numbers for each of {place.graph.n_nodes:,} digits")
     show("asking", 0.0, "compiling; the first time takes some seconds")
-    msg, random_sampling = ALGORITHMS["msg"], ALGORITHMS["random_sampling"]
-    learner = msg(rows, graph.n_classes, gamma=GAMMA, h=H, seed=learner_seed(seed, 0)).by_row()
-    chosen = _pass(learner, order, codes, show=lambda done, text: show("asking", done, text))
-
-    count, random = int(chosen.asked.sum()), []
-    for draw in range(draws):
-        learner = random_sampling(rows, graph.n_classes, p=0.5, gamma=GAMMA)
-        random.append(_pass(learner, order, codes, random_rounds(order.size, count, (seed, 0, 2, draw))))
-        show("random", (draw + 1) / draws, f"draw {draw + 1} of {draws}")
-    spent = {"budget": count, "pace": pace_of(chosen.asked), "rounds": order.size}
-    learner = ALGORITHMS["margin_threshold"](
-        rows, graph.n_classes, gamma=GAMMA, seed=learner_seed(seed, 0), **spent
+    chosen, everything = run([own, every], Store(), progress=partial(show, "asking"))
+    learner = task.learner(place, "msg", own.parameters, seed, 0)
+    return DemoRuns(
+        place.graph,
+        seed,
+        {
+            "msg": _way(chosen),
+            "margin": _way(chosen, MARGIN),
+            "random": _way(chosen, CONTROL),
+            "everything": _way(everything),
+        },
+        learner.run(task.order(place, seed, 0), place.graph.codes),
+        time.perf_counter() - started,
     )
-    margin = _pass(learner.by_row(), order, codes)
-    everything = _pass(random_sampling(rows, graph.n_classes, p=1.0, gamma=GAMMA), order, codes)
-    return DemoRuns(graph, seed, chosen, tuple(random), margin, everything, time.perf_counter() - started)
 
 
-def _pass(
-    learner: Learner,
-    order: Codes,
-    codes: Codes,
-    uniforms: Floats | None = None,
-    show: Progress | None = None,
-) -> DemoRun:
-    """Run a learner over the order, looking every few rounds at what it would say of the rest."""
-    unasked = np.ones(codes.size, dtype=np.bool_)
-    looks = [(0, 1.0)]
-    traces, wrong = list[Trace](), 0
-    for start in range(0, order.size, STEP):
-        stop = min(start + STEP, order.size)
-        trace = learner.run(order[start:stop], codes, None if uniforms is None else uniforms[start:stop])
-        traces.append(trace)
-        if trace.asked.any():  # otherwise it has learned nothing, and would say the same
-            unasked[trace.row[trace.asked]] = False
-            rest = np.flatnonzero(unasked)
-            missed = learner.predict(rest) != codes[rest]
-            looks.append((learner.questions, float(missed.mean()) if rest.size else 0.0))
-        wrong += int(trace.mistaken.sum())
-        if show is not None:
-            show(
-                stop / order.size,
-                f"{stop:,} rounds, {learner.questions:,} questions, {100 * wrong / stop:.1f} % wrong so far",
-            )
-    questions, rest_wrong = zip(*looks, strict=True)
-    return DemoRun(
-        node=order,
-        predicted=np.concatenate([trace.predicted for trace in traces]),
-        asked=np.concatenate([trace.asked for trace in traces]),
-        mistaken=np.concatenate([trace.mistaken for trace in traces]),
-        questions=np.array(questions, dtype=np.int64),
-        rest_wrong=np.array(rest_wrong),
-    )
+def _way(found: Result, prefix: str = "") -> Way:
+    questions, error_rate = (found.spread(prefix + name) for name in ("queries", "error_rate"))
+    return Way(questions, error_rate, found.curve("round")[0], found.curve(prefix + "error_rate"))

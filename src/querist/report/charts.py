@@ -1,7 +1,7 @@
-"""Charts on axes of a figure: curves with bands, bars, and how far a probability can be trusted.
+"""Charts on axes of a figure: curves with bands, and how far a probability can be trusted.
 
-Series differ by marker and dash, and bars by hatching, as well as by colour, so that a print in grey can be
-read. Names are drawn as they are: a dollar in one begins no formula.
+Series differ by marker and dash as well as by colour, so that a print in grey can be read. Names are drawn
+as they are: a dollar in one begins no formula.
 
 >>> import matplotlib.figure
 >>> axes = matplotlib.figure.Figure().subplots()
@@ -20,12 +20,23 @@ from querist.report.figures import CLASS_COLOURS, COLOURS, INK, LINE, MUTED, PAP
 from querist.stats import wilson
 from querist.types import Bools, Codes, Floats
 
+__all__ = [
+    "COLOURS",
+    "INK",
+    "MARKERS",
+    "MUTED",
+    "curve",
+    "few_ticks",
+    "finish",
+    "look_of",
+    "written",
+]
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple[Any, ...] = (
     "solid", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)), (0, (8, 3)),
     (0, (2, 2)), (0, (1, 3)),
 )  # fmt: skip
-HATCHES = ("", "///", "...", "xxx", "\\\\\\", "++", "oo", "--")
 
 
 # -- series -----------------------------------------------------------------------------------------------
@@ -37,15 +48,12 @@ def curves(
     *,
     x_label: str = "",
     y_label: str = "",
-    log_x: bool = False,
-    log_y: bool = False,
-    markers: int = 8,
     looks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Named curves with a legend; `looks` replaces the look of some. The first is drawn last, on top."""
     for i, (name, (x, y)) in reversed(list(enumerate(series.items()))):
-        curve(axes, name, x, y, (looks or {}).get(name, look_of(i)), markers)
-    finish(axes, x_label, y_label, log_x, log_y)
+        curve(axes, name, x, y, (looks or {}).get(name, look_of(i)))
+    finish(axes, x_label, y_label)
     handles, names = axes.get_legend_handles_labels()
     for text in axes.legend(handles[::-1], names[::-1]).get_texts():
         text.set_parse_math(False)
@@ -66,35 +74,6 @@ def curve(
             where, middle - spread, middle + spread, color=look["color"], alpha=0.15, linewidth=0
         )
     axes.plot(where, middle, label=name, markevery=max(1, where.size // markers), **look)
-
-
-def bars(
-    axes: Any,
-    groups: Sequence[str],
-    series: Mapping[str, tuple[ArrayLike, ArrayLike | None]],
-    *,
-    y_label: str = "",
-) -> None:
-    """Bars side by side in groups: a series has a height a group, and perhaps a deviation."""
-    width = 0.8 / max(len(series), 1)
-    for i, (name, (heights, spread)) in enumerate(series.items()):
-        at = np.arange(len(groups)) + (i - (len(series) - 1) / 2) * width
-        axes.bar(
-            at,
-            np.asarray(heights, dtype=np.float64),
-            width * 0.92,
-            yerr=None if spread is None else np.asarray(spread, dtype=np.float64),
-            label=name,
-            color=COLOURS[i % len(COLOURS)],
-            hatch=HATCHES[i % len(HATCHES)],
-            edgecolor=PAPER,
-            linewidth=0.5,
-            error_kw={"elinewidth": 1, "capsize": 2, "ecolor": INK},
-        )
-    axes.set_xticks(np.arange(len(groups)), groups)
-    axes.grid(axis="x", visible=False)
-    finish(axes, "", y_label)
-    axes.legend()
 
 
 def look_of(i: int) -> dict[str, Any]:
@@ -186,68 +165,7 @@ def _groups(confidence: Floats, bins: int) -> list[Codes]:
     return [group for group in np.array_split(order, max(1, min(bins, order.size // 5))) if group.size]
 
 
-def class_reliability(canvas: Any, classes: Mapping[str, tuple[Floats, Bools]], columns: int = 3) -> None:
-    """A small chart a class: the share that is of it among held-out labels of about the same probability.
-
-    Classes come as (probability, whether it is the class). Labels are grouped so that about as many of the
-    class are expected in each group; with groups of equal size all but one would be at 0.
-    """
-    rows = -(-len(classes) // columns)
-    for place, (name, (p, own)) in enumerate(classes.items()):
-        axes = canvas.add_subplot(rows, min(columns, len(classes)), place + 1)
-        axes.plot([0, 1], [0, 1], color=MUTED, linestyle=DASHES[1], linewidth=1)
-        order = np.argsort(p, kind="stable")
-        bins = int(np.clip(p.sum() / 3, 1, 6))
-        part = np.minimum(bins * np.cumsum(p[order]) / max(float(p.sum()), 1e-12), bins - 1e-9).astype(int)
-        points = []
-        for group in (order[part == one] for one in np.unique(part)):
-            mean, share = float(p[group].mean()), float(own[group].mean())
-            points.append((mean, share))
-            axes.vlines(mean, *wilson(float(own[group].sum()), group.size), color=COLOURS[0], alpha=0.55)
-            (point,) = axes.plot(mean, share, MARKERS[0], color=COLOURS[0], clip_on=False, markersize=4)
-            said = f"{group.size:,} held-out labels, {name} with {mean:.0%} on average, {share:.0%} are"
-            entitle(point, said)
-        axes.plot(*np.transpose(points), color=COLOURS[0], linewidth=1)
-        axes.set_title(name if len(name) <= 18 else f"{name[:17]}…", fontsize=8, parse_math=False)
-        axes.set(xlim=(0, 1), ylim=(0, 1))
-        for axis in (axes.xaxis, axes.yaxis):
-            few_ticks(axis, most=2, percent=True)
-
-
 # -- finding a class --------------------------------------------------------------------------------------
-
-
-def precision_recall(
-    axes: Any,
-    curves: Mapping[str, tuple[Floats, Floats]],
-    here: tuple[tuple[float, float, float], tuple[float, float, float]] | None = None,
-) -> None:
-    """Precision against recall of each ranking: (scores, truth), truth 0/1 or the probability of it.
-
-    `here` (value, low, high) of the recall and the precision is marked, with bars for its bounds.
-    """
-    for place, (name, (scores, truth)) in enumerate(curves.items()):
-        order = np.argsort(-scores, kind="stable")
-        hits = np.cumsum(np.asarray(truth, dtype=np.float64)[order])
-        look = look_of(place)
-        axes.plot(
-            hits / max(float(hits[-1]), 1e-12),
-            hits / np.arange(1, hits.size + 1),
-            label=name,
-            color=look["color"],
-            linestyle=look["linestyle"],
-            linewidth=1.5,
-        )
-    if here is not None:
-        (recall, *across), (precision, *up) = here
-        axes.hlines(precision, *across, color=INK, linewidth=1)
-        axes.vlines(recall, *up, color=INK, linewidth=1)
-        axes.plot(recall, precision, MARKERS[1], color=INK, markersize=5, label="the labels as they are")
-    finish(axes, "recall: share of the class that is found", "precision: share that is right")
-    axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    for axis in (axes.xaxis, axes.yaxis):
-        few_ticks(axis, percent=True)
-    axes.legend(loc="best")
 
 
 def gains(axes: Any, p: Floats, bounds: Sequence[tuple[int, float, float]], share: float) -> None:

@@ -10,7 +10,6 @@ crowd), which puts what belongs together side by side, and forces then part them
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -36,14 +35,6 @@ ROUNDS = 120
 SIZE = 1000
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """The drawing, and in words what it shows."""
-
-    svg: Markup
-    caption: str
-
-
 def draw(
     S: Sparse,
     codes: Codes,
@@ -53,16 +44,16 @@ def draw(
     reached: Bools,
     sure: Floats,
     said: Callable[[int], str],
-    seed: int = 0,
-) -> Drawing:
-    """Draw a graph with weights S (n, n) whose nodes have the classes `codes` (n,).
+) -> tuple[Markup, str]:
+    """A drawing of a graph with weights S (n, n) whose nodes have the classes `codes` (n,), and in words what
+    it shows.
 
     ranks : (K,) which colour a class has
     labelled, reached : (n,) whether the class was given, and whether there is one at all
     sure : (n,) its probability
     said : what a row is and what was found, in words
     """
-    rows, places, ends, caption = arranged(S, codes, labelled, seed)
+    rows, places, ends, caption = arranged(S, codes, labelled)
     half, margin = SIZE / 2, 18
     P = half + (half - margin) * places
     path = "".join(f"M{P[i, 0]:.0f} {P[i, 1]:.0f}L{P[j, 0]:.0f} {P[j, 1]:.0f}" for i, j in ends)
@@ -80,7 +71,7 @@ def draw(
         for k in np.argsort(labelled[rows], kind="stable")
         for row in [int(rows[k])]
     ]
-    return Drawing(part("drawing", SIZE, path, dots), f"{caption} Hover over a node for its name.")
+    return part("drawing", SIZE, path, dots), f"{caption} Hover over a node for its name."
 
 
 def draw_on(
@@ -92,12 +83,11 @@ def draw_on(
     labelled: Bools,
     reached: Bools,
     sure: Floats,
-    seed: int = 0,
 ) -> str:
     """The same drawing on matplotlib axes; returns in words what it shows."""
     from matplotlib.collections import LineCollection
 
-    rows, P, ends, caption = arranged(S, codes, labelled, seed)
+    rows, P, ends, caption = arranged(S, codes, labelled)
     axes.add_collection(LineCollection(list(P[ends]), colors=MUTED, linewidths=0.5, alpha=0.3, zorder=1))
     given = labelled[rows]
     colours = [class_colour(int(ranks[codes[row]])) if reached[row] else PAPER for row in rows]
@@ -116,7 +106,7 @@ def draw_on(
     return caption
 
 
-def arranged(S: Sparse, codes: Codes, labelled: Bools, seed: int = 0) -> tuple[Codes, Floats, Codes, str]:
+def arranged(S: Sparse, codes: Codes, labelled: Bools) -> tuple[Codes, Floats, Codes, str]:
     """(m,) the rows that are drawn, (m, 2) their places from -1 to 1, the edges between them as pairs of
     places, and in words what is shown."""
     n = S.shape[0]
@@ -136,7 +126,7 @@ def arranged(S: Sparse, codes: Codes, labelled: Bools, seed: int = 0) -> tuple[C
         f"{of}{fewer if drawn < edges else ''}. A ring marks a label that was given, a fainter colour "
         "a less certain one."
     )
-    return rows, layout(bones, seed), ends, caption
+    return rows, layout(bones), ends, caption
 
 
 def class_look(rank: int) -> str:
@@ -211,10 +201,10 @@ def _starts(seeds: Codes, codes: Codes, neighbours: Codes, count: int) -> Codes:
     return order[np.argsort(turn, kind="stable")][:count]
 
 
-def layout(S: Sparse, seed: int = 0) -> Floats:
+def layout(S: Sparse) -> Floats:
     """(n, 2) places in the square from -1 to 1."""
     n = S.shape[0]
-    X = np.random.default_rng(seed).uniform(-1, 1, (n, 2))
+    X = np.random.default_rng(0).uniform(-1, 1, (n, 2))
     _, component = connected_components(S, directed=False)
     main = np.flatnonzero(component == np.bincount(component).argmax())
     if main.size > 5:

@@ -62,7 +62,6 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
-    "hatch.linewidth": 0.6,
 }
 
 PAGE_SIZE = (4.4, 3.0)
@@ -75,7 +74,7 @@ PAGE_SIZE = (4.4, 3.0)
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing: `draw` gets an empty matplotlib Figure of this size, in the house style.
+    """A drawing: `draw` gets an empty matplotlib Figure of this size, in the style of all figures.
 
     >>> line = Figure("line", lambda figure: figure.subplots().plot([1, 2]), caption="it grows")
     >>> line.svg[:5], line.caption

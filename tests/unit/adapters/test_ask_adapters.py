@@ -10,8 +10,8 @@ from querist.graph import Graph
 pytest.importorskip("skactiveml")
 pytest.importorskip("river")
 
-from querist.adapters.activeml import COMPOSITIONS, SelectiveSampling
-from querist.adapters.river import GraphAsker, GraphClassifier
+from querist.adapters import GraphAsker, GraphClassifier, RiverBudgetedLeastSquares, SelectiveSampling
+from querist.adapters.activeml import SELECTIVE
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +47,18 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("algorithm", sorted(COMPOSITIONS))
-def test_the_strategy_asks_and_learns_what_the_learner_does(digits, algorithm):
+@pytest.mark.parametrize("method", sorted(SELECTIVE))
+def test_the_strategy_asks_and_learns_what_the_learner_does(digits, method):
     """Query by query and update by update, with the algorithm's own rule of what is learned."""
     embedding, codes, order = digits
-    parameters = SETTINGS.get(algorithm, {})
-    strategy = SelectiveSampling(algorithm, classes=range(10), parameters=parameters, random_state=3)
+    parameters = SETTINGS.get(method, {})
+    strategy = SelectiveSampling(method, classes=range(10), parameters=parameters, random_state=3)
     asked = streamed(strategy, embedding.rows, codes, order)
     uniforms = np.random.RandomState(3).random_sample(len(order))
-    trace = ALGORITHMS[algorithm](embedding, 10, **parameters).run(order, codes, uniforms=uniforms)
+    trace = ALGORITHMS[method](embedding, 10, **parameters).run(order, codes, uniforms=uniforms)
     assert asked == trace.node[trace.asked].tolist()
     # With ten classes CMOG asks in all of these rounds: it learns mistakes only.
-    assert 5 < len(asked) < 150 or algorithm == "cmog_selected"
+    assert 5 < len(asked) < 150 or method == "cmog_selected"
     strategy.query(embedding.rows[:1], X=embedding.rows[asked], y=codes[asked])
     assert strategy.learned_.tolist() == trace.updated[trace.asked].tolist()
 
@@ -68,19 +68,19 @@ def test_the_rules_of_learning_differ():
     karate = datasets.load_graph("karate")
     rows = embed(karate, rank=8, cache=False).rows
     learned = {}
-    for algorithm in ("msg", "cmog_selected", "bbq"):
-        strategy = SelectiveSampling(algorithm, classes=[0, 1], parameters=SETTINGS.get(algorithm))
+    for method in ("msg", "cmog_selected", "bbq"):
+        strategy = SelectiveSampling(method, classes=[0, 1], parameters=SETTINGS.get(method))
         strategy.query(rows[:1], X=rows, y=karate.codes)
-        learned[algorithm] = int(strategy.learned_.sum())
+        learned[method] = int(strategy.learned_.sum())
     assert learned["cmog_selected"] < learned["msg"] < learned["bbq"] == 34
 
 
-@pytest.mark.parametrize("algorithm", ["msg", "sslgc"])
-def test_late_answers_and_blocks_are_a_learners(digits, algorithm):
+@pytest.mark.parametrize("method", ["msg", "sslgc"])
+def test_late_answers_and_blocks_are_a_learners(digits, method):
     """Blocks of seven, answered after the next block: a learner that decides, commits and learns likewise."""
     embedding, codes, order = digits
-    strategy = SelectiveSampling(algorithm, classes=range(10), random_state=3)
-    learner = ALGORITHMS[algorithm](embedding, 10)
+    strategy = SelectiveSampling(method, classes=range(10), random_state=3)
+    learner = ALGORITHMS[method](embedding, 10)
     uniforms = np.random.RandomState(3).random_sample(len(order))
     answered, waiting, learned = [], [], []
     for start in range(0, 84, 7):
@@ -135,18 +135,18 @@ def test_what_cannot_be_is_said(strategy, given, message):
         SelectiveSampling("msg", classes="ab").update(np.eye(2), [0])
 
 
-@pytest.mark.parametrize("algorithm", ["msg", "bbq", "sslgc"])
-def test_rivers_active_classifier_is_a_run_of_the_learner(digits, algorithm):
+@pytest.mark.parametrize("method", ["msg", "bbq", "sslgc"])
+def test_rivers_active_classifier_is_a_run_of_the_learner(digits, method):
     embedding, codes, order = digits
-    model = GraphAsker(GraphClassifier(embedding, list(range(10)), algorithm, {"seed": 4}))
+    model = GraphAsker(GraphClassifier(embedding, list(range(10)), method, {"seed": 4}))
     asked = []
     for node in order.tolist():
         guess, ask = model.predict_one({"node": node})
-        assert guess in (*range(10), {})
+        assert guess in (*range(10), None)
         if ask:
             asked.append(node)
             model.learn_one({"node": node}, int(codes[node]))
-    trace = ALGORITHMS[algorithm](embedding, 10, seed=4).run(order, codes)
+    trace = ALGORITHMS[method](embedding, 10, seed=4).run(order, codes)
     assert asked == trace.node[trace.asked].tolist()
     assert len(asked) > 0
 
@@ -174,7 +174,7 @@ def test_rivers_metrics_and_unasked_labels(digits):
 def club():
     karate = datasets.load_graph("karate")
     names = [f"n{i}" for i in range(34)]
-    graph = Graph(karate.adjacency, nodes=names, codes=karate.codes, classes=karate.classes)
+    graph = Graph(karate.adjacency, nodes=names, known=karate.known)
     return names, embed(graph, rank=8, cache=False), embed(karate, rank=8, cache=False), karate.codes
 
 
@@ -205,3 +205,11 @@ def test_scikit_activeml_takes_the_ids_of_the_graph(club):
     assert ours.update(np.array(names[5:])[:, None], wanted) is ours
     with pytest.raises(InputError, match="none of the graph's ids"):
         ours.query(["zoe"])
+
+
+@pytest.mark.parametrize("call", ["predict_one", "predict_proba_one"])
+def test_a_keyword_that_nobody_knows_is_refused(digits, call):
+    model = GraphClassifier(digits[0], classes=range(10))
+    for each in (model, GraphAsker(model), RiverBudgetedLeastSquares()):
+        with pytest.raises(TypeError, match="wrong"):
+            getattr(each, call)({"node": 0}, wrong=1)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from querist import datasets
-from querist.datasets import ENTRIES, DownloadSource, Entry, File, Vectors
 from querist.datasets.convert import content_sha256, linqs
+from querist.datasets.local import Vectors
+from querist.datasets.registry import ENTRIES, DownloadSource, Entry, File
+from querist.datasets.resolve import read_set
 from querist.graph import Graph
 
 REAL_DATA = os.environ.get("QUERIST_DATA")
@@ -49,7 +50,7 @@ def needs(real_data: Path) -> Callable[[str], Graph | Vectors]:
     def load(name: str) -> Graph | Vectors:
         if not (real_data / f"{name}.npz").is_file():
             pytest.skip(f"{name}.npz is not in QUERIST_DATA")
-        return datasets.load(name)
+        return read_set(name)
 
     return load
 
@@ -127,9 +128,9 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture
-def registered() -> Iterator[Callable[[Entry], Entry]]:
-    """`register`, undone after the test."""
+def registered() -> Iterator[Callable[[Entry], None]]:
+    """Makes an entry known by its name, undone after the test."""
     before = dict(ENTRIES)
-    yield datasets.register
+    yield lambda entry: ENTRIES.update({entry.name: entry})
     ENTRIES.clear()
     ENTRIES.update(before)

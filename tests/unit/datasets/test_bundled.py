@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from querist import datasets
+from querist.datasets import bundled
 from querist.datasets.bundled import BUNDLED
 from querist.errors import InputError
 from querist.graph import Graph
@@ -17,26 +18,25 @@ def homophily(graph: Graph) -> float:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_catalogue_counts_are_those_of_the_graph(name: str) -> None:
-    graph, stated = datasets.load(name), BUNDLED[name]
+    graph, stated = datasets.load_graph(name), BUNDLED[name]
     attributes = 0 if graph.attributes is None else graph.attributes.shape[1]
     assert (graph.n_nodes, graph.n_edges, graph.n_classes, attributes) == (
         stated.nodes, stated.edges, stated.classes, stated.attributes,
     )  # fmt: skip
-    assert graph.name == ("sbm" if name == "stochastic_block_model" else name)
+    assert graph.name == name
     assert graph.describe().startswith(f"{graph.name}: {stated.nodes:,} nodes, {stated.edges:,} edges")
     assert (np.bincount(graph.codes) > 0).all()
 
 
 def test_karate_is_networkx_karate() -> None:
-    ours, theirs = datasets.karate(), nx.karate_club_graph()
+    ours, theirs = bundled.karate(), nx.karate_club_graph()
     np.testing.assert_array_equal(ours.adjacency.toarray(), nx.to_numpy_array(theirs, weight=None))
     assert ours.labels == [theirs.nodes[i]["club"] for i in range(34)]
 
 
-@pytest.mark.parametrize("heat", [True, False])
-def test_neighbour_graph_against_brute_force(heat: bool) -> None:
+def test_neighbour_graph_against_brute_force() -> None:
     k, n = 4, 60
-    graph = datasets.two_moons(n=n, k=k, heat=heat, seed=3)
+    graph = datasets.two_moons(n=n, k=k, seed=3)
     X = graph.attributes.toarray()
     distance = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     np.fill_diagonal(distance, np.inf)
@@ -45,7 +45,7 @@ def test_neighbour_graph_against_brute_force(heat: bool) -> None:
     expected = np.zeros((n, n))
     for i in range(n):
         for j in nearest[i]:
-            expected[i, j] = expected[j, i] = np.exp(-((distance[i, j] / scale) ** 2)) if heat else 1.0
+            expected[i, j] = expected[j, i] = np.exp(-((distance[i, j] / scale) ** 2))
     np.testing.assert_allclose(graph.adjacency.toarray(), expected, rtol=1e-9)
 
 
@@ -53,7 +53,7 @@ def test_ties_go_to_the_lower_row() -> None:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    graph = datasets.digits(heat=False)
+    graph = bundled.digits()
     np.testing.assert_array_equal(graph.attributes.toarray(), X)
     assert graph.labels == y.tolist()
     # Pixels are integers, so squared distances are exact and ties are real.
@@ -75,7 +75,7 @@ def test_two_moons_lie_on_their_circles() -> None:
     assert homophily(graph) == 1.0
 
 
-@pytest.mark.parametrize("build", [datasets.two_moons, datasets.stochastic_block_model])
+@pytest.mark.parametrize("build", [datasets.two_moons, datasets.sbm])
 def test_seed_decides(build) -> None:  # type: ignore[no-untyped-def]
     one, same, other = (build(seed=seed).adjacency for seed in (5, 5, 6))
     assert (one != same).nnz == 0
@@ -127,9 +127,13 @@ def test_block_model_limits_and_weights() -> None:
         lambda: datasets.two_moons(n=2),
         lambda: datasets.two_moons(noise=-1),
         lambda: datasets.two_moons(n=8, k=8),
-        lambda: datasets.digits(k=0),
     ],
 )
 def test_bad_parameters_are_refused_with_what_to_give(call) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InputError, match="give"):
         call()
+
+
+def test_digits_need_neighbours() -> None:
+    with pytest.raises(InputError, match="k = 0; it must be a whole number, 1 or more"):
+        bundled.digits(k=0)

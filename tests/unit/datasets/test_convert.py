@@ -1,9 +1,12 @@
 """Source formats: small files by hand, and the real sets' content checksums."""
 
 import collections
+import hashlib
 import io
 import os
 import pickle
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +16,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.datasets import ENTRIES
-from querist.datasets.convert import content_sha256, linqs, planetoid
+from querist.datasets.convert import Arrays, content_sha256, linqs, planetoid
+from querist.datasets.registry import ENTRIES
 from querist.errors import InputError
 
 CONTENT = b"p10\t1\t0\t1\tTheory\np2\t0\t1\t0\tNeural\nx-3\t0\t0\t0\tTheory\np1\t1\t1\t1\tNeural\n"
@@ -77,7 +80,7 @@ def python2(value: Any) -> bytes:
     return data
 
 
-def planetoid_files(folder: Path, **changes: bytes) -> list[Path]:
+def planetoid_files(folder: Path, stem: str = "toy", **changes: bytes) -> list[Path]:
     neighbours = collections.defaultdict(list, {0: [1, 4, 0], 1: [0, 0], 2: [3], 4: [0], 3: [2]})
     parts = {
         "allx": python2(sp.csr_matrix(np.array([[0.0, 0.5], [1.0, 0.0], [0.0, 0.0]]))),
@@ -87,14 +90,19 @@ def planetoid_files(folder: Path, **changes: bytes) -> list[Path]:
         "graph": python2(neighbours),
         "test.index": b"4\n3\n",
     } | changes
-    paths = [folder / f"ind.toy.{part}" for part in PARTS]
+    paths = [folder / f"ind.{stem}.{part}" for part in PARTS]
     for path, part in zip(paths, PARTS, strict=True):
         path.write_bytes(parts[part])
     return paths
 
 
+def known(paths: list[Path]) -> Arrays:
+    """The graph in files whose checksums are known."""
+    return planetoid(paths, [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths])
+
+
 def test_planetoid_puts_test_rows_where_the_index_says(tmp_path: Path) -> None:
-    arrays = planetoid(planetoid_files(tmp_path))
+    arrays = known(planetoid_files(tmp_path))
     assert arrays["edges"].tolist() == [[0, 1], [0, 4], [2, 3]]
     assert arrays["labels"].tolist() == [0, 1, 2, 2, 1]
     assert arrays["class_names"].tolist() == ["toy class 0", "toy class 1", "toy class 2"]
@@ -104,7 +112,7 @@ def test_planetoid_puts_test_rows_where_the_index_says(tmp_path: Path) -> None:
 
 def test_planetoid_with_a_gap_in_the_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"test.index"):
-        planetoid(planetoid_files(tmp_path, **{"test.index": b"5\n3\n"}))
+        known(planetoid_files(tmp_path, **{"test.index": b"5\n3\n"}))
 
 
 class Evil:
@@ -115,8 +123,49 @@ class Evil:
 def test_a_pickle_may_name_arrays_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(pickle.UnpicklingError, match="mkdir"):
-        planetoid(planetoid_files(tmp_path, graph=pickle.dumps(Evil())))
+        known(planetoid_files(tmp_path, graph=pickle.dumps(Evil())))
     assert not Path("was-here").exists()
+
+
+def wild(rows: int, value: int) -> bytes:
+    """A pickled matrix one of whose pointers leads far outside."""
+    matrix = sp.csr_matrix(np.ones((rows, 2)))
+    matrix.indptr[1] = value
+    return python2(matrix)
+
+
+WILD = [{"allx": wild(3, 2**30)}, {"allx": wild(3, -(2**30))}, {"tx": wild(2, 2**30)}]
+
+
+@pytest.mark.parametrize("changes", WILD)
+def test_a_pickle_that_is_not_known_is_not_opened(changes: dict[str, bytes], tmp_path: Path) -> None:
+    """In a process of its own: the pointers of a matrix can end it without a word."""
+    paths = [path.name for path in planetoid_files(tmp_path, "pubmed", **changes)]
+    read = "registry.ENTRIES['pubmed'].sources[0].read"
+    code = f"from pathlib import Path; from querist.datasets import registry; {read}([*map(Path, {paths})])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert "ind.pubmed.allx has the SHA-256" in ran.stderr and "as .npz" in ran.stderr
+
+
+@pytest.mark.parametrize("changes", WILD)
+def test_the_arrays_of_a_known_pickle_are_checked_too(changes: dict[str, bytes], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ind\.toy\.(allx|tx): a csr matrix"):
+        known(planetoid_files(tmp_path, **changes))
+
+
+def test_every_part_must_be_known(tmp_path: Path) -> None:
+    paths = planetoid_files(tmp_path)
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+    for path in paths:
+        content = path.read_bytes()
+        path.write_bytes(content + b"\n")
+        with pytest.raises(InputError, match=f"{path.name} has the SHA-256"):
+            planetoid(paths, digests)
+        path.write_bytes(content)
+    assert planetoid(paths, digests)["labels"].size == 5
 
 
 def test_content_checksum_sees_content_and_not_types(tmp_path: Path) -> None:

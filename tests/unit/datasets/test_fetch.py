@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from querist.datasets import DownloadSource, Entry, File, fetch
 from querist.datasets.convert import linqs
+from querist.datasets.fetch import fetch
+from querist.datasets.registry import DownloadSource, Entry, File
 from querist.errors import DownloadError, InputError
 from querist.graph import as_graph
 
@@ -59,7 +60,7 @@ def test_wrong_checksum(site: Site, cache: Path, file: str) -> None:
 def test_interrupted_transfer(site: Site, cache: Path, sent: int) -> None:
     entry = site.entry()
     site.cut["toy.cites"] = sent
-    with pytest.raises(DownloadError, match=r"toy.cites broke off.*QUERIST_DATA"):
+    with pytest.raises(DownloadError, match=r"transfer of .*toy.cites failed.*QUERIST_DATA"):
         fetch(entry, cache, retries=0)
     check_mends(site, entry, cache)
 
@@ -80,7 +81,7 @@ def test_server_down(site: Site, cache: Path) -> None:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         entry = site.entry()
         down = [replace(file, url=file.url.replace(site.url, url)) for file in entry.sources[0].files]
-        with pytest.raises(DownloadError, match=rf"no connection to {url}/toy.content.*QUERIST_DATA"):
+        with pytest.raises(DownloadError, match=rf"transfer of {url}/toy.content failed.*QUERIST_DATA"):
             fetch(replace(entry, sources=(DownloadSource(tuple(down), linqs),)), cache, retries=0)
     check_mends(site, entry, cache)
 

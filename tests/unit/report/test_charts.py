@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from querist.report import Figure, charts, on_page
+from querist.report import charts
 from querist.report.charts import balance, histogram, reliability
+from querist.report.figures import Figure, on_page
 
 
 def axes_of(chart, *values):
@@ -58,7 +59,6 @@ def test_series_differ_in_grey_too():
     looks = [charts.look_of(i) for i in range(8)]
     for part in ("marker", "linestyle", "color"):
         assert len({str(look[part]) for look in looks}) == 8
-    assert len(set(charts.HATCHES)) == 8
 
 
 def test_the_first_curve_lies_on_top_and_a_band_is_one_deviation():
@@ -67,25 +67,6 @@ def test_the_first_curve_lies_on_top_and_a_band_is_one_deviation():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["first", "second"]
     (band,) = axes.collections
     assert band.get_datalim(axes.transData).extents.tolist() == [0, 0, 1, 4]
-
-
-def test_a_class_has_a_group_for_about_as_many_of_it():
-    p = np.concatenate([np.full(90, 0.02), np.full(10, 0.8)])
-    own = np.concatenate([np.arange(90) < 3, np.arange(10) % 5 > 0])
-    canvas = Canvas()
-    charts.class_reliability(canvas, {"rare": (p, own), "$rest$": (1 - p, ~own)})
-    axes = canvas.axes[0]
-    assert [one.get_title() for one in canvas.axes] == ["rare", "$rest$"]
-    points = axes.lines[-1].get_xydata()
-    assert points[-1] == pytest.approx([0.8, 0.8]) and points[0, 0] == pytest.approx(0.02, abs=0.1)
-
-
-def test_precision_and_recall_go_down_the_ranking():
-    scores, truth = np.array([0.9, 0.8, 0.7, 0.1]), np.array([1, 0, 1, 0])
-    axes = axes_of(charts.precision_recall, {"held": (scores, truth)}, ((0.5, 0.2, 0.8), (0.7, 0.4, 0.9)))
-    line, mark = axes.lines
-    np.testing.assert_allclose(line.get_xydata(), [[0.5, 1], [0.5, 0.5], [1, 2 / 3], [1, 0.5]])
-    assert mark.get_xydata().tolist() == [[0.5, 0.7]]
 
 
 def test_gains_add_up():

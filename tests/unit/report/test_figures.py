@@ -7,15 +7,16 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from querist.report import Figure, charts, on_page, standalone
-from querist.report.figures import COLOURS, DARK, INK, LIGHT, entitle
+from querist.report import charts
+from querist.report.figures import COLOURS, DARK, INK, LIGHT, Figure, entitle, on_page, standalone
 
 
 def draw(figure):
     left, right = figure.subplots(1, 2)
     x = np.arange(5)
-    charts.curves(left, {"a": (x, x), "b": (x, np.vstack([x, x + 1]))}, x_label="x", y_label="y", log_y=True)
-    charts.bars(right, ["g", "h"], {"a": ([1, 2], [0.1, 0.2]), "b": ([2, 3], None)}, y_label="z")
+    charts.curves(left, {"a": (x, x), "b": (x, np.vstack([x, x + 1]))}, x_label="x", y_label="y")
+    charts.finish(left, "x", "y", log_y=True)
+    charts.histogram(right, x / 5, "nodes")
 
 
 @pytest.mark.slow
@@ -48,7 +49,7 @@ def lines(canvas):
 
 def test_a_figure_on_a_page_has_the_colours_of_the_page_only():
     def bars(canvas):
-        charts.bars(canvas.add_subplot(), ["g"], {"a": ([1], None), "b": ([2], None)})
+        charts.balance(canvas.add_subplot(), [("a", 0, 0.5, 0.25), ("b", 1, 0.5, 0.75)])
 
     for_bars, svg = on_page(Figure("b", bars)), on_page(Figure("a", lines, "caption", description="heard"))
     assert not re.findall(r"#[0-9a-f]{6}\b", svg + for_bars), "a colour that does not follow light and dark"

@@ -9,8 +9,10 @@ import pytest
 from jinja2 import UndefinedError
 from scipy.sparse import csr_array
 
-from querist.report import Figure, charts, page, part
+from querist.report import charts
 from querist.report.drawing import draw
+from querist.report.figures import Figure
+from querist.report.page import page, part
 
 EVIL = "<script>alert('x')</script> & \"quotes\""
 PAYLOADS = [
@@ -54,7 +56,7 @@ def everything(text: str) -> str:
     )  # fmt: skip
     shares = Figure("shares", lambda canvas: charts.balance(canvas.add_subplot(), [(text, 0, 0.5, 0.25)]))
     both = np.ones(2, dtype=bool)
-    drawing = draw(
+    drawing, _ = draw(
         csr_array(np.eye(2)[::-1]), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64),
         labelled=both, reached=both, sure=np.ones(2), said=lambda row: text,
     )  # fmt: skip
@@ -66,15 +68,11 @@ def everything(text: str) -> str:
         part("gallery", [("data:image/png;base64,AA", text, text, True)]),
         part("figures", [curve, shares]),
         part("legend", [("c0", text, "1")]),
-        drawing.svg,
+        drawing,
     ]
-    item = {
-        "heading": text, "protocol": [text], "tables": parts, "figures": [[curve, shares]], "prefix": "x-",
-        "verdicts": [[text] * 6], "remarks": [text],
-    }  # fmt: skip
     return page(
-        "paper", title=text, lede=text, numbers=[(text, text, text)], command=text, left_out=[text],
-        items=[item], few=1, conditions=text, n_specifications=1,
+        "comparison", title=text, lede=text, command=text, protocol=[text], tables=parts,
+        figures=[curve, shares], remarks=[text], conditions=text, n_specifications=1,
     )  # fmt: skip
 
 
@@ -100,7 +98,7 @@ def test_a_page_may_neither_run_nor_load_anything():
 
 
 def test_templates_leave_no_way_around_escaping():
-    assert {"base.html", "parts.html", "labelling.html", "demo.html", "paper.html"} <= set(TEMPLATES)
+    assert {"base.html", "parts.html", "labelling.html", "demo.html", "comparison.html"} <= set(TEMPLATES)
     for name, text in TEMPLATES.items():
         bare = re.sub(r"{#.*?#}", "", text, flags=re.DOTALL)
         assert not re.search(r"\|\s*safe|autoescape|<script|https?:", bare), name
