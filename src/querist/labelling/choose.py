@@ -1,6 +1,6 @@
 """Choose among the members of `auto`, and combine them, by cross-validation on the labels.
 
-1. *Plan.* Members that suit the graph, as many as their estimated time allows, in the order of
+1. *Plan.* Members that suit the graph, as many as their work allows on a graph of its size, in the order of
    `MEMBERS`; the largest graphs get fewer columns and fewer folds.
 2. *Fit.* Each member learns from all labels, and from those outside each fold. Its answers to the
    held-out labels are scaled to probabilities and judged by log-loss.
@@ -25,23 +25,24 @@ The constants were fixed on other data than the reported ones (docs/assist.md).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from querist.collective.problem import Problem
 from querist.display import as_html
 from querist.labelling import combine
-from querist.labelling.combine import Link, Scale
-from querist.labelling.decisions.estimate import Estimate, judge
-from querist.labelling.decisions.goals import Costs, GoalDecision, check_goal, cost_table
+from querist.labelling.combine import Scale
+from querist.labelling.decisions.estimate import Estimate, judge, point_estimate
+from querist.labelling.decisions.goals import GoalDecision, cost_table
 from querist.labelling.folds import LabelFolds, cut_folds
-from querist.labelling.heads import accuracy
+from querist.labelling.heads import is_right
 from querist.labelling.kernel_ridge import KernelRidge, are_measurements
-from querist.labelling.members import RandomWalk, SmoothedRidge, for_picked, plan, settle
+from querist.labelling.members import SmoothedRidge, for_picked, plan, settle
+from querist.labelling.options import Costs
 from querist.labelling.refine import refined, refiners
 from querist.labelling.workspace import Fitted, LabellingMethod, Member, Workspace
-from querist.operator.place import Place
+from querist.operator.device.choice import ChosenDevice
 from querist.operator.threads import available
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Codes, Floats
@@ -52,9 +53,6 @@ None leaves those as they are."""
 
 SIDE_BY_SIDE = 2e7
 """Most logits of a member that are computed at the same time as others."""
-
-AT_ONCE = 5e7
-"""Most numbers in the walks that go side by side."""
 
 PICKED = 0.1
 """What a held-out label counts for that was picked: such labels lie far apart, and members that know a node
@@ -149,17 +147,16 @@ def choose(
     `picked` says that the labelled nodes were not drawn at random; `workspace` carries what earlier calls
     computed of the same graph.
     """
-    check_goal(goal, costs)
     workspace = Workspace(problem.graph) if workspace is None else workspace
-    link: Link = "sigmoid" if problem.multilabel else "softmax"
-    table = None if costs is None else cost_table(costs, problem.known.classes, link)
+    multilabel = problem.multilabel
+    table = None if costs is None else cost_table(costs, problem.known.classes, multilabel)
     labelled = np.flatnonzero(problem.seeds)
     Y = problem.known.indicator[labelled]
-    members, n_folds, skipped = plan(workspace, method, Y, link)
+    members, n_folds, skipped = plan(workspace, method, Y, multilabel)
     if picked:
         members = {name: for_picked(member) for name, member in members.items()}
     place = settle(workspace, members, n_folds, Y)
-    folds = cut_folds(workspace, labelled, Y, link, n_folds, seed)
+    folds = cut_folds(workspace, labelled, Y, multilabel, n_folds, seed)
     fitted, tables = fit_members(folds, members, progress)
     progress(0.9, "combining")
     scales = {name: _scale_of(folds, fitted[name], tables[name]) for name in members}
@@ -174,17 +171,18 @@ def choose(
             for name, each in members.items()
         }
     spread = picked and not points
-    pool = LogitPool(link, _weighed(folds, members, judged, PICKED if spread else 1.0))
+    pool = LogitPool(multilabel, _weighed(folds, members, judged, PICKED if spread else 1.0))
     scores = _scored(folds, members, judged, pool.weights)
     if informative and any(isinstance(m.method, (SmoothedRidge, KernelRidge)) for m in members.values()):
         pool = replace(pool, matching=_how_far(folds, pool, held, picked))
     own = _side_by_side(folds, lambda name: scales[name].of(fitted[name].logits(slice(None))), members)
     logits_by_member = dict(zip(members, own, strict=True))
     L = pool.of(logits_by_member, Y)
-    models = refiners(workspace, members) if auto and link == "softmax" else {}
+    models = refiners(workspace, members) if auto and not multilabel else {}
     L, held_out, self_training = refined(folds, models, L, pool.held_out(folds, held, honest=True))
+    by_class = informative and not picked
     P, decision, estimate = judge(
-        folds, held_out, L, goal=goal, costs=table, by_class=informative and not picked
+        folds, held_out, L, goal=goal, costs=table, by_class=by_class, picked=picked
     )
     choice = explained(
         members,
@@ -195,7 +193,7 @@ def choose(
         labels=len(labelled),
         matching=pool.matching,
         self_training=self_training,
-        largest=_guess(problem.known.classes, folds, estimate),
+        warnings=warnings_of(scores, problem.known.classes, folds, estimate),
         place=place,
     )
     workspace.place = None  # the memory of a device is not kept
@@ -218,23 +216,20 @@ def fit_members(
     together = _on_device(folds, list(methods.values()))
     if together is None:
         workspace.compute_rows([way.settings for way in methods.values() if isinstance(way, SmoothedRidge)])
-    costs = [method.cost(workspace, *folds.Y.shape) for method in methods.values()]
-    total, begun = sum(once + fit * (folds.n_folds + 1) for once, fit in costs) or 1.0, 0.0
-    for (name, method), (once, fit) in zip(methods.items(), costs, strict=True):
+    span = 0.85 / len(methods)
+    for number, (name, method) in enumerate(methods.items()):
         text = f"trying {method.what}"
-        show(0.85 * begun / total, text)
+        own = part(show, number * span, span, text)
+        own(0.0, text)
         # The rows are computed in the first fit, which takes long on a large graph: it tells how far it is.
-        workspace.progress = part(show, 0.85 * begun / total, 0.85 * once / total, text)
-        fits = _at_once(folds, method) if together is None else together.fits(method)
+        workspace.progress = part(own, 0.0, 0.8)
+        fits = None if together is None else together.fits(method)
         if fits is not None:
             fitted[name], tables[name] = fits
-            begun += once + fit * (folds.n_folds + 1)
             continue
-        fitted[name] = method.fit(workspace, folds.labelled, folds.Y, folds.link)
-        begun += once + fit
-        show(0.85 * begun / total, text)
+        fitted[name] = method.fit(workspace, folds.labelled, folds.Y, folds.multilabel)
+        own(0.8, text)
         tables[name] = _held_out(folds, method)
-        begun += fit * folds.n_folds
     workspace.progress = silent  # the fitted keep the workspace, and whoever keeps them may pickle them
     return fitted, tables
 
@@ -245,18 +240,7 @@ def _on_device(folds: LabelFolds, methods: Sequence[LabellingMethod]) -> Any:
         return None
     from querist.labelling.device.fits import DeviceFolds, can_be_together
 
-    return DeviceFolds.brought(folds, methods) if can_be_together(folds, methods) else None
-
-
-def _at_once(folds: LabelFolds, method: LabellingMethod) -> tuple[Fitted, list[Floats]] | None:
-    """All fits of a method that can do them in one go, where they are small enough; or None."""
-    numbers = folds.workspace.graph.n_nodes * folds.Y.shape[1] * (folds.n_folds + 1)
-    if not isinstance(method, RandomWalk) or numbers > AT_ONCE:
-        return None
-    kept = [folds.kept(fold) for fold in range(folds.n_folds)]
-    parts = [(folds.labelled, folds.Y), *((folds.labelled[own], folds.Y[own]) for own in kept)]
-    whole, *fewer = method.fit_each(folds.workspace, parts, folds.link)
-    return whole, [each.logits(folds.sample) for each in fewer]
+    return DeviceFolds.brought(folds) if can_be_together(folds, methods) else None
 
 
 def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:
@@ -264,7 +248,7 @@ def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:
 
     def without(fold: int) -> Floats:
         kept = folds.kept(fold)
-        fewer = method.fit(folds.workspace, folds.labelled[kept], folds.Y[kept], folds.link)
+        fewer = method.fit(folds.workspace, folds.labelled[kept], folds.Y[kept], folds.multilabel)
         return fewer.logits(folds.sample)
 
     return _side_by_side(folds, without, range(folds.n_folds))
@@ -280,15 +264,15 @@ def _side_by_side(folds: LabelFolds, table: Callable[[Any], Floats], which: Iter
 def _scale_of(folds: LabelFolds, fitted: Fitted, tables: Sequence[Floats]) -> Scale:
     """How steep a member's logits are: by its held-out answers; by their spread where there are none."""
     L = folds.held_out(tables) if folds.n_folds else fitted.logits(folds.labelled)
-    return combine.scaled_with_prior(L, folds.Y, folds.link, folds.judged)
+    return combine.scaled_with_prior(L, folds.Y, folds.multilabel, folds.judged)
 
 
 def _judged(folds: LabelFolds, tables: Sequence[Floats], match: bool) -> Floats:
     """(j, K) a member's answers to the labels that can be held out, its shares of the classes matched."""
     if match:
-        kept = (_class_shares(folds.Y[folds.kept(fold)], folds.link) for fold in range(folds.n_folds))
+        kept = (_class_shares(folds.Y[folds.kept(fold)], folds.multilabel) for fold in range(folds.n_folds))
         tables = [
-            L + combine.matched(L, shares, folds.link, enough=ENOUGH_NODES)
+            L + combine.matched(L, shares, folds.multilabel, enough=ENOUGH_NODES)
             for L, shares in zip(tables, kept, strict=True)
         ]
     return folds.held_out(tables)[folds.judged]
@@ -301,7 +285,9 @@ def _weighed(
     weights = np.array([member.prior_weight for member in members.values()])
     weights /= weights.sum()
     if folds.n_folds and len(members) > 1:
-        weights = combine.stacked(list(judged.values()), folds.Y[folds.judged], weights, folds.link, trust)
+        weights = combine.stacked(
+            list(judged.values()), folds.Y[folds.judged], weights, folds.multilabel, trust
+        )
     return dict(zip(members, weights.tolist(), strict=True))
 
 
@@ -317,7 +303,8 @@ def _scored(
     for name, member in members.items():
         right = log_loss = float("nan")
         if folds.n_folds:
-            right, log_loss = accuracy(judged[name], own), combine.loss(judged[name], own, folds.link)
+            right = point_estimate(is_right(judged[name], own))
+            log_loss = combine.loss(judged[name], own, folds.multilabel)
         scores.append(Score(name, member.method.what, right, log_loss, weights[name] / total))
     return sorted(scores, key=lambda score: -score.weight)
 
@@ -332,7 +319,7 @@ class LogitPool:
     `matching` says how far the shares of the classes are matched (`MATCHING`), by `enough` nodes.
     """
 
-    link: Link
+    multilabel: bool
     weights: Mapping[str, float]
     matching: float | None = None
     enough: int = combine.ENOUGH
@@ -344,11 +331,11 @@ class LogitPool:
         )
         if self.matching is None:
             return L
-        shares, own = _class_shares(Y, self.link), self.matching * Y.shape[1]
+        shares, own = _class_shares(Y, self.multilabel), self.matching * Y.shape[1]
         if own:
-            found = combine.probabilities(L, self.link).mean(axis=0)
+            found = combine.probabilities(L, self.multilabel).mean(axis=0)
             shares = (len(Y) * shares + own * found) / (len(Y) + own)
-        return L + combine.matched(L, shares, self.link, enough=self.enough)
+        return L + combine.matched(L, shares, self.multilabel, enough=self.enough)
 
     def held_out(
         self, folds: LabelFolds, held: Mapping[str, Sequence[Floats]], *, honest: bool = False
@@ -382,21 +369,21 @@ def _how_far(
         return folds.held_out(replace(pool, matching=matching, enough=ENOUGH_NODES).held_out(folds, held))
 
     if picked:
-        constant = combine.logits(_class_shares(folds.Y, folds.link), folds.link)
-        alone = combine.loss(np.broadcast_to(constant, own.shape), own, folds.link)
-        return 0.0 if combine.loss(held_out(None)[folds.judged], own, folds.link) > alone else None
+        constant = combine.logits(_class_shares(folds.Y, folds.multilabel), folds.multilabel)
+        alone = combine.loss(np.broadcast_to(constant, own.shape), own, folds.multilabel)
+        return 0.0 if combine.loss(held_out(None)[folds.judged], own, folds.multilabel) > alone else None
 
     def cost(matching: float | None) -> float:
         L = held_out(matching)
-        scaled = combine.scaled(L, folds.Y, folds.link, folds.judged).of(L)
-        return combine.loss(scaled[folds.judged], own, folds.link)
+        scaled = combine.scaled(L, folds.Y, folds.multilabel, folds.judged).of(L)
+        return combine.loss(scaled[folds.judged], own, folds.multilabel)
 
     return min(MATCHING, key=cost)
 
 
-def _class_shares(Y: Floats, link: Link) -> Floats:
+def _class_shares(Y: Floats, multilabel: bool) -> Floats:
     total = Y.sum(axis=0)
-    return np.asarray(total / total.sum() if link == "softmax" else total / len(Y))
+    return np.asarray(total / len(Y) if multilabel else total / total.sum())
 
 
 def _shares_mean_something(Y: Floats) -> bool:
@@ -428,8 +415,8 @@ def explained(
     labels: int,
     matching: float | None,
     self_training: Mapping[str, float],
-    largest: "Guess",
-    place: Place,
+    warnings: Sequence[str],
+    place: ChosenDevice,
 ) -> Choice:
     """The choice in words. `asked`: the user named the method; `self_training`: the weights of its models."""
     words = any(member.method.uses_attributes for member in members.values())
@@ -438,7 +425,7 @@ def explained(
     if asked:
         why = [f"{scores[0].name}, as asked for."]
     elif alone:
-        why = [f"{scores[0].what} ({scores[0].name}) is the one method that fits this graph and the time."]
+        why = [f"{scores[0].what} ({scores[0].name}) is the one method that suits this graph and its size."]
     else:
         sources = "attributes and links" if words else "links alone"
         why = [f"{len(scores)} methods were tried on {sources}.", *_weights_in_words(scores, folds, labels)]
@@ -453,48 +440,34 @@ def explained(
         )
     if skipped:
         why.append(f"Left out, since they would take too long on this graph: {', '.join(skipped)}.")
-    why += _warnings(scores, largest)
-    if place.said:
-        why.append(place.sentence)
-    if place.device is not None:
-        why.append(f"Rows were smoothed and counts were modelled on {place.device}.")
+    why += warnings
+    if place.why:
+        why.append(f"{place.why}.")
+    if place.name is not None:
+        why.append(f"Rows were smoothed and counts were modelled on {place.name}.")
     method = scores[0].name if alone else "combination of " + ", ".join(s.name for s in heavy(scores))
     return Choice(method, representation, tuple(why), tuple(scores))
 
 
-class Guess(NamedTuple):
-    """What needs no graph: the class with most labels, and how often and how surely it would be right.
-
-    `accuracy` and `log_loss` are those of the labels' own shares, `reached` the accuracy on held-out labels.
-    """
-
-    label: Any
-    accuracy: float
-    log_loss: float
-    reached: float
-
-
-def _guess(classes: Sequence[Any], folds: LabelFolds, estimate: Estimate) -> Guess:
-    shares, own = _class_shares(folds.Y, folds.link), folds.Y[folds.judged]
-    constant = np.broadcast_to(combine.logits(shares, folds.link), own.shape)
+def warnings_of(
+    scores: Sequence[Score], classes: Sequence[Any], folds: LabelFolds, estimate: Estimate
+) -> list[str]:
+    """What the held-out labels say against the answer, or against a model: guessing does no worse."""
+    shares, own = _class_shares(folds.Y, folds.multilabel), folds.Y[folds.judged]
+    constant = np.broadcast_to(combine.logits(shares, folds.multilabel), own.shape)
     largest = int(shares.argmax())
-    log_loss = combine.loss(constant, own, folds.link) if len(own) else float("nan")
-    return Guess(classes[largest], float(shares[largest]), log_loss, estimate.accuracy)
-
-
-def _warnings(scores: Sequence[Score], largest: Guess) -> list[str]:
-    """What the held-out labels say against the answer, or against a member."""
+    log_loss = combine.loss(constant, own, folds.multilabel) if len(own) else float("nan")
     found = []
-    if largest.reached <= largest.accuracy:
+    if estimate.accuracy <= shares[largest]:
         found.append(
-            f"On held-out labels this is no better than calling every node {largest.label!r}, the class "
-            f"with most labels ({largest.reached:.3f} against {largest.accuracy:.3f})."
+            f"On held-out labels this is no better than calling every node {classes[largest]!r}, the class "
+            f"with most labels ({estimate.accuracy:.3f} against {shares[largest]:.3f})."
         )
-    worse = [score.name for score in scores if score.log_loss > largest.log_loss]
+    worse = [score.name for score in scores if score.log_loss > log_loss]
     if worse:
         found.append(
             "Worse on held-out labels than guessing by the classes' shares "
-            f"(log-loss {largest.log_loss:.3f}): {', '.join(worse)}."
+            f"(log-loss {log_loss:.3f}): {', '.join(worse)}."
         )
     return found
 
@@ -508,9 +481,10 @@ def _weights_in_words(scores: Sequence[Score], folds: int, labels: int) -> list[
     if not folds:
         return ["No label could be held out, so the methods have the weights that they start with."]
     best = min(scores, key=lambda score: score.log_loss)
+    right = f"accuracy {best.accuracy:.3f}, " if np.isfinite(best.accuracy) else ""
     carried = ", ".join(f"{score.name} {score.weight:.2f}" for score in heavy(scores))
     return [
-        f"Best on held-out labels: {best.what} ({best.name}), accuracy {best.accuracy:.3f}, "
+        f"Best on held-out labels: {best.what} ({best.name}), {right}"
         f"log-loss {best.log_loss:.3f} ({folds}-fold cross-validation, {labels} labels).",
         f"{len(heavy(scores))} of them carry the answer, as a product weighted by held-out labels: "
         f"{carried}.",

@@ -1,9 +1,9 @@
 """Tables of logits: how they are scaled, judged, pooled and matched to the shares of the classes.
 
-A table of logits (n, K) means probabilities through its *link*: "softmax" with one label a node, "sigmoid"
-with several, where every class is a question of its own.
+A table of logits (n, K) means probabilities: by a softmax if a node has one label; by a sigmoid per class if
+it may have several (`multilabel`), for then every class is a question of its own.
 
-- `scaled(L, Y)` fits `a L` (softmax) or `a L + b` (sigmoid) to held-out labels by log-loss: a temperature.
+- `scaled(L, Y)` fits `a L`, or `a L + b` if `multilabel`, to held-out labels by log-loss: a temperature.
   `scaled_with_prior` does so for a table that will be pooled, with a prior on a.
 - `pooled` is the log-linear pool `sum_j w_j L_j`: a product of experts. `stacked` finds the weights `w >= 0`
   under which held-out labels are likeliest, with a Gaussian prior around those it starts from: few labels
@@ -13,13 +13,11 @@ with several, where every class is a question of its own.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from querist.types import Bools, Floats
-
-Link: TypeAlias = Literal["softmax", "sigmoid"]
 
 TINY = 1e-12
 STEEPEST, FLATTEST = 60.0, 0.02
@@ -48,43 +46,39 @@ class Scale(NamedTuple):
         """Scaled logits."""
         return np.asarray(self.steepness * L + self.shift)
 
-    def from_centre(self, centre: Any) -> "Scale":
-        """The same for logits from which `centre`, a number or one a class, was not yet taken."""
-        return Scale(self.steepness, self.shift - self.steepness * centre)
 
-
-def log_probabilities(L: Floats, link: Link) -> Floats:
+def log_probabilities(L: Floats, multilabel: bool) -> Floats:
     """(n, K) logarithms of the probabilities that logits mean."""
-    if link == "sigmoid":
+    if multilabel:
         return np.asarray(-np.logaddexp(0.0, -L))
     top = L.max(axis=1, keepdims=True)
     return np.asarray(L - top - np.log(np.exp(L - top).sum(axis=1, keepdims=True)))
 
 
-def probabilities(L: Floats, link: Link) -> Floats:
+def probabilities(L: Floats, multilabel: bool) -> Floats:
     """(n, K)."""
-    return np.asarray(np.exp(log_probabilities(L, link)))
+    return np.asarray(np.exp(log_probabilities(L, multilabel)))
 
 
-def logits(P: Floats, link: Link, floor: float = 1e-6) -> Floats:
+def logits(P: Floats, multilabel: bool, floor: float = 1e-6) -> Floats:
     """Logits of probabilities; none is taken to be nearer to 0 (or 1) than `floor`."""
-    kept = np.clip(P, floor, 1.0 if link == "softmax" else 1 - floor)
-    return np.asarray(np.log(kept) if link == "softmax" else np.log(kept) - np.log1p(-kept))
+    kept = np.clip(P, floor, 1 - floor if multilabel else 1.0)
+    return np.asarray(np.log(kept) - np.log1p(-kept) if multilabel else np.log(kept))
 
 
-def loss(L: Floats, Y: Floats, link: Link) -> float:
-    """The mean log-loss of 0/1 labels (m, K): a sum over the classes in the sigmoid link.
+def loss(L: Floats, Y: Floats, multilabel: bool) -> float:
+    """The mean log-loss of 0/1 labels (m, K): a sum over the classes if `multilabel`.
 
-    >>> round(loss(np.zeros((1, 4)), np.eye(4)[:1], "softmax"), 4)  # log 4
+    >>> round(loss(np.zeros((1, 4)), np.eye(4)[:1], multilabel=False), 4)  # log 4
     1.3863
     """
-    logs = log_probabilities(L, link)
-    if link == "softmax":
+    logs = log_probabilities(L, multilabel)
+    if not multilabel:
         return float(-np.mean(np.sum(Y * logs, axis=1) / np.maximum(Y.sum(axis=1), 1)))
     return float(-np.mean(np.sum(Y * logs + (1 - Y) * (logs - L), axis=1)))
 
 
-def scaled(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
+def scaled(L: Floats, Y: Floats, multilabel: bool, judged: Bools | None = None) -> Scale:
     """The temperature, and with several labels a node the shift, that fit held-out logits to their labels.
 
     Two pseudo-labels, one right and one wrong at the typical margin, keep the steepness of few or faultless
@@ -93,53 +87,52 @@ def scaled(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Sca
     return _fitted(
         L,
         Y,
-        link,
+        multilabel,
         judged,
         lambda log_a: float(np.logaddexp(0, np.exp(log_a)) + np.logaddexp(0, -np.exp(log_a))),
     )
 
 
-def scaled_with_prior(L: Floats, Y: Floats, link: Link, judged: Bools | None = None) -> Scale:
+def scaled_with_prior(L: Floats, Y: Floats, multilabel: bool, judged: Bools | None = None) -> Scale:
     """The same for one member of many: its steepness is TYPICAL until many labels say otherwise.
 
     A dozen held-out labels that happen to go wrong would take a good member's weight away, and what is left
     would be decided by the shares of the classes alone.
     """
-    return _fitted(L, Y, link, judged, lambda log_a: (log_a - np.log(TYPICAL)) ** 2 / (2 * FIRMNESS**2))
+    return _fitted(L, Y, multilabel, judged, lambda log_a: (log_a - np.log(TYPICAL)) ** 2 / (2 * FIRMNESS**2))
 
 
-def scaled_ridge(left_out: Floats, mean: Floats, Y: Floats, link: Link, judged: Bools) -> Scale:
+def scaled_ridge(left_out: Floats, mean: Floats, Y: Floats, multilabel: bool, judged: Bools) -> Scale:
     """The scale of a ridge regression whose answers are (m, K) where each label is left out.
 
     A strong ridge says little more than the classes' shares, but what it says beside them, how like a node is
     to the mean node of each class, is worth having. The shares come in last.
     """
-    centre = mean if link == "softmax" else 0.0
-    return scaled_with_prior(left_out - centre, Y, link, judged).from_centre(centre)
+    centre = 0.0 if multilabel else mean
+    a, shift = scaled_with_prior(left_out - centre, Y, multilabel, judged)
+    return Scale(a, shift - a * centre)
 
 
 def _fitted(
-    L: Floats, Y: Floats, link: Link, judged: Bools | None, penalty: Callable[[float], float]
+    L: Floats, Y: Floats, multilabel: bool, judged: Bools | None, penalty: Callable[[float], float]
 ) -> Scale:
     """The scale of least log-loss and penalty, which is a function of log(steepness * deviation of L)."""
     from scipy.optimize import minimize_scalar
 
-    if link == "softmax":
+    if not multilabel:
         L = L - L.mean(axis=1, keepdims=True)  # what all classes have in common says nothing
     spread = float(np.std(L)) or 1.0
     L, Y = (L, Y) if judged is None else (L[judged], Y[judged])
     count = len(L)
     some = slice(None, None, max(1, -(-count // max(FEWEST, ENOUGH_ENTRIES // L.shape[1]))))
-    L, Y, last = L[some], Y[some], 0.0
+    L, Y = L[some], Y[some]
 
     def shift(a: float) -> float:
-        nonlocal last
-        last = _level(a * L, float(Y.mean()), last) if link == "sigmoid" and count else 0.0
-        return last
+        return _level(a * L, float(Y.mean())) if multilabel and count else 0.0
 
     def cost(log_a: float) -> float:
         a = np.exp(log_a) / spread
-        return (loss(a * L + shift(a), Y, link) * count if count else 0.0) + penalty(log_a)
+        return (loss(a * L + shift(a), Y, multilabel) * count if count else 0.0) + penalty(log_a)
 
     found = minimize_scalar(cost, bounds=(np.log(FLATTEST), np.log(STEEPEST)), method="bounded")
     a = float(np.exp(found.x) / spread)
@@ -150,47 +143,32 @@ def steepness_of(L: Floats, confidence: float) -> float:
     """The steepness at which the likeliest classes of (n, K) logits have this probability on average.
 
     >>> L = np.array([[0.0, 1.0], [2.0, 0.0]])
-    >>> round(float(probabilities(steepness_of(L, 0.8) * L, "softmax").max(axis=1).mean()), 6)
+    >>> round(float(probabilities(steepness_of(L, 0.8) * L, multilabel=False).max(axis=1).mean()), 6)
     0.8
     """
     L = L - L.max(axis=1, keepdims=True)
     spread = float(np.std(L)) or 1.0
-    found = _bisected(
-        lambda log_a: np.mean(1 / np.exp(np.exp(log_a) * L).sum(axis=1)) < confidence,
-        np.log(1e-6 / spread),
-        np.log(1e3 / spread),
-    )
-    return float(np.exp(found))
+    low, high = np.log(1e-6 / spread), np.log(1e3 / spread)
+    for _ in range(40):
+        middle = (low + high) / 2
+        is_below = np.mean(1 / np.exp(np.exp(middle) * L).sum(axis=1)) < confidence
+        low, high = (middle, high) if is_below else (low, middle)
+    return float(np.exp((low + high) / 2))
 
 
-def _level(L: Floats, share: float, start: float = 0.0) -> float:
-    """The shift at which the mean of `sigmoid(L + shift)` is `share`: Newton's steps, kept in their bracket.
+def _level(L: Floats, share: float) -> float:
+    """The shift at which the mean of `sigmoid(L + shift)` is `share`.
 
     >>> L = np.linspace(-3.0, 2.0, 50)
-    >>> round(float(probabilities(L + _level(L, 0.2), "sigmoid").mean()), 9)
+    >>> round(float(probabilities(L + _level(L, 0.2), multilabel=True).mean()), 9)
     0.2
     """
+    from scipy.optimize import brentq
+    from scipy.special import expit
+
+    share = min(max(share, TINY), 1 - TINY)
     low, high = -float(np.max(L)) - 40, -float(np.min(L)) + 40
-    shift = min(max(start, low), high)
-    for _ in range(50):
-        P = 1 / (1 + np.exp(-np.clip(L + shift, -700, 700)))
-        gap = float(np.mean(P)) - share
-        low, high = (low, shift) if gap > 0 else (shift, high)
-        slope = float(np.mean(P * (1 - P)))
-        step = shift - gap / slope if slope > 0 else np.inf
-        following = step if low < step < high else (low + high) / 2
-        if abs(following - shift) < 1e-9 * max(1.0, abs(shift)):
-            return following
-        shift = following
-    return shift
-
-
-def _bisected(is_below: Callable[[float], Any], low: float, high: float, steps: int = 40) -> float:
-    """The number between `low` and `high` up to which others are below what is sought."""
-    for _ in range(steps):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_below(middle) else (low, middle)
-    return (low + high) / 2
+    return float(brentq(lambda shift: float(expit(L + shift).mean()) - share, low, high, xtol=1e-9))
 
 
 def weights(losses: Sequence[float], judged: int, eta: float) -> Floats:
@@ -204,28 +182,35 @@ def weights(losses: Sequence[float], judged: int, eta: float) -> Floats:
     return np.asarray(w / w.sum())
 
 
-def stacked(tables: Sequence[Floats], Y: Floats, prior: Floats, link: Link, trust: float = 1.0) -> Floats:
+def stacked(
+    tables: Sequence[Floats],
+    Y: Floats,
+    prior: Floats,
+    multilabel: bool,
+    trust: float = 1.0,
+    deviation: float | None = None,
+) -> Floats:
     """(J,) weights `w >= 0` of the pool of J tables (m, K) that make the labels `Y` likeliest.
 
-    The likelihood, to the power of `trust`, times a Gaussian of deviation DEVIATION around `prior` (J,); its
-    logarithm is concave.
+    The likelihood, to the power of `trust`, times a Gaussian around `prior` (J,), of deviation DEVIATION
+    unless another is given; its logarithm is concave.
 
     >>> right, wrong = np.array([[2.0, 0.0], [0.0, 2.0]] * 20), np.array([[0.0, 1.0], [1.0, 0.0]] * 20)
     >>> Y = np.array([[1, 0], [0, 1]] * 20)
-    >>> stacked([right, wrong], Y, np.array([0.5, 0.5]), "softmax").round(2).tolist()
+    >>> stacked([right, wrong], Y, np.array([0.5, 0.5]), multilabel=False).round(2).tolist()
     [0.99, 0.26]
     """
     from scipy.optimize import minimize
 
-    T = np.stack(tables)
-    target = Y / np.maximum(Y.sum(axis=1, keepdims=True), 1) if link == "softmax" else Y
+    T, deviation = np.stack(tables), deviation or DEVIATION
+    target = Y if multilabel else Y / np.maximum(Y.sum(axis=1, keepdims=True), 1)
 
     def cost(w: Floats) -> tuple[float, Floats]:
         L = np.tensordot(w, T, axes=1)
-        away = (w - prior) / DEVIATION**2
-        missed = probabilities(L, link) - target
+        away = (w - prior) / deviation**2
+        missed = probabilities(L, multilabel) - target
         return (
-            trust * loss(L, Y, link) * len(Y) + float(away @ (w - prior)) / 2,
+            trust * loss(L, Y, multilabel) * len(Y) + float(away @ (w - prior)) / 2,
             trust * np.tensordot(T, missed, axes=([1, 2], [0, 1])) + away,
         )
 
@@ -238,15 +223,15 @@ def pooled(tables: Sequence[Floats], w: Floats) -> Floats:
     return np.asarray(sum(share * L for share, L in zip(w, tables, strict=True)))
 
 
-def matched(L: Floats, shares: Floats, link: Link, steps: int = 30, enough: int = ENOUGH) -> Floats:
+def matched(L: Floats, shares: Floats, multilabel: bool, steps: int = 30, enough: int = ENOUGH) -> Floats:
     """(K,) what to add to the logits so that the classes' mean probabilities come to `shares` (K,)."""
     L = L[:: -(-len(L) // enough)]
     shift = np.zeros(L.shape[1])
     goal = np.log(np.maximum(shares, TINY))
-    if link == "sigmoid":
+    if multilabel:
         goal -= np.log(np.maximum(1 - shares, TINY))
     for _ in range(steps):
-        now = np.clip(probabilities(L + shift, link).mean(axis=0), TINY, 1 - TINY)
-        here = np.log(now) if link == "softmax" else np.log(now) - np.log1p(-now)
+        now = np.clip(probabilities(L + shift, multilabel).mean(axis=0), TINY, 1 - TINY)
+        here = np.log(now) - np.log1p(-now) if multilabel else np.log(now)
         shift += 0.5 * np.clip(goal - here, -4, 4)
     return shift

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from querist.tables.arrow import pa
-from querist.types import Codes
 
 OF_EACH = 5
+"""Labels that are given of each class."""
 
 
-def write_example(folder: str | Path, of_each: int = OF_EACH, seed: int = 0) -> Path:
-    """Write the four files into a folder, which is made; `of_each` labels a class are given away.
+def write_example(folder: str | Path) -> Path:
+    """Write the four files into a folder, which is made; labels are drawn at random.
 
     >>> sorted(path.name for path in write_example("digits").iterdir())
     ['edges.csv', 'labels.csv', 'nodes.csv', 'truth.csv']
@@ -28,13 +28,14 @@ def write_example(folder: str | Path, of_each: int = OF_EACH, seed: int = 0) -> 
     place = Path(folder).expanduser()
     place.mkdir(parents=True, exist_ok=True)
     digits = load_graph("digits")
-    assert digits.codes is not None
     assert digits.attributes is not None
     names = np.array([f"digit-{k:04}" for k in range(digits.n_nodes)])
     heads, tails = digits.adjacency.nonzero()
     once = heads < tails
     pixels = digits.attributes.toarray().astype(int)
-    given = drawn(digits.codes, of_each, seed)
+    random = np.random.default_rng(0)
+    rows = [np.flatnonzero(digits.codes == k) for k in range(digits.n_classes)]
+    given = np.sort(np.concatenate([random.choice(own, OF_EACH, replace=False) for own in rows]))
     tables = {
         "edges": {"source": names[heads[once]], "target": names[tails[once]]},
         "nodes": {"node": names, **{f"pixel {k}": pixels[:, k] for k in range(pixels.shape[1])}},
@@ -44,15 +45,6 @@ def write_example(folder: str | Path, of_each: int = OF_EACH, seed: int = 0) -> 
     for name, columns in tables.items():
         save(pa.table(columns), place / f"{name}.csv")
     return place
-
-
-def drawn(codes: Codes, of_each: int, seed: int) -> Codes:
-    """Rows: so many of each class, at random."""
-    random = np.random.default_rng(seed)
-    rows = [
-        random.choice(np.flatnonzero(codes == k), of_each, replace=False) for k in range(int(codes.max()) + 1)
-    ]
-    return np.sort(np.concatenate(rows))
 
 
 if __name__ == "__main__":

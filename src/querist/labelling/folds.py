@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from querist.labelling.combine import Link
 from querist.labelling.heads import judgeable
 from querist.labelling.workspace import Workspace
 from querist.types import Bools, Codes, Floats
@@ -25,7 +24,7 @@ class LabelFolds:
     workspace: Workspace
     labelled: Codes
     Y: Floats
-    link: Link
+    multilabel: bool
     fold_of: Codes
     judged: Bools
     sample: Codes
@@ -50,7 +49,7 @@ class LabelFolds:
 
 
 def cut_folds(
-    workspace: Workspace, labelled: Codes, Y: Floats, link: Link, n_folds: int, seed: int
+    workspace: Workspace, labelled: Codes, Y: Floats, multilabel: bool, n_folds: int, seed: int
 ) -> LabelFolds:
     """The labels cut into folds, and the nodes that stand for all while one is held out."""
     n = workspace.graph.n_nodes
@@ -58,7 +57,7 @@ def cut_folds(
     sample = np.union1d(labelled, others)
     fold_of = stratified(Y.argmax(axis=1), n_folds, seed)
     places = np.searchsorted(sample, labelled)
-    return LabelFolds(workspace, labelled, Y, link, fold_of, judgeable(Y), sample, places)
+    return LabelFolds(workspace, labelled, Y, multilabel, fold_of, judgeable(Y), sample, places)
 
 
 def stratified(codes: Codes, folds: int, seed: int) -> Codes:

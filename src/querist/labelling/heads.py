@@ -71,7 +71,7 @@ def ridge(z: Floats, Y: Floats) -> RidgeFit:
 
     def merit(strength: float) -> float:
         out = left_out(strength, some)
-        return float(np.mean(np.sum((out - Y[some]) ** 2, axis=1)) - 0.5 * accuracy(out, Y[some]))
+        return float(np.mean(np.sum((out - Y[some]) ** 2, axis=1)) - 0.5 * is_right(out, Y[some]).mean())
 
     strength = float(min(STRENGTHS, key=merit))
     solve = V * (d / (d**2 + strength * scale))
@@ -99,23 +99,18 @@ def discriminant(Z: Floats, P: Floats) -> Floats:
     n, d = Z.shape
     total = np.maximum(P.sum(axis=0), 1e-9)
     means = (P.T @ Z) / total[:, None]
-    C = _scatter(Z, P @ means) / n
+    apart = P @ means
+    np.subtract(Z, apart, out=apart)
+    C = apart.T @ apart / n
     C += np.eye(d) * (SHRINKAGE * np.trace(C) / d + 1e-12)
     pulled = np.linalg.solve(C, means.T)
     scores = Z @ pulled - 0.5 * np.einsum("kd,dk->k", means, pulled) + np.log(total / total.sum())
     return np.asarray(scores / np.sqrt(d))
 
 
-def _scatter(Z: Floats, centres: Floats) -> Floats:
-    """(d, d) of the rows from their centres, in whose place the differences are put."""
-    np.subtract(Z, centres, out=centres)
-    return np.asarray(centres.T @ centres)
-
-
-def accuracy(scores: Floats, Y: Floats, judged: Bools | None = None) -> float:
-    """The share of rows whose best-scored class is one of their own; `judged` restricts the rows."""
-    right = Y[np.arange(len(Y)), scores.argmax(axis=1)] > 0
-    return float(np.mean(right if judged is None else right[judged]))
+def is_right(scores: Floats, Y: Floats) -> Bools:
+    """(n,) whether the best-scored class of a row is one of its own."""
+    return np.asarray(Y[np.arange(len(Y)), scores.argmax(axis=1)] > 0)
 
 
 def unit_rows(Z: Floats, out: Floats | None = None) -> Floats:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from querist.compiled import compiled
-from querist.operator import empty_block
+from querist.operator.local import empty_block
 from querist.operator.threads import available, cuts
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse

@@ -5,8 +5,8 @@ A kernel is a symmetric similarity of two nodes. Two kinds:
 - `ChannelKernel`: the inner product of *channels*, each of length one: a node's own features, the mean of its
   neighbours' features, the mean of those means. Kept apart, they serve where linked nodes differ as well as
   where they are alike: a regression may want the neighbours of a node to be unlike the node.
-- `GaussianKernel`: `exp(-|x - y|^2 / width)` of points: smoothed rows, or standardised attributes where they
-  are measurements. With many labels it finds boundaries that are not straight.
+- `GaussianKernel`: `exp(-|x - y|^2 / width)` of points: standardised attributes, if they are measurements.
+  With many labels it finds boundaries that are not straight.
 
 With landmarks B, all labelled nodes or `LANDMARKS` of them, and the triangular factor `C C' = k(B, B)`, the
 rows `k(., B) C^-T` have the kernel of the landmarks as their inner products, and `heads.ridge` does the rest.
@@ -14,31 +14,22 @@ rows `k(., B) C^-T` have the kernel of the landmarks as their inner products, an
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
 from querist.labelling import combine
-from querist.labelling.combine import Link, Scale
+from querist.labelling.combine import Scale
 from querist.labelling.heads import RidgeFit, judgeable, ridge, squared_distances
-from querist.labelling.rows import RowSettings, Source
+from querist.labelling.rows import Source
 from querist.labelling.workspace import Workspace
 from querist.operator.matrix import LocalMatrix
 from querist.types import Codes, Floats, Sparse
 
-LANDMARKS, JUDGES = 1000, 300
-"""Labelled nodes that span a regression, and that choose among its kernels."""
-
-IN_FOLDS = 1.6
-"""Times `LANDMARKS`: among so many are those of every fold that leaves out a third of the labels."""
-
-EXPECTED = 2e7
-"""Most similarities that are kept."""
-
-RANK = 70
-"""Columns of smoothed rows between which distances are measured."""
+LANDMARKS = 1000
+"""Labelled nodes that span a regression."""
 
 JITTER = 1e-8
 """On the diagonal of a kernel whose entries are of order one, so that twins can be factorised."""
@@ -47,8 +38,8 @@ SMALL, SKETCH = 5e6, 64
 """Most entries of channels whose lengths are measured exactly; in so many random directions where there are
 more, which is off by some 9 %."""
 
-SPACE, TOO_LARGE = 2e8, 1e18
-"""Most numbers in the channels of the labelled nodes, and what more of them cost: more than there is."""
+SPACE = 2e8
+"""Most numbers in the channels of the labelled nodes; graphs with more of them have no such model."""
 
 DENSE, COLUMNS = 0.3, 2000
 """Attributes are measurements where at least this share of them is not zero, in at most so many columns."""
@@ -56,23 +47,10 @@ DENSE, COLUMNS = 0.3, 2000
 FULL = 0.1
 """Channels of which so many entries are not zero multiply faster as full matrices."""
 
-WIDTHS = (0.1, 0.3, 1.0)
+WIDTH = 0.3
 """Of a Gaussian, in medians of the squared distances."""
 
 BLOCK = 4096
-
-
-class Kernel(Protocol):
-    """Similarities of nodes, computed in blocks."""
-
-    def expect(self, nodes: Codes, others: Codes, later: Codes) -> None:
-        """`between(nodes, others)` will be asked for, then parts of `between(nodes, others and later)`."""
-
-    def between(self, nodes: Codes, others: Codes) -> Floats:
-        """(nodes, others)."""
-
-    def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
-        """`between(nodes, others) @ B`."""
 
 
 @dataclass
@@ -83,35 +61,16 @@ class ChannelKernel:
     source: Source
     hops: int
     _kept: tuple[Codes, Sparse] | None = None
-    _known: tuple[Codes, Codes, Floats] | None = None
-
-    def expect(self, nodes: Codes, others: Codes, later: Codes) -> None:
-        """Keep the similarities of these, which folds ask for by parts, where they are not too many."""
-        wanted = np.concatenate([others, later])
-        if nodes.size * wanted.size <= EXPECTED and not self._knows(nodes, others):
-            rows, columns = np.sort(nodes), np.sort(wanted)
-            self._known = rows, columns, self._products(rows, columns)
 
     def between(self, nodes: Codes, others: Codes) -> Floats:
-        """Those that are kept, or through the channels themselves."""
-        known = self._knows(nodes, others)
-        if known is None:
-            return self._products(nodes, others)
-        rows, columns, K = known
-        return K[np.ix_(np.searchsorted(rows, nodes), np.searchsorted(columns, others))]
-
-    def _knows(self, nodes: Codes, others: Codes) -> tuple[Codes, Codes, Floats] | None:
-        known = self._known
-        return known if known and _holds(known[0], nodes) and _holds(known[1], others) else None
-
-    def _products(self, nodes: Codes, others: Codes) -> Floats:
+        """(nodes, others) products of their channels."""
         Z, other = self._channels(nodes), self._channels(others)
         if Z.nnz > FULL * Z.shape[0] * Z.shape[1]:
             return np.asarray(Z.toarray() @ other.toarray().T)
         return np.asarray((Z @ other.T).toarray())
 
     def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
-        """Through coefficients of the features, which cost no more for all nodes than for a few."""
+        """`between(nodes, others) @ B`, through coefficients: all nodes cost as much as few."""
         X = self.workspace.features(self.source)
         total = np.zeros((X.shape[0], B.shape[1]))
         for hop, W in enumerate(np.split(np.asarray(self._channels(others).T @ B), self.hops + 1)):
@@ -148,7 +107,7 @@ class ChannelKernel:
         """(n,) a hop: exact where the channels of all nodes are small, else by a few random directions."""
         block: Any = self.workspace.features(self.source)
         step: Any = self._step
-        if not measured_exactly(self.workspace, self.source, self.hops):
+        if self.workspace.graph.n_nodes * channel_entries(self.workspace, self.source, self.hops) > SMALL:
             sign = np.array([-1.0, 1.0], dtype=np.float32) / np.float32(np.sqrt(SKETCH))
             signs = np.random.default_rng(0).choice(sign, size=(block.shape[1], SKETCH))
             block = LocalMatrix.of(block, np.float32) @ signs
@@ -169,14 +128,9 @@ def _holds(kept: Codes, nodes: Codes) -> bool:
 
 def channel_entries(workspace: Workspace, source: Source, hops: int) -> float:
     """About how many features a node has within these steps."""
-    graph, (entries, columns) = workspace.graph, workspace.entries(source)
+    graph, X = workspace.graph, workspace.features(source)
     around = (1 + 2 * graph.n_edges / graph.n_nodes) ** hops
-    return float(min(entries / graph.n_nodes * around, columns))
-
-
-def measured_exactly(workspace: Workspace, source: Source, hops: int) -> bool:
-    """Whether the lengths of channels are: they are few enough."""
-    return workspace.graph.n_nodes * channel_entries(workspace, source, hops) <= SMALL
+    return float(min(X.nnz / graph.n_nodes * around, X.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -186,15 +140,12 @@ class GaussianKernel:
     points: Floats
     width: float
 
-    def expect(self, nodes: Codes, others: Codes, later: Codes) -> None:
-        """Nothing is kept: distances are soon computed."""
-
     def between(self, nodes: Codes | slice, others: Codes) -> Floats:
-        """By the distances."""
+        """(nodes, others), by the distances."""
         return np.asarray(np.exp(-squared_distances(self.points[nodes], self.points[others]) / self.width))
 
     def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
-        """Block by block."""
+        """`between(nodes, others) @ B`, block by block."""
         rows = np.arange(len(self.points))[nodes]
         parts = [rows[i : i + BLOCK] for i in range(0, rows.size, BLOCK)]
         return np.concatenate(
@@ -202,9 +153,12 @@ class GaussianKernel:
         )
 
 
+Kernel: TypeAlias = ChannelKernel | GaussianKernel
+
+
 @dataclass(frozen=True)
 class Channels:
-    """The kernels of `KernelRidge` for features `hops` steps around."""
+    """The kernel of `KernelRidge` for features `hops` steps around."""
 
     source: Source
     hops: int
@@ -213,18 +167,18 @@ class Channels:
         """Needs its features, and edges to tell the channels apart."""
         return workspace.graph.n_edges > 0 and (self.source == "links" or workspace.has_attributes)
 
-    def of(self, workspace: Workspace) -> tuple[Kernel, ...]:
-        """One."""
-        return (ChannelKernel(workspace, self.source, self.hops),)
+    def of(self, workspace: Workspace) -> Kernel:
+        """The kernel on a graph."""
+        return ChannelKernel(workspace, self.source, self.hops)
 
-    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
-        """Lengths and channels; inner products, which folds share where they can be kept."""
-        walked = workspace.graph.adjacency.nnz * self.hops + workspace.entries(self.source)[0]
+    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
+        """Lengths and channels; inner products."""
+        walked = workspace.graph.adjacency.nnz * self.hops + workspace.features(self.source).nnz
         held = labels * channel_entries(workspace, self.source, self.hops) * (self.hops + 1)
-        once = TOO_LARGE if held > SPACE else SKETCH * walked + 10 * held
-        others = min(labels, IN_FOLDS * LANDMARKS)
-        products, fit = held * others / 4, float(classes * walked * (self.hops + 1))
-        return (once + products, fit) if labels * others <= EXPECTED else (once, fit + products)
+        if held > SPACE:
+            return np.inf
+        each = held * min(labels, LANDMARKS) / 4 + classes * walked * (self.hops + 1)
+        return float(SKETCH * walked + 10 * held + fits * each)
 
 
 def are_measurements(X: Sparse | None) -> bool:
@@ -244,81 +198,56 @@ def typical_distance(some: Floats) -> float:
 
 @dataclass(frozen=True)
 class Gaussians:
-    """The kernels of `KernelRidge` for points: smoothed rows, or without settings the attributes."""
+    """The kernel of `KernelRidge` for attributes that are points."""
 
-    rows: RowSettings | None = None
-
-    @property
-    def source(self) -> Source:
-        """Of the points."""
-        return "attributes" if self.rows is None else self.rows.source
+    source: Source = "attributes"
 
     def suits(self, workspace: Workspace) -> bool:
-        """Needs edges to smooth over; attributes themselves are points where most of them are not zero."""
-        X = workspace.graph.attributes
-        if X is None or not workspace.has_attributes:
-            return False
-        if self.rows is not None:
-            return workspace.graph.n_edges > 0
-        return are_measurements(X)
+        """Attributes are points if most of them are not zero."""
+        return workspace.has_attributes and are_measurements(workspace.graph.attributes)
 
-    def of(self, workspace: Workspace) -> tuple[Kernel, ...]:
-        """One a width."""
-        points = workspace.standardised if self.rows is None else workspace.rows(self.rows).take(RANK, 1.0)
-        typical = typical_distance(points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]])
-        return tuple(GaussianKernel(points, width * typical) for width in WIDTHS)
+    def of(self, workspace: Workspace) -> Kernel:
+        """The kernel on a graph, as wide as its points lie apart."""
+        points = workspace.standardised
+        some = points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]]
+        return GaussianKernel(points, WIDTH * typical_distance(some))
 
-    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
-        """Distances to the landmarks; the rows are there."""
+    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
+        """Distances to the landmarks."""
         X = workspace.graph.attributes
-        columns = RANK if self.rows is not None or X is None else X.shape[1]
-        return 0.0, (workspace.graph.n_nodes / 2 + labels) * min(labels, LANDMARKS) * (columns / 8 + 10)
+        n, columns = (0, 0) if X is None else X.shape
+        return fits * (n / 2 + labels) * min(labels, LANDMARKS) * (columns / 8 + 10)
 
 
 @dataclass(frozen=True)
 class KernelRidge:
-    """Ridge regression with the best of some kernels, by the labels left out."""
+    """Ridge regression with a kernel."""
 
     what: str
-    kernels: Channels | Gaussians
+    family: Channels | Gaussians
 
     @property
     def uses_attributes(self) -> bool:
         """Links have channels too."""
-        return self.kernels.source == "attributes"
+        return self.family.source == "attributes"
 
-    def suits(self, workspace: Workspace, link: Link) -> bool:
-        """What the kernels need."""
-        return self.kernels.suits(workspace)
+    def suits(self, workspace: Workspace, multilabel: bool) -> bool:
+        """What the kernel needs."""
+        return self.family.suits(workspace)
 
-    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
-        """That of the kernels, and the decomposition of their rows."""
-        once, fit = self.kernels.cost(workspace, labels, classes)
-        return once, fit + 0.6 * min(labels, LANDMARKS) ** 3
+    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
+        """That of the kernel, and the decompositions of its rows."""
+        return self.family.work(workspace, labels, classes, fits) + fits * 0.6 * min(labels, LANDMARKS) ** 3
 
-    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> "FittedKernelRidge":
-        """Each kernel by the squared error of the left-out answers."""
-        order = workspace.shuffled[labelled].argsort()  # the same in folds: they can share similarities
-        kernels = workspace.kernels(self.kernels)
-        some = order[:JUDGES]
-
-        def error(kernel: Kernel) -> float:
-            _, _, fitted = _regression(kernel, labelled[some], np.arange(some.size), Y[some])
-            return float(np.mean((fitted.left_out - Y[some]) ** 2))
-
-        kernel = kernels[0] if len(kernels) == 1 else min(kernels, key=error)
-        chosen, later = np.split(order[: int(IN_FOLDS * LANDMARKS)], [min(LANDMARKS, order.size)])
-        kernel.expect(labelled, labelled[chosen], labelled[later])
-        landmarks, C, fitted = _regression(kernel, labelled, np.sort(chosen), Y)
-        scale = combine.scaled_ridge(fitted.left_out, fitted.mean, Y, link, judgeable(Y))
-        return FittedKernelRidge(kernel, landmarks, C, fitted, scale)
-
-
-def _regression(kernel: Kernel, labelled: Codes, chosen: Codes, Y: Floats) -> tuple[Codes, Floats, RidgeFit]:
-    """The landmarks (those of the labelled nodes that are `chosen`), their triangular factor, the ridge."""
-    K = kernel.between(labelled, labelled[chosen])
-    C = _factor(K[chosen])
-    return labelled[chosen], C, ridge(solve_triangular(C, K.T, lower=True).T, Y)
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, multilabel: bool) -> "FittedKernelRidge":
+        """The regression on the landmarks, which are drawn among the labelled nodes."""
+        kernel = workspace.kernel(self.family)
+        chosen = np.sort(workspace.shuffled[labelled].argsort()[:LANDMARKS])
+        K = kernel.between(labelled, labelled[chosen])
+        C = _factor(K[chosen])
+        fitted = ridge(solve_triangular(C, K.T, lower=True).T, Y)
+        scale = combine.scaled_ridge(fitted.left_out, fitted.mean, Y, multilabel, judgeable(Y))
+        return FittedKernelRidge(kernel, labelled[chosen], C, fitted, scale)
 
 
 def _factor(K: Floats) -> Floats:

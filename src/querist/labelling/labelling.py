@@ -16,24 +16,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from querist import codec
 from querist.display import as_html
-from querist.errors import InputError, UnknownNameError
+from querist.errors import InputError, UnknownNameError, refuse
 from querist.graph import Graph
 from querist.labelling.choose import Choice, choose
-from querist.labelling.combine import Link
 from querist.labelling.decisions.estimate import Estimate, Share
-from querist.labelling.decisions.goals import Costs, GoalDecision
-from querist.labelling.new_nodes import Basis, NewNodeModel
+from querist.labelling.decisions.goals import GoalDecision
+from querist.labelling.members import member_of, uses_device
+from querist.labelling.new_nodes import NewNodeModel
+from querist.labelling.options import LabelKeywords, LabelOptions
 from querist.labelling.workspace import Workspace
-from querist.labels import tabulate
+from querist.labels import UNLABELLED, Labels, class_codes
 from querist.operator.device.choice import check_device
 from querist.operator.threads import one_blas_thread
-from querist.parameters import checked_count
+from querist.options import lists_options
 from querist.progress import Progress, part, shown
+from querist.tables.formats import some
+from querist.tables.labels import in_words
 from querist.types import Bools, Codes, Floats
 
 Label = Hashable | tuple[Hashable, ...] | None
@@ -43,7 +47,8 @@ NEW_WEIGHT = 0.2
 """Share of the weight that may be new before labels are found from scratch: about what a tenth of the nodes
 brings, up to which new labels were measured against those (benchmarks/label_new.py)."""
 
-
+KEPT = ("method", "picked", "goal", "costs", "seed")
+"""Options that a labelling keeps, for labels that come later."""
 ROWS_SHOWN = 10
 """Rows of a labelling that a notebook shows; the rest is counted."""
 
@@ -52,10 +57,14 @@ ROWS_SHOWN = 10
 class NodeLabel:
     """What was found of one node; `given` says that its label was known, `probabilities` are by class.
 
+    As text it is what the report and a notebook show of the node.
+
     >>> import querist
     >>> result = querist.label(querist.load_graph("karate"), {0: "Mr. Hi", 33: "Officer"}, method="walks")
     >>> result[1].label, result[1].given, result[0].given
     ('Mr. Hi', False, True)
+    >>> str(result[1]), str(result[0])
+    ('1: Mr. Hi, 68%', '0: Mr. Hi, known')
     """
 
     node: Hashable
@@ -66,10 +75,14 @@ class NodeLabel:
     given: bool
     probabilities: Mapping[Hashable, float]
 
+    def __str__(self) -> str:
+        if not self.reached:
+            return f"{self.node}: unreachable"
+        return f"{self.node}: {in_words(self.label)}, {'known' if self.given else f'{self.probability:.0%}'}"
+
     def _repr_html_(self) -> str:
         likeliest = sorted(self.probabilities.items(), key=lambda item: -item[1])[:ROWS_SHOWN]
-        how = "given" if self.given else "found" if self.reached else "not reached"
-        return as_html(f"{self.node}: {self.label} ({how})", (), ["class", "probability"], likeliest)
+        return as_html(str(self), (), ["class", "probability"], likeliest)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,10 +92,9 @@ class Labelling:
     Parameters
     ----------
     graph : that was labelled
-    classes : (K,) the user's own labels, in the order of the columns
+    known : the labels that were given; `known.classes` (K,) is the order of the columns
     probabilities : (n, K) calibrated; rows of nodes that no label reaches are zero. With one label a node
         rows sum to one and a labelled node has its own class for sure; with several, columns are separate
-    given_codes : (n,) class codes of the labelled nodes, -1 elsewhere; (n, K) 0/1 with several labels a node
     reached : (n,) whether a label could reach the node
     choice : the method, and what else was tried
     decision : what a node is called, given its probabilities: what the goal makes of them
@@ -99,9 +111,8 @@ class Labelling:
     """
 
     graph: Graph
-    classes: tuple[Hashable, ...]
+    known: Labels
     probabilities: Floats
-    given_codes: Codes
     reached: Bools
     choice: Choice
     decision: GoalDecision
@@ -117,30 +128,45 @@ class Labelling:
         return range(self.n_old, self.graph.n_nodes)
 
     @property
+    def classes(self) -> tuple[Hashable, ...]:
+        """(K,) the user's own labels, in the order of the columns."""
+        return self.known.classes
+
+    @property
     def multilabel(self) -> bool:
         """Whether a node may have several labels."""
-        return self.given_codes.ndim == 2
+        return self.known.multilabel
 
     @property
     def is_labelled(self) -> Bools:
         """(n,) whether a node's label was given."""
-        return np.asarray(self.given_codes.any(axis=1) if self.multilabel else self.given_codes >= 0)
+        return self.known.known
+
+    @cached_property
+    def codes(self) -> Codes:
+        """(n,) code of every node's class, -1 if it is unreachable; known labels stay as they are.
+
+        With several labels per node (n, K), 1 if the node has the class and 0 if not; rows of -1 if it is
+        unreachable.
+        """
+        codes = self.said.astype(np.int64) if self.multilabel else self.said.argmax(axis=1)
+        codes[~self.reached] = UNLABELLED
+        return np.asarray(codes)
 
     @cached_property
     def labels(self) -> list[Label]:
-        """The label of every node; those that were given stay as they are."""
-        if self.multilabel:
-            rows = [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in self.said]
-            return [names if there else None for names, there in zip(rows, self.reached, strict=True)]
-        return self._named(self.said.argmax(axis=1))
+        """The label of every node, None if it is unreachable; known labels stay as they are."""
+        if not self.multilabel:
+            return self._named(self.codes)
+        sets = (tuple(name for name, has in zip(self.classes, row, strict=True) if has) for row in self.said)
+        return [own if there else None for own, there in zip(sets, self.reached, strict=True)]
 
     @cached_property
     def said(self) -> Bools:
         """(n, K) the class, or the classes, of every node: those given, or what the decision says."""
         found = self.decision.said(self.probabilities)
         given = self.is_labelled
-        own = self.given_codes[given]
-        found[given] = own > 0 if self.multilabel else own[:, None] == np.arange(len(self.classes))
+        found[given] = self.known.indicator[given] > 0
         there = self.reached
         if self.multilabel:  # a node that is known to have none of the classes has no chance of any
             there = there & self.probabilities.any(axis=1)
@@ -166,8 +192,7 @@ class Labelling:
 
     def code_of(self, name: Hashable) -> int:
         """The column of a class; text from a command line may name a number."""
-        codes: dict[Hashable, int] = {str(own): k for k, own in enumerate(self.classes)}
-        codes |= {own: k for k, own in enumerate(self.classes)}
+        codes = class_codes(self.classes)
         if name not in codes:
             raise InputError(f"no class {name!r}; the labels have {', '.join(map(str, self.classes))}")
         return codes[name]
@@ -185,8 +210,8 @@ class Labelling:
     def among_likeliest(self, name: Hashable, count: int) -> Share:
         """The share of a class to expect among its `count` likeliest unlabelled nodes, with an interval.
 
-        >>> from querist.datasets import load
-        >>> karate = load("karate")
+        >>> from querist.datasets import load_graph
+        >>> karate = load_graph("karate")
         >>> found = label(karate, {node: karate.labels[node] for node in range(0, 34, 2)})
         >>> found.among_likeliest("Officer", 5).value > 0.8
         True
@@ -233,15 +258,19 @@ class Labelling:
     def __contains__(self, node: object) -> bool:
         return node in self.graph.row_of
 
-    def __getitem__(self, node: Hashable) -> "NodeLabel":
+    def __getitem__(self, node: Hashable) -> NodeLabel:
         """What was found of a node, by its id."""
         row = self.graph.row_of.get(node)
         if row is None:
             raise UnknownNameError(
                 f"node {node!r} is not in the graph (its nodes are like {self.graph.nodes[0]!r}); mend the id"
             )
+        return self.at(row)
+
+    def at(self, row: int) -> NodeLabel:
+        """What was found of the node in a row."""
         return NodeLabel(
-            node,
+            self.graph.nodes[row],
             self.labels[row],
             float(self.probability[row]),
             self.runner_up[row],
@@ -268,13 +297,14 @@ class Labelling:
         `rank` names a class that is looked for; the rarest, where there is one, by default.
         """
         from querist.labelling.influence import influences
-        from querist.labelling.page import check_report, write_report
+        from querist.labelling.page import check_report, report
+        from querist.report.page import write
 
         place = check_report(Path(path))
         with shown(progress) as show:
             found = influences(self, part(show, 0.0, 0.6))
             rest = part(show, 0.6, 0.4)
-            return write_report(self, found, place, rank=rank, notes=self.graph.notes, progress=rest)
+            return write(place, report(self, found, rank=rank, notes=self.graph.notes, progress=rest))
 
     def write(
         self,
@@ -319,29 +349,29 @@ class Labelling:
             scratch, since what is new tells of old nodes too
         progress : as in `label`
 
-        >>> from querist.datasets import load
-        >>> karate = load("karate")
+        >>> from querist.datasets import load_graph
+        >>> karate = load_graph("karate")
         >>> known = label(karate, {node: karate.labels[node] for node in (0, 1, 2, 31, 32, 33)})
         >>> grown = known.label_new([(33, "new"), (32, "new"), ("new", "newer")])
         >>> [(grown.graph.nodes[row], grown.labels[row]) for row in grown.new]
         [('new', 'Officer'), ('newer', 'Officer')]
         """
-        from querist.labelling.growth import label_new
+        from querist.labelling.growth import join, label_joined
 
-        return label_new(self, edges, nodes, labels, limit, progress)
+        return label_joined(self, join(self.graph, edges, nodes), labels, limit, progress)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one `.npz` file, without pickle; `load` gives it back."""
-        from querist.labelling.storage import save
+        from querist.labelling.storage import KIND, as_saved
 
-        save(self, path)
+        codec.write(path, KIND, as_saved(self))
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "Labelling":
         """The labelling that `save` wrote; `model.weights` may be gone from a large one (see storage.py)."""
-        from querist.labelling.storage import load
+        from querist.labelling.storage import KIND, SavedLabelling
 
-        return load(path)
+        return codec.read(path, KIND, SavedLabelling.labelling)
 
     def __repr__(self) -> str:
         given, n = int(self.is_labelled.sum()), self.graph.n_nodes
@@ -366,105 +396,102 @@ class Labelling:
         return [None if code < 0 else self.classes[code] for code in where]
 
 
+@lists_options(LabelOptions)
 def label(
     graph: Any,
     labels: Any = None,
+    options: LabelOptions | None = None,
     *,
-    method: str = "auto",
     nodes: Any = None,
     attributes: Any = None,
-    multilabel: bool = False,
-    picked: bool = False,
-    goal: str = "accuracy",
-    costs: Costs | None = None,
     classes: Sequence[Hashable] | None = None,
-    missing: Hashable = None,
-    seed: int = 0,
-    device: str | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[LabelKeywords],
 ) -> Labelling:
     """Label every node of a graph from the labels of some.
+
+    `choice.why` of the result says how the labels were found and on which device. Work that does not fit into
+    memory is refused.
 
     Parameters
     ----------
     graph : a `Graph`, or anything that `as_graph` takes
-    labels : a dict by node id, a value a node with None for the unlabelled, a Series, a table of nodes and
+    labels : a dict by node id, a value per node with None for the unlabelled, a Series, a table of nodes and
         labels, the name of a column of `nodes` (or of a node attribute), sets of classes or a 0/1 matrix
-        (several labels a node); those of the graph by default
-    nodes : a table of the nodes, as in `as_graph`, where `graph` holds edges alone
-    method : "auto" chooses and combines by cross-validation on the labels; or the name of one of its members
-        (`querist.labelling.MEMBERS`) or of a classifier (`querist.CLASSIFIERS`)
+        (several labels per node); those of the graph by default
+    options : a `LabelOptions`; or give its fields by name, as in `label(graph, labels, goal="f1")`. Methods
+        are the models and classifiers that `querist algorithms` lists; `costs` may also be a dict by
+        (true, said), with None in place of an empty field
+    nodes : a table of the nodes, as in `as_graph`, if `graph` holds edges alone
     attributes : (n, m) of the nodes; those of the graph by default
-    multilabel : whether a node may have several labels; sets and matrices need it
-    picked : whether the labelled nodes were picked, by a person or a learner, and not drawn at random: then
-        how many of them are of a class says nothing about how large it is
-    goal : what the labels shall have much of: "accuracy", "balanced" (the mean over the classes of the share
-        that is found) or "f1" (the mean of their F1; of two classes that of the rarer). Probabilities are the
-        same for all
-    costs : instead of a goal, what it costs to say a class where another is true, by (true, said); what is
-        not named costs 1. With several labels a node by (class, None) for a missed one, (None, class) for
-        a false one
     classes : in the order of the columns; those that occur by default
-    missing : the label that means "unlabelled", besides None and NaN; where it is not given, -1 beside class
-        numbers of 0 or more means so, with a warning. `float("nan")` for nothing else
-    seed : of the folds; the same seed gives the same result
-    device : where the methods are fitted: on the threads of this process (None), or on a device of torch, as
-        "cuda" (with several labels a node, or many in all, rows and counts alone); "auto" takes a GPU where
-        there is one, all fits and it is done sooner. `choice.why` says what was taken, and about how long and
-        how much memory it takes, where it takes more than a moment or "auto" was asked for. What does not fit
-        is refused, with what would
     progress : called with (fraction done, what is being done); in a notebook a bar shows it by default
 
-    >>> from querist.datasets import load
-    >>> karate = load("karate")
+    >>> from querist.datasets import load_graph
+    >>> karate = load_graph("karate")
     >>> result = label(karate, {node: karate.labels[node] for node in (0, 1, 32, 33)})
     >>> print(f"{np.mean([a == b for a, b in zip(result.labels, karate.labels)]):.3f}")
     0.971
     """
     from querist.collective.catalogue import CLASSIFIERS
-    from querist.collective.problem import Problem, in_range, pose
+    from querist.collective.problem import in_range, pose
 
-    seed = checked_count("seed", seed, 0, most=np.inf)
-    problem = pose(graph, labels, attributes, classes, missing, nodes)
+    asked = LabelOptions.resolve(options, keywords).with_costs_read()
+    multilabel, method = asked.multilabel, asked.method
+    _refuse_idle(asked, labels, attributes)
+    problem = pose(
+        graph,
+        labels,
+        attributes,
+        classes,
+        asked.missing,
+        nodes,
+        ignore_unknown=asked.ignore_unknown,
+        multilabel=multilabel,
+    )
     known = problem.known
-    if known.multilabel and not multilabel:
-        raise InputError(
-            "labels are sets or a matrix: several classes a node; pass multilabel=True, or one class a node"
-        )
-    if multilabel and not known.multilabel:
-        sets = [{known.classes[k] for k in np.flatnonzero(row)} for row in known.indicator]
-        problem = Problem(problem.graph, tabulate(sets, problem.graph.nodes, known.classes))
-    asked = problem if method in CLASSIFIERS else in_range(problem)  # a classifier has ranges of its own
-    check_device(device)
+    posed = problem if method in CLASSIFIERS else in_range(problem)  # a classifier has ranges of its own
+    check_device(asked.device)
+    kept: dict[str, Any] = {name: getattr(asked, name) for name in KEPT}
     with one_blas_thread(), shown(progress) as show:  # the methods have threads of their own
-        prediction = choose(
-            asked,
-            method=method,
-            picked=picked,
-            goal=goal,
-            costs=costs,
-            seed=seed,
-            progress=show,
-            workspace=Workspace(asked.graph, device=device),
-        )
+        workspace = Workspace(posed.graph, device=asked.device)
+        prediction = choose(posed, progress=show, workspace=workspace, **kept)
+    choice = prediction.choice
+    if known.skipped:
+        skipped = f"Skipped the labels of {some(known.skipped, 'node')} not in the graph."
+        choice = replace(choice, why=(*choice.why, skipped))
     P = np.where(prediction.reached[:, None], prediction.probabilities, 0.0)
     own = problem.seeds
-    P[own] = problem.known.indicator[own]
-    codes = problem.known.indicator.argmax(axis=1)
+    P[own] = known.indicator[own]
     reached = prediction.reached | own
-    link: Link = "sigmoid" if multilabel else "softmax"
     weight = float(problem.graph.degrees.sum())
     return Labelling(
         graph=problem.graph,
-        classes=tuple(problem.known.classes),
+        known=known,
         probabilities=P,
-        given_codes=problem.known.indicator.astype(np.int64) if multilabel else np.where(own, codes, -1),
         reached=reached,
-        choice=prediction.choice,
+        choice=choice,
         decision=prediction.decision,
         estimate=prediction.estimate,
         model=prediction.model,
-        options={"method": method, "picked": picked, "goal": goal, "costs": costs, "seed": seed},
-        new_nodes=NewNodeModel(Basis(problem.graph, P, reached, own, link, weight)),
+        options=kept,
+        new_nodes=NewNodeModel(problem.graph, P, reached, own, multilabel, weight),
         n_old=problem.graph.n_nodes,
+    )
+
+
+def _refuse_idle(asked: LabelOptions, labels: Any, attributes: Any) -> None:
+    """Refuse options that would change nothing."""
+    method = asked.method
+    links_only = attributes is not None and method != "auto" and not member_of(method).method.uses_attributes
+    refuse(
+        {
+            f'attributes do nothing with method "{method}", which learns from links; leave them out, or take '
+            "another method": links_only,
+            f'device = {asked.device!r} does nothing with method "{method}", which runs on the processor; '
+            "leave it out, or take another method": asked.device is not None and not uses_device(method),
+            "ignore_unknown does nothing with the labels of the graph itself; leave it out, or give labels": (
+                asked.ignore_unknown and labels is None
+            ),
+        }
     )

@@ -30,7 +30,6 @@ import numpy as np
 from querist.embedding.kinds.diffusion import weighted
 from querist.graph import Graph
 from querist.labelling import combine
-from querist.labelling.combine import Link
 from querist.types import Bools, Codes, Floats, Sparse
 
 FLOOR = 1e-3
@@ -48,25 +47,19 @@ PASSES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
-    """What labels were found on: a graph, its (n, K) probabilities, who was reached, whose label was given.
+class NewNodeModel:
+    """Fitted to a labelling; `answers` labels the nodes that follow at the end of a larger graph.
 
-    `weight` is the sum of the degrees that the graph had then.
+    It knows what labels were found on: a graph, its (n, K) probabilities, who was reached, whose label was
+    given; `weight` is the sum of the degrees that the graph had then.
     """
 
     graph: Graph
     P: Floats
     reached: Bools
     given: Bools
-    link: Link
+    multilabel: bool
     weight: float
-
-
-@dataclass(frozen=True, eq=False)
-class NewNodeModel:
-    """Fitted to a labelling; `answers` labels the nodes that follow at the end of a larger graph."""
-
-    basis: Basis
     _weights: dict[tuple[bool, bool], Floats] = field(default_factory=dict)
 
     def answers(self, graph: Graph, P: Floats, reached: Bools) -> tuple[Floats, Bools]:
@@ -85,13 +78,13 @@ class NewNodeModel:
         own, described = self._own(graph.attributes, new)
         more, passes = True, 0
         while more or (among_new and passes < PASSES):
-            links, near = _of_neighbours(S, graph.degrees, P, reached, self.basis.link)
+            links, near = _of_neighbours(S, graph.degrees, P, reached, self.multilabel)
             now = np.zeros_like(own)
             for kinds in {*zip(near.tolist(), described.tolist(), strict=True)} - {(False, False)}:
                 which = (near == kinds[0]) & (described == kinds[1])
                 tables = [*(links if kinds[0] else ()), *([own] if kinds[1] else []), self._prior]
                 L = np.tensordot(self._weights_of(kinds), [np.broadcast_to(t, own.shape) for t in tables], 1)
-                now[which] = combine.probabilities(L[which], self.basis.link)
+                now[which] = combine.probabilities(L[which], self.multilabel)
             found = near | described
             more = bool((found != reached[n:]).any()) and among_new
             P[n:], reached[n:], passes = now, found, passes + 1
@@ -102,38 +95,38 @@ class NewNodeModel:
     @cached_property
     def _sample(self) -> Codes:
         """Rows to which the weights are fitted: unlabelled, while there are enough."""
-        free = np.flatnonzero(self.basis.reached & ~self.basis.given)
-        rows = free if free.size >= FEW else np.flatnonzero(self.basis.reached)
+        free = np.flatnonzero(self.reached & ~self.given)
+        rows = free if free.size >= FEW else np.flatnonzero(self.reached)
         return np.sort(np.random.default_rng(0).permutation(rows)[:SAMPLE])
 
     @cached_property
     def _prior(self) -> Floats:
         """(1, K) the logits of the classes' mean probabilities."""
-        mean = self.basis.P[self.basis.reached].mean(axis=0, keepdims=True)
-        return _logits(mean, self.basis.link)
+        mean = self.P[self.reached].mean(axis=0, keepdims=True)
+        return _logits(mean, self.multilabel)
 
     @cached_property
     def _regression(self) -> "CrossedRidge | None":
-        X = self.basis.graph.attributes
-        if X is None or not X[np.flatnonzero(self.basis.reached)].nnz:
+        X = self.graph.attributes
+        if X is None or not X[np.flatnonzero(self.reached)].nnz:
             return None
-        return CrossedRidge.fit(X, self.basis.P, np.flatnonzero(self.basis.reached))
+        return CrossedRidge.fit(X, self.P, np.flatnonzero(self.reached))
 
     def _own(self, attributes: Sparse | None, rows: Codes, *, taught: bool = False) -> tuple[Floats, Bools]:
         """(m, K) what the attributes of rows say, and (m,) who has any; `taught`: they are rows of the basis,
         and answered without what they taught."""
         if self._regression is None or attributes is None:
-            return np.zeros((rows.size, self.basis.P.shape[1])), np.zeros(rows.size, dtype=bool)
+            return np.zeros((rows.size, self.P.shape[1])), np.zeros(rows.size, dtype=bool)
         scores, described = self._regression.scores(attributes[rows], rows if taught else None)
-        return _centred(scores, self.basis.link), described
+        return _centred(scores, self.multilabel), described
 
     @cached_property
     def _tables(self) -> tuple[list[Floats], Bools, Floats, Bools]:
         """What the neighbours and the attributes of the sample say, and who of it has any."""
-        basis, rows = self.basis, self._sample
-        S = abs(basis.graph.adjacency[rows])
-        links, near = _of_neighbours(S, basis.graph.degrees, basis.P, basis.reached, basis.link)
-        return links, near, *self._own(basis.graph.attributes, rows, taught=True)
+        rows = self._sample
+        S = abs(self.graph.adjacency[rows])
+        links, near = _of_neighbours(S, self.graph.degrees, self.P, self.reached, self.multilabel)
+        return links, near, *self._own(self.graph.attributes, rows, taught=True)
 
     def _weights_of(self, kinds: tuple[bool, bool]) -> Floats:
         """The weights of the tables of a node with (edges, attributes)."""
@@ -144,21 +137,21 @@ class NewNodeModel:
                 such[:] = True
             tables = [*(links if kinds[0] else ()), *([own] if kinds[1] else []), self._prior]
             kept = [np.broadcast_to(table, own.shape)[such] for table in tables]
-            self._weights[kinds] = _stacked(kept, self.basis.P[self._sample][such], self.basis.link)
+            self._weights[kinds] = _stacked(kept, self.P[self._sample][such], self.multilabel)
         return self._weights[kinds]
 
 
-def _logits(P: Floats, link: Link) -> Floats:
-    return _centred(combine.logits(P, link, FLOOR), link)
+def _logits(P: Floats, multilabel: bool) -> Floats:
+    return _centred(combine.logits(P, multilabel, FLOOR), multilabel)
 
 
-def _centred(L: Floats, link: Link) -> Floats:
+def _centred(L: Floats, multilabel: bool) -> Floats:
     """What all classes have in common says nothing where a node has one of them."""
-    return L - L.mean(axis=1, keepdims=True) if link == "softmax" else L
+    return L if multilabel else L - L.mean(axis=1, keepdims=True)
 
 
 def _of_neighbours(
-    S: Sparse, degrees: Floats, P: Floats, reached: Bools, link: Link
+    S: Sparse, degrees: Floats, P: Floats, reached: Bools, multilabel: bool
 ) -> tuple[list[Floats], Bools]:
     """The two tables (m, K) of the neighbours, for rows S (m, n) of the adjacency, and (m,) who has any."""
     counts = reached / np.sqrt(np.where(degrees > 0, degrees, 1.0))
@@ -166,25 +159,16 @@ def _of_neighbours(
     near = weight > 0
     safe = np.where(near, weight, 1.0)[:, None]
     mean = np.asarray(S @ (counts[:, None] * P)) / safe
-    logits = np.asarray(S @ (counts[:, None] * _logits(P, link))) / safe
-    return [np.where(near[:, None], _logits(mean, link), 0.0), logits], near
+    logits = np.asarray(S @ (counts[:, None] * _logits(P, multilabel))) / safe
+    return [np.where(near[:, None], _logits(mean, multilabel), 0.0), logits], near
 
 
-def _stacked(tables: Sequence[Floats], P: Floats, link: Link) -> Floats:
+def _stacked(tables: Sequence[Floats], P: Floats, multilabel: bool) -> Floats:
     """The weights, 0 or more, with which a sum of logits has the least log-loss against P (m, K)."""
-    from scipy.optimize import minimize
-
     spread = np.array([float(np.std(table)) or 1.0 for table in tables])
-    T = np.stack(tables) / spread[:, None, None]
-
-    def cost(w: Floats) -> tuple[float, Floats]:
-        L = np.tensordot(w, T, 1)
-        rest = (combine.probabilities(L, link) - P) / len(P)
-        return combine.loss(L, P, link), np.tensordot(T, rest, ((1, 2), (0, 1)))
-
-    start = np.full(len(tables), 1 / len(tables))
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(tables))
-    return np.asarray(found.x / spread)
+    T = [table / own for table, own in zip(tables, spread, strict=True)]
+    even = np.full(len(T), 1 / len(T))
+    return np.asarray(combine.stacked(T, P, even, multilabel, deviation=np.inf) / spread)
 
 
 @dataclass(frozen=True)

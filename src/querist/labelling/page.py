@@ -1,7 +1,7 @@
 """What a labelling found, as one HTML file: how far to trust it, where it is in doubt, what to label next."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ from querist.labelling.influence import Influences
 from querist.labelling.suggest import worth_labelling
 from querist.lazy import needing
 from querist.progress import Progress, silent
-from querist.report import PAGE_SIZE, Figure, charts, page, write
-from querist.report.drawing import Drawing, class_look, draw, draw_on
-from querist.report.figures import house_style
+from querist.report import charts
+from querist.report.drawing import class_look, draw, draw_on
+from querist.report.figures import PAGE_SIZE, Figure, house_style
+from querist.report.page import page
 from querist.tables.formats import some
+from querist.tables.labels import in_words
+from querist.tables.names import NodeTexts
 from querist.types import Codes
 
 CLASSES_SHOWN = 20
@@ -33,23 +36,6 @@ def check_report(path: Path) -> Path:
     return check_writable(place)
 
 
-def write_report(
-    labelling: Any,
-    found: Influences | None,
-    path: Path,
-    *,
-    rank: Hashable = None,
-    notes: Sequence[str] = (),
-    command: str = "",
-    progress: Progress = silent,
-) -> Path:
-    """Write the page, all or nothing; `notes` say what was read, `command` how to do it again.
-
-    `rank` is the class that is looked for; the rarest where there is one, by default.
-    """
-    return write(path, report(labelling, found, notes, command, progress, rank))
-
-
 def report(
     labelling: Any,
     found: Influences | None = None,
@@ -57,14 +43,26 @@ def report(
     command: str = "",
     progress: Progress = silent,
     rank: Hashable = None,
+    texts: NodeTexts | None = None,
 ) -> str:
-    """The page: all that `templates/labelling.html` shows."""
+    """The page: all that `templates/labelling.html` shows.
+
+    `notes` say what was read, `command` how to do it again. `rank` is the class that is looked for; the
+    rarest if there is one, by default. `texts` has the names of nodes.
+    """
+    texts = texts or NodeTexts()
     graph, choice, estimate = labelling.graph, labelling.choice, labelling.estimate
     sizes = class_sizes(labelling)
     ranks = np.argsort(np.argsort(-sizes, kind="stable"))  # the largest class has rank 0
     method = f"a {choice.method}" if choice.method.startswith("combination") else choice.method
+    how = "How the accuracy was estimated" if estimate.is_known else "The accuracy is unknown"
     progress(0.1, "drawing the graph")
-    drawing = drawing_of(labelling, ranks)
+
+    def said(row: int) -> str:
+        own = labelling.at(row)
+        return str(replace(own, node=texts.called(row, own.node)))
+
+    drawing = draw(**_nodes_drawn(labelling, ranks), said=said)
     progress(0.5, "looking for what to label next")
     return page(
         "labelling",
@@ -72,7 +70,7 @@ def report(
         lede=f"{some(graph.n_nodes, 'node')} and {some(graph.n_edges, 'edge')}. "
         f"{some(int(labelling.is_labelled.sum()), 'label')} were given; the others were found with {method}.",
         numbers=_numbers(labelling),
-        how=estimate.how.rstrip("."),
+        how=f"{how}: {estimate.how.rstrip('.')}.",
         beside=sentences(labelling, rank),
         drawing=drawing,
         legend=_legend(labelling, ranks, sizes),
@@ -82,11 +80,11 @@ def report(
         n_classes=sizes.size,
         **_classes(labelling, ranks, sizes),
         **_finding(labelling, rarest(labelling) if rank is None else rank),
-        worth=_worth(labelling, found),
+        worth=_worth(labelling, found, texts),
         weighed=None if found is None else found.how,
         why=[f"{s[:1].upper()}{s[1:].rstrip('.')}." for s in choice.why],
         scores=[
-            (s.name, s.what, f"{s.accuracy:.1%}", _known(s.log_loss, ".3f"), f"{s.weight:.2f}")
+            (s.name, s.what, _known(s.accuracy, ".1%"), _known(s.log_loss, ".3f"), f"{s.weight:.2f}")
             for s in choice.scores
         ],
         notes=[f"{note.rstrip('.')}." for note in notes],
@@ -94,21 +92,8 @@ def report(
     )
 
 
-def drawing_of(labelling: Any, ranks: Codes) -> Drawing:
-    """The graph, or a piece of it, coloured by label; `ranks` (K,) says which colour a class has."""
-
-    def said(row: int) -> str:
-        name = _said(labelling.labels[row])
-        found = (
-            f"{name}, given" if labelling.is_labelled[row] else f"{name}, {labelling.probability[row]:.0%}"
-        )
-        return f"{labelling.graph.nodes[row]}: {found if labelling.reached[row] else 'not reached'}"
-
-    return draw(**_nodes_drawn(labelling, ranks), said=said)
-
-
 def _nodes_drawn(labelling: Any, ranks: Codes) -> dict[str, Any]:
-    """What a drawing needs to know of the graph and its nodes."""
+    """What a drawing needs to know of the graph and its nodes; `ranks` (K,): which colour a class has."""
     return {
         "S": labelling.graph.adjacency,
         "codes": labelling.said.argmax(axis=1),
@@ -124,13 +109,14 @@ def plot(labelling: Any, kind: str = "graph", axes: Any = None) -> Any:
     from querist.errors import check_name
 
     check_name("kind of plot", kind, PLOTS)
+    drawing, size = PLOTS[kind]
     with house_style():
         if axes is None:
             with needing("report", "a plot"):
                 from matplotlib import pyplot
 
-            _, axes = pyplot.subplots(layout="constrained", figsize=PLOTS[kind].size)
-        PLOTS[kind].draw(axes, labelling)
+            _, axes = pyplot.subplots(layout="constrained", figsize=size)
+        drawing(axes, labelling)
     return axes
 
 
@@ -150,6 +136,8 @@ def _plot_confidence(axes: Any, labelling: Any) -> None:
 
 def _plot_reliability(axes: Any, labelling: Any) -> None:
     held, right = labelling.estimate.confidence, labelling.estimate.correct
+    if not held.size:
+        raise InputError(f"there is no reliability curve: {labelling.estimate.how}")
     if held.size < ENOUGH:
         raise InputError(
             f"{some(held.size, 'label')} could be held out, and a reliability curve of fewer than {ENOUGH} "
@@ -158,19 +146,12 @@ def _plot_reliability(axes: Any, labelling: Any) -> None:
     charts.reliability(axes, held, right)
 
 
-@dataclass(frozen=True)
-class PlotKind:
-    """A plot of a labelling: what draws it on axes, and the size of a figure of its own, in inches."""
-
-    draw: Callable[[Any, Any], None]
-    size: tuple[float, float] = PAGE_SIZE
-
-
-PLOTS = {
-    "graph": PlotKind(_plot_graph, (6.4, 4.8)),
-    "confidence": PlotKind(_plot_confidence),
-    "reliability": PlotKind(_plot_reliability),
+PLOTS: dict[str, tuple[Callable[[Any, Any], None], tuple[float, float]]] = {
+    "graph": (_plot_graph, (6.4, 4.8)),
+    "confidence": (_plot_confidence, PAGE_SIZE),
+    "reliability": (_plot_reliability, PAGE_SIZE),
 }
+"""What draws a labelling on axes, and the size of a figure of its own, in inches."""
 
 
 def _numbers(labelling: Any) -> list[tuple[str, str, str]]:
@@ -178,14 +159,15 @@ def _numbers(labelling: Any) -> list[tuple[str, str, str]]:
     given, reached = int(labelling.is_labelled.sum()), int(labelling.reached.sum())
     found = labelling.reached & ~labelling.is_labelled
     sure = float(labelling.probability[found].mean()) if found.any() else float("nan")
-    interval = f"95 %: {estimate.low:.1%} to {estimate.high:.1%}"
+    interval, point = f"{estimate.low:.1%} to {estimate.high:.1%}", _known(estimate.accuracy, ".1%")
+    majority = f"; majority {estimate.majority:.1%}" if np.isfinite(estimate.majority) else ""
     return [
         (
-            _known(estimate.accuracy, ".1%") or "unknown",
+            point or (interval if estimate.is_known else "unknown"),
             "expected accuracy",
-            f"{interval}; majority {estimate.majority:.1%}"
-            if np.isfinite(estimate.accuracy)
-            else "too few labels",
+            f"95 %{f': {interval}' if point else ' interval'}{majority}"
+            if estimate.is_known
+            else "the reason is below",
         ),
         (
             _known(estimate.balanced_accuracy, ".1%") or "unknown",
@@ -237,40 +219,16 @@ def _trust(labelling: Any) -> list[Figure]:
             "Share of held-out labels that were right against the probability said.",
         ),
     ]
-    return [*shown, *_by_class(labelling)] if held.size >= ENOUGH else shown[:1]
-
-
-def _by_class(labelling: Any) -> list[Figure]:
-    """Reliability of the probability of each class: of the rarest, and the largest, that can be judged."""
-    estimate = labelling.estimate
-    judged = [k for k, own in enumerate(estimate.classes) if own.recall.is_known]
-    judged.sort(key=lambda k: estimate.classes[k].labels)
-    judged = judged[:2] + judged[2:][-4:]
-    if not judged:
-        return []
-    shown = {str(labelling.classes[k]): (estimate.probabilities[:, k], estimate.truth[:, k]) for k in judged}
-    return [
-        Figure(
-            "reliability-by-class",
-            lambda canvas: charts.class_reliability(canvas, shown),
-            "The same for the probability of each class, from the class with fewest labels on: probability "
-            "said across, share that is of the class up.",
-            (PAGE_SIZE[0] * 1.25, 0.4 + 1.5 * -(-len(shown) // 3)),
-            "And for every class",
-            "Share of held-out labels of each class against the probability said.",
-        )
-    ]
+    return shown if held.size >= ENOUGH else shown[:1]
 
 
 def _finding(labelling: Any, name: Hashable) -> dict[str, Any]:
-    """What to expect of looking for a class: its curves, and how many of the likeliest are of it."""
+    """What to expect of looking for a class: its curve, and how many of the likeliest are of it."""
     p = np.empty(0) if name is None else falling(labelling, name)
     k = 0 if name is None else labelling.code_of(name)
     if not p.size or k >= len(labelling.estimate.classes):
-        return {"finding": None, "curves": [], "sought": ""}
-    own, estimate = labelling.estimate.classes[k], labelling.estimate
-    known = own.recall.is_known
-    held = {"held-out labels": (estimate.probabilities[:, k], estimate.truth[:, k])} if known else {}
+        return {"finding": None, "gain": [], "sought": ""}
+    known = labelling.estimate.classes[k].recall.is_known
     shown = p[: int(min(p.size, max(20, 4 * p.sum())))]
     counts = np.unique(np.linspace(1, shown.size, 25).astype(np.int64))
     shares = [labelling.among_likeliest(name, int(count)) for count in counts] if known else []
@@ -278,37 +236,20 @@ def _finding(labelling: Any, name: Hashable) -> dict[str, Any]:
     least = np.maximum.accumulate([s.low * c for s, c in zip(shares, counts, strict=False)])
     most = np.minimum.accumulate([s.high * c for s, c in zip(shares, counts, strict=False)][::-1])[::-1]
     bounds = list(zip(counts.tolist(), least, most, strict=False))
-    curves = [
-        Figure(
-            "gain",
-            _alone(charts.gains, shown, bounds, float(p.mean())),
-            "How many are found when nodes are checked in the order of their probability, with 95 % bounds.",
-            PAGE_SIZE,
-            "Checking the likeliest",
-            "How many of the class are found against how many nodes are checked.",
-        ),
-        Figure(
-            "precision-recall",
-            _alone(
-                charts.precision_recall,
-                {"expected of the others": (p, p), **held},
-                (own.recall, own.precision) if known else None,
-            ),
-            "Wherever the line is drawn between the class and the others, one is traded for the other.",
-            PAGE_SIZE,
-            "Precision and recall",
-            "Precision against recall, on held-out labels and as expected of the others.",
-        ),
-    ]
-    return {"finding": to_check(labelling, name), "curves": curves, "sought": str(name)}
+    gain = Figure(
+        "gain",
+        _alone(charts.gains, shown, bounds, float(p.mean())),
+        "How many are found when nodes are checked in the order of their probability, with 95 % bounds.",
+        PAGE_SIZE,
+        "Checking the likeliest",
+        "How many of the class are found against how many nodes are checked.",
+    )
+    return {"finding": to_check(labelling, name), "gain": [gain], "sought": str(name)}
 
 
 def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> dict[str, Any]:
     """The largest classes among all labels and among those given, in a figure and in rows."""
-    seeds = labelling.given_codes
-    given = (
-        seeds.sum(axis=0) if labelling.multilabel else np.bincount(seeds[seeds >= 0], minlength=sizes.size)
-    )
+    given = labelling.known.sizes
     shares = sizes / max(1, int(labelling.reached.sum()))
     of_given = given / max(1, int(labelling.is_labelled.sum()))
     largest = np.argsort(ranks)[:CLASSES_SHOWN]
@@ -331,19 +272,18 @@ def _classes(labelling: Any, ranks: Codes, sizes: Codes) -> dict[str, Any]:
     return {"balance": balance, "classes": lines}
 
 
-def _worth(labelling: Any, found: Influences | None) -> list[tuple[str, str, str, str, str]]:
+def _worth(labelling: Any, found: Influences | None, texts: NodeTexts) -> list[tuple[str, ...]]:
     """What to label next, in order, with the labelled nodes that weighed most."""
-    nodes = labelling.graph.nodes
-    rows = []
+    rows = list[tuple[str, ...]]()
     for row in worth_labelling(labelling).tolist():
-        near = [] if found is None else [str(nodes[k]) for k in found.rows[row] if k >= 0]
+        own, near = labelling.at(row), [] if found is None else [k for k in found.rows[row] if k >= 0]
         rows.append(
             (
-                _short(nodes[row]),
-                _short(_said(labelling.labels[row])),
-                f"{labelling.probability[row]:.0%}",
-                _short(_said(labelling.runner_up[row])),
-                ", ".join(_short(name, 16) for name in near),
+                _short(texts.called(row, own.node)),
+                _short(in_words(own.label)),
+                f"{own.probability:.0%}",
+                _short(in_words(own.runner_up)),
+                "; ".join(_short(texts.called(k, labelling.graph.nodes[k]), 16) for k in near),
             )
         )
     return rows
@@ -356,12 +296,6 @@ def _alone(chart: Callable[..., None], *values: Any) -> Callable[[Any], None]:
 
 def _known(number: float, form: str) -> str:
     return f"{number:{form}}" if np.isfinite(number) else ""
-
-
-def _said(label: Any) -> str:
-    if label is None:
-        return "none"
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def _short(text: Any, most: int = 28) -> str:

@@ -13,7 +13,7 @@ count: columns, or counts. Then a model weighs as far as held-out labels bear it
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,17 +32,8 @@ RANKS = (25, 50, 100)
 PRIOR = 0.1
 """How many counts a class has of an average word before any is seen, divided as in all nodes together."""
 
-Refiner: TypeAlias = Callable[[Any, Sequence[Floats]], list[Floats]]
-"""(m, K) log-probabilities of m nodes from their rows, and from the classes (m, K) that they seem to have;
-for several such tables of the same nodes."""
-
-
-class Refined(NamedTuple):
-    """Logits of all nodes, and of `folds.sample` with each fold held out; the weight of each model."""
-
-    L: Floats
-    tables: Sequence[Floats]
-    weights: Mapping[str, float]
+Refiner: TypeAlias = Callable[[Any, Floats], Floats]
+"""(m, K) log-probabilities of m nodes from their rows, and from the classes (m, K) that they seem to have."""
 
 
 def refiners(workspace: Workspace, members: Mapping[str, Member]) -> dict[str, Refiner]:
@@ -54,24 +45,22 @@ def refiners(workspace: Workspace, members: Mapping[str, Member]) -> dict[str, R
     if place is not None:
         from querist.labelling.device import refining
     if settings is not None:
-        here = one_by_one(partial(by_rows, workspace, settings))
+        here: Refiner = partial(by_rows, workspace, settings)
         models["rows"] = here if place is None else partial(refining.by_rows, place, settings)
     if any(isinstance(method, ClassifierMethod) and method.counts for method in methods):
-        here = one_by_one(partial(by_counts, workspace))
+        here = partial(by_counts, workspace)
         models["counts"] = here if place is None else partial(refining.by_counts, place)
     return models
 
 
-def one_by_one(model: Callable[[Any, Floats], Floats]) -> Refiner:
-    """A model that is asked about one table after the other."""
-    return lambda nodes, tables: [model(nodes, P) for P in tables]
-
-
-def refined(folds: LabelFolds, models: Mapping[str, Refiner], L: Floats, tables: Sequence[Floats]) -> Refined:
-    """Logits, and those with each fold held out, with those of the models added."""
+def refined(
+    folds: LabelFolds, models: Mapping[str, Refiner], L: Floats, tables: Sequence[Floats]
+) -> tuple[Floats, Sequence[Floats], Mapping[str, float]]:
+    """Logits of all nodes, and of `folds.sample` with each fold held out, with those of the models added; and
+    the weight of each model."""
     weights: dict[str, float] = {}
     if not models:
-        return Refined(L, tables, weights)
+        return L, tables, weights
     L, tables = _logs(L), [_logs(table) for table in tables]
     whole = _presumed(L, folds.labelled, folds.Y)
     parts = [
@@ -79,12 +68,12 @@ def refined(folds: LabelFolds, models: Mapping[str, Refiner], L: Floats, tables:
         for fold, table in enumerate(tables)
     ]
     for name, model in models.items():
-        added = model(folds.sample, parts) if parts else []
+        added = [model(folds.sample, P) for P in parts]
         together = [table + more for table, more in zip(tables, added, strict=True)]
         w = self_training_weight(folds, tables, together)
         tables = [table + w * more for table, more in zip(tables, added, strict=True)]
-        L, weights[name] = L + w * model(slice(None), [whole])[0], w
-    return Refined(L, tables, weights)
+        L, weights[name] = L + w * model(slice(None), whole), w
+    return L, tables, weights
 
 
 def self_training_weight(folds: LabelFolds, without: Sequence[Floats], together: Sequence[Floats]) -> float:
@@ -99,8 +88,8 @@ def self_training_weight(folds: LabelFolds, without: Sequence[Floats], together:
     losses = []
     for tables in (without, together):
         held = folds.held_out(tables)
-        scale = combine.scaled(held, folds.Y, folds.link, judged)
-        losses.append(combine.loss(scale.of(held)[judged], folds.Y[judged], folds.link))
+        scale = combine.scaled(held, folds.Y, folds.multilabel, judged)
+        losses.append(combine.loss(scale.of(held)[judged], folds.Y[judged], folds.multilabel))
     return 2 * float(combine.weights(losses, int(judged.sum()), eta=1.0)[1])
 
 
@@ -135,4 +124,4 @@ def _presumed(L: Floats, own: Codes, Y: Floats) -> Floats:
 
 
 def _logs(L: Floats) -> Floats:
-    return combine.log_probabilities(L, "softmax")
+    return combine.log_probabilities(L, multilabel=False)

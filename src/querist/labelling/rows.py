@@ -5,10 +5,9 @@ and the smoothing matrix T of `querist.embedding.kinds.diffusion`,
 
     Z_0 = X,    Z <- a T Z + (1 - a) X,    `steps` times,
 
-and the rows are `U Sigma^p` of its leading singular vectors, each scaled to length one. The decomposition
+and the rows are `U Sigma` of its leading singular vectors, each scaled to length one. The decomposition
 sees all nodes, labelled or not: with few labels, leaving out the small directions is worth more than any
-choice of the classifier on top. `by_row=True` smooths with `D^-1 (S + C)`, plain means of the neighbours,
-instead of the symmetric T; the two are similar matrices, so the same operator serves both.
+choice of the classifier on top.
 """
 
 from collections.abc import Collection
@@ -19,12 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.embedding import Embedding, embed
-from querist.embedding.kinds import usual_kind
+from querist.embedding.kinds import EmbeddingKeywords, kind_of, usual_kind
 from querist.embedding.kinds.diffusion import (
-    Products,
     Triples,
     device_bytes,
-    own_weights,
     singular_triples,
     smoothed_bytes,
     smoothed_products,
@@ -44,9 +41,6 @@ CHOOSING_RANK = 64
 SWEEPS, FEW_SWEEPS, LARGE = 4, 3, 20_000
 """Of subspace iteration: the rows are features, not eigenvectors to publish. Above `LARGE` nodes fewer do."""
 
-LEAST = 1e-15
-"""Of the root of a node's degree, beside the largest of its component."""
-
 
 @dataclass(frozen=True)
 class RowSettings:
@@ -55,7 +49,6 @@ class RowSettings:
     source: Source
     steps: int
     damping: float
-    by_row: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +58,7 @@ class SingularRows:
     left: Floats
     values: Floats
 
-    def take(self, rank: int, power: float) -> Floats:
+    def take(self, rank: int, power: float = 1.0) -> Floats:
         """(n, rank) `U Sigma^power`, rows of length one."""
         from querist.labelling.heads import unit_rows
 
@@ -78,7 +71,12 @@ def quick_rows(graph: Graph, rank: int, *, device: str | None = None, progress: 
     X = graph.attributes
     kind = usual_kind(attributes=X is not None and bool(X.count_nonzero()))
     columns = min(rank, graph.n_nodes)
-    return embed(graph, columns, kind=kind.name, weighting="tfidf", device=device, progress=progress)
+    return embed(graph, columns, kind=kind.name, device=device, progress=progress, **quick_options(kind.name))
+
+
+def quick_options(kind: str) -> EmbeddingKeywords:
+    """The options of these rows, by their kind."""
+    return {"weighting": "tfidf"} if "weighting" in kind_of(kind).options else {}
 
 
 class RowBytes(NamedTuple):
@@ -138,15 +136,16 @@ def smoothed_rows(
 ) -> SingularRows:
     """The leading `rank` directions of the smoothed features.
 
-    >>> from querist.datasets import karate
-    >>> club = karate()
+    >>> from querist import load_graph
+    >>> club = load_graph("karate")
     >>> settings = RowSettings("links", 10, 0.9)
-    >>> smoothed_rows(club, features(club, "links"), settings, 5).take(2, 1.0).shape
+    >>> smoothed_rows(club, features(club, "links"), settings, 5).take(2).shape
     (34, 2)
     """
     columns = min(rank, *X.shape)
+    T = smoothing(scaled(graph))
     found = singular_triples(
-        _smoothed(graph, X, settings, device),
+        smoothed_products(T, X, settings.steps, settings.damping, device, dtype=np.float32),
         columns,
         tol=None,
         sweeps=sweeps_for(graph),
@@ -162,25 +161,3 @@ def decisive(found: Triples, columns: int) -> SingularRows:
     kept = max(1, int((values > 1e-12 * max(values[0], 1e-300)).sum()))
     left = np.ascontiguousarray(found.left[:, :kept], dtype=np.float64)
     return SingularRows(left, values[:kept].astype(np.float64))
-
-
-def _smoothed(graph: Graph, X: Sparse, settings: RowSettings, device: str | None) -> Products:
-    """The smoothed features as their products with thin blocks, in single precision."""
-    graph = scaled(graph)
-    scale = row_scale(graph) if settings.by_row else None
-    return smoothed_products(
-        smoothing(graph), X, settings.steps, settings.damping, device, dtype=np.float32, scale=scale
-    )
-
-
-def row_scale(graph: Graph) -> Floats:
-    """(n,) the s of `diag(s)^-1 T diag(s)`, the plain means of the neighbours."""
-    return _lifted(np.sqrt(graph.degrees + own_weights(graph.degrees, graph.adjacency.indptr)), graph)
-
-
-def _lifted(scale: Floats, graph: Graph) -> Floats:
-    """The scale of every node, at least `LEAST` times the largest in its component: single precision divides
-    by it. By nodes lighter than that nothing is smoothed anyway."""
-    largest = np.zeros(graph.n_components)
-    np.maximum.at(largest, graph.components, scale)
-    return np.maximum(scale, LEAST * largest[graph.components])

@@ -1,6 +1,6 @@
 """The nodes most worth labelling next: few, far apart, each deciding much that is in doubt.
 
-On graphs up to `SMALL` nodes the value is the default of `ask` (`querist.asking.rules`): the squared
+On graphs up to `SMALL` nodes the value is the default of `ask` (`querist.asking.strategies`): the squared
 correlation of an answer with those at ambiguous nodes, times the ambiguity. Rows and posterior are those of
 the quick model behind `ask` after the labels that are known, with ridge 1; the probabilities are those of the
 labelling. After each pick the posterior has the answer in it, so the next one is elsewhere.
@@ -10,14 +10,13 @@ ambiguities and P the random walk. A node is worth much where it is ambiguous an
 nodes come by. Neighbours of a node that was picked are passed over.
 """
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from querist.embedding import Embedding
-from querist.labelling.heads import squared_distances, unit_rows
+from querist.labelling.heads import unit_rows
 from querist.labelling.rows import CHOOSING_RANK, quick_rows
 from querist.types import Bools, Codes, Floats, Sparse
 
@@ -42,10 +41,10 @@ def _by_rows(labelling: Any, a: Floats, free: Bools, count: int) -> Codes:
     rows = unit_rows(centred_rows(quick_rows(labelling.graph, CHOOSING_RANK)).rows)
     known = rows[~free]
     P = np.asarray(np.linalg.inv(np.eye(rows.shape[1]) + known.T @ known), dtype=np.float64)
-    free, picked, pool = free.copy(), list[int](), LocalRows(rows)
+    free, picked = free.copy(), list[int]()
     for _ in range(count):
-        r = pool.forms(P)
-        row = best(ambiguous_correlation(pool, P, r, a), free)
+        r = quadratic_forms(rows, P)
+        row = best(ambiguous_correlation(rows, P, r, a), free)
         if row is None:
             break
         picked.append(row)
@@ -80,7 +79,7 @@ def by_walks(S: Sparse, a: Floats, free: Bools, count: int) -> Codes:
     return np.array(picked, dtype=np.int64)
 
 
-# -- what an answer is worth; see querist.asking.rules for the model -----------------------------
+# -- what an answer is worth; see querist.asking.strategies for the model -----------------------------
 
 
 def ambiguity(probabilities: Floats) -> Floats:
@@ -98,84 +97,11 @@ def margins(scores: Floats) -> Floats:
     return np.asarray(two[:, 1] - two[:, 0])
 
 
-class PoolRows(Protocol):
-    """Rows (n, d) of all nodes, and the products with small matrices by which a pool is scored: all that is
-    done with as many numbers as there are in the rows. What comes in and out lies in this process."""
-
-    @property
-    def array(self) -> Floats:
-        """(n, d) in this process."""
-
-    @property
-    def present(self) -> Bools:
-        """(n,) whether a row is not zero."""
-
-    def times(self, W: Floats) -> Floats:
-        """(n, k) `m_i'W`, or (n,) where W is a vector."""
-
-    def forms(self, Q: Floats) -> Floats:
-        """(n,) `m_i'Q m_i`."""
-
-    def gram(self, weight: Floats | None = None) -> Floats:
-        """(d, d) `sum_i w_i m_i m_i'`."""
-
-    def total(self) -> Floats:
-        """(d,) the sum of all rows."""
-
-    def distances(self, row: int) -> Floats:
-        """(n,) squared distances to one of the rows."""
-
-
-@dataclass(frozen=True, eq=False)
-class LocalRows:
-    """Rows in this process; `operator/device/pool.py` has the same on a device.
-
-    >>> LocalRows(np.array([[3.0, 4.0], [0.0, 1.0]])).forms(np.eye(2)).tolist()
-    [25.0, 1.0]
-    """
-
-    array: Floats
-
-    @cached_property
-    def present(self) -> Bools:
-        """(n,) whether a row is not zero."""
-        return np.asarray(self.array.any(axis=1))
-
-    def times(self, W: Floats) -> Floats:
-        """(n, k) `m_i'W`, or (n,) where W is a vector."""
-        return np.asarray(self.array @ W)
-
-    def forms(self, Q: Floats) -> Floats:
-        """(n,) `m_i'Q m_i`."""
-        return quadratic_forms(self.array, Q)
-
-    def gram(self, weight: Floats | None = None) -> Floats:
-        """(d, d) `sum_i w_i m_i m_i'`."""
-        X = self.array
-        return np.asarray(X.T @ (X if weight is None else X * weight[:, None]))
-
-    def total(self) -> Floats:
-        """(d,) the sum of all rows."""
-        return np.asarray(self.array.sum(axis=0))
-
-    def distances(self, row: int) -> Floats:
-        """(n,) squared distances to one of the rows."""
-        return np.asarray(squared_distances(self.array, self.array[[row]])[:, 0])
-
-
-def pool_rows(array: Floats, device: str | None) -> PoolRows:
-    """Rows where a pool is scored: in this process, or on a device of torch by its name."""
-    if device is None:
-        return LocalRows(array)
-    from querist.operator.device.pool import DeviceRows
-
-    return DeviceRows.brought(array, device)
-
-
-def ambiguous_correlation(rows: PoolRows, P: Floats, r: Floats, a: Floats) -> Floats:
+def ambiguous_correlation(rows: Floats, P: Floats, r: Floats, a: Floats) -> Floats:
     """`a_i sum_u a_u c_ui^2 / ((1 + r_i) (1 + r_u))` over all nodes u."""
     weight = a / (1 + r)
-    return weight * rows.forms(P @ rows.gram(weight) @ P)
+    gram = rows.T @ (rows * weight[:, None])
+    return weight * quadratic_forms(rows, P @ gram @ P)
 
 
 def centred_rows(embedding: Embedding) -> Embedding:

@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.graph import Graph
-from querist.labelling.combine import Link
 from querist.labelling.rows import RowSettings, SingularRows, Source, features, smoothed_rows
-from querist.operator import Operator
 from querist.operator.threads import available
+from querist.operator.value import Operator
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -75,16 +74,11 @@ class Workspace:
         X.data = np.log1p(X.data) if whole else (X.data > 0).astype(np.float64)
         return replace(self.graph, attributes=X)
 
-    @property
-    def small(self) -> bool:
-        """Whether kinds of rows are computed side by side."""
-        return self.graph.n_nodes <= SMALL
-
     def compute_rows(self, kinds: Sequence[RowSettings]) -> None:
         """Several kinds of rows side by side, where their blocks are small enough to share the memory."""
         for source in {settings.source for settings in kinds}:
             self.features(source)
-        if self.small and available() > 1:
+        if self.graph.n_nodes <= SMALL and available() > 1:
             with ThreadPoolExecutor(available()) as pool:
                 list(pool.map(self.rows, kinds))
 
@@ -103,23 +97,6 @@ class Workspace:
             self._features[source] = features(self.graph, source)
         return self._features[source]
 
-    def entries(self, source: Source) -> tuple[int, int]:
-        """How many features the nodes have, and how many there are; on a device they are not made here."""
-        if self.device is None or source in self._features:
-            made = self.features(source)
-            return made.nnz, made.shape[1]
-        return self._entries_of_links if source == "links" else self._entries_of_attributes
-
-    @cached_property
-    def _entries_of_links(self) -> tuple[int, int]:
-        return self.graph.adjacency.nnz + int(np.count_nonzero(self.graph.degrees)), self.graph.n_nodes
-
-    @cached_property
-    def _entries_of_attributes(self) -> tuple[int, int]:
-        X = self.graph.attributes
-        assert X is not None
-        return int(np.count_nonzero(X.data)), X.shape[1]
-
     @cached_property
     def standardised(self) -> Floats:
         """(n, d) dense attributes: columns of mean zero and deviation one, by the root of their number."""
@@ -137,8 +114,8 @@ class Workspace:
         """(n,) the place of every node in a random order."""
         return np.random.default_rng(0).permutation(self.graph.n_nodes)
 
-    def kernels(self, family: Any) -> Any:
-        """The kernels of a family (`kernel_ridge.py`), made when first asked for."""
+    def kernel(self, family: Any) -> Any:
+        """The kernel of a family (`kernel_ridge.py`), made when first asked for."""
         if family not in self._kernels:
             self._kernels[family] = family.of(self)
         return self._kernels[family]
@@ -165,13 +142,13 @@ class LabellingMethod(Protocol):
     def uses_attributes(self) -> bool:
         """Whether it looks at attributes, or at the links alone."""
 
-    def suits(self, workspace: Workspace, link: Link) -> bool:
+    def suits(self, workspace: Workspace, multilabel: bool) -> bool:
         """Whether it can be used here."""
 
-    def cost(self, workspace: Workspace, labels: int, classes: int) -> tuple[float, float]:
-        """Multiplications once, and for every fit."""
+    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
+        """About how many multiplications so many fits take: a size, which `members.plan` limits."""
 
-    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, link: Link) -> Fitted:
+    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, multilabel: bool) -> Fitted:
         """Learn from the rows `labelled` (m,) and their classes `Y` (m, K) 0/1."""
 
 
@@ -179,11 +156,10 @@ class LabellingMethod(Protocol):
 class Member:
     """A method and its place in `auto`.
 
-    `prior_weight` is what it counts before any label is held out; where the attributes are measurements it is
-    `on_measurements` times that. One that is `instead_of` another is tried only where that one takes too
-    long.
+    `prior_weight` is what it counts before any label is held out; if the attributes are measurements it is
+    `on_measurements` times that.
 
-    >>> from querist.labelling import MEMBERS
+    >>> from querist.labelling.members import MEMBERS
     >>> isinstance(MEMBERS["walks"], Member), MEMBERS["walks"].prior_weight
     (True, 1.0)
     """
@@ -191,4 +167,3 @@ class Member:
     method: LabellingMethod
     prior_weight: float = 1.0
     on_measurements: float = 1.0
-    instead_of: str | None = None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from querist import label, load
+from querist import label, load_graph
 from querist.errors import InputError
 from querist.labelling import GraphFiles, from_files
 
@@ -16,7 +16,7 @@ KNOWN = [0, 1, 2, 32, 33, 30, 8, 5]
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    karate = load("karate")
+    karate = load_graph("karate")
     heads, tails = karate.adjacency.nonzero()
     pairs = [(int(i), int(j)) for i, j in zip(heads, tails, strict=True) if i < j]
     Path("edges.csv").write_text("source,target\n" + "".join(f"{i},{j}\n" for i, j in pairs))
@@ -24,7 +24,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_labels_as_label_does_and_writes_only_what_it_is_asked_to() -> None:
-    karate = load("karate")
+    karate = load_graph("karate")
     seen: list[tuple[float, str]] = []
     found = from_files("edges.csv", "labels.csv", progress=lambda done, text: seen.append((done, text)))
     graph = found.source.graph
@@ -50,7 +50,7 @@ def test_it_writes_a_row_a_node_and_a_page() -> None:
 
 @pytest.mark.parametrize("missing", ["0", "none yet"])
 def test_the_label_that_means_unlabelled_in_a_table_of_labels_or_of_nodes(missing: str) -> None:
-    karate = load("karate")
+    karate = load_graph("karate")
     names = [str(karate.labels[i]) if i in KNOWN else missing for i in range(34)]
     Path("nodes.csv").write_text("node,label\n" + "".join(f"{i},{own}\n" for i, own in enumerate(names)))
     expected = from_files("edges.csv", "labels.csv").labelling.labels
@@ -64,6 +64,7 @@ def test_minus_one_can_be_a_class() -> None:
     Path("codes.csv").write_text("node,label\n" + "".join(f"{i},{k}\n" for i, k in codes.items()))
     assert from_files("edges.csv", "codes.csv").labelling.classes == (0, 1)
     assert from_files(GraphFiles("edges.csv", missing="nan"), "codes.csv").labelling.classes == (-1, 0, 1)
+    assert from_files("edges.csv", "codes.csv", missing="nan").labelling.classes == (-1, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(
 
 
 def test_further_files_join_and_the_labels_of_the_nodes_are_taken() -> None:
-    truth = load("karate").labels
+    truth = load_graph("karate").labels
     given = {i: truth[i] for i in KNOWN}
     Path("nodes.csv").write_text("node,label\n" + "".join(f"{i},{given.get(i, '')}\n" for i in range(34)))
     Path("more.csv").write_text("source,target\nnew,0\nnew,1\n")
@@ -127,7 +128,7 @@ def test_labels_in_a_table_of_their_own_keep_those_of_the_nodes_out() -> None:
 
 def test_a_data_set_by_its_name_is_labelled_by_its_own_labels_or_a_table() -> None:
     whole = from_files("karate")
-    assert whole.labelling.labels == list(load("karate").labels)
+    assert whole.labelling.labels == list(load_graph("karate").labels)
     assert any("every node has its label already" in note for note in whole.notes)
     some = from_files("karate", "labels.csv", out="out.csv")
     assert some.labelling.labels == from_files("edges.csv", "labels.csv").labelling.labels
@@ -136,3 +137,15 @@ def test_a_data_set_by_its_name_is_labelled_by_its_own_labels_or_a_table() -> No
         from_files(GraphFiles("karate", nodes="nodes.csv", weight="w"))
     with pytest.raises(InputError, match="digits: node 34 is not in the graph"):
         from_files("edges.csv", "digits")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (GraphFiles(nodes="nodes.csv", weight="w"), "weight: no file of edges is given"),
+        (GraphFiles("edges.csv", id="key"), "id: no table of nodes or labels is given"),
+    ],
+)
+def test_columns_of_tables_that_are_not_given_are_refused(files: GraphFiles, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        files.read()

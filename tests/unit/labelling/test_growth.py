@@ -1,4 +1,4 @@
-"""A graph joined piece by piece is the graph read at once, and an embedding keeps up with it."""
+"""A graph joined piece by piece is the graph read at once, and an embedding follows it."""
 
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 from querist import as_graph, embed
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.labelling.growth import LIMIT, NewNodes, drift, join, keep_up
+from querist.labelling.growth import join
+from querist.labels import Labels
 
 EDGE = st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([-1.0, 0.5, 1.0, 3.0])).filter(
     lambda edge: edge[0] != edge[1]
@@ -44,12 +45,14 @@ def test_labels_attributes_and_notes_stay(tmp_path: Path) -> None:
         join(graph, path, {"e": [5.0]})
     with pytest.raises(InputError, match="the graph has none"):
         join(as_graph([("a", "b")]), path, {"e": [5.0]})
+    with pytest.raises(InputError, match="say no ids"):
+        join(graph, None, np.array([[5.0, 6.0]]))
 
 
 def test_nodes_arrive_alone_sparse_or_again() -> None:
     graph = as_graph([("a", "b")], attributes=np.array([[1.0, 2.0], [3.0, 4.0]]))
     rows = sp.csr_array(np.array([[5.0, 6.0], [9.0, 9.0], [0.0, 8.0]]))
-    grown = join(graph, None, NewNodes(["d", "a", "c"], rows))
+    grown = join(graph, None, {"d": rows[[0]], "a": rows[[1]], "c": rows[[2]]})
     assert grown.nodes == ("a", "b", "c", "d") and grown.n_edges == 1
     assert grown.attributes.toarray().tolist() == [[1, 2], [3, 4], [0, 8], [5, 6]], "a stays as it was"
     assert join(as_graph([(1, 2)]), None, ["2", "3"]).nodes == (1, 2, "3")
@@ -70,7 +73,7 @@ def test_digits_meet_digits(old: list, text: str, nodes: tuple, tmp_path: Path) 
 
 def test_several_labels_a_node_stay() -> None:
     graph = as_graph([(0, 1)], labels=np.array([[1, 0], [1, 1]]))
-    assert join(graph, [(1, 2)]).label_matrix.toarray().tolist() == [[1, 0], [1, 1], [0, 0]]
+    assert join(graph, [(1, 2)]).known.indicator.tolist() == [[1, 0], [1, 1], [0, 0]]
 
 
 # -- an embedding that keeps up -------------------------------------------------------------------------
@@ -82,7 +85,7 @@ def blocks(seed: int = 0) -> Graph:
     own = np.arange(n) % k
     p = np.where(own[:, None] == own[None, :], 0.15, 0.005)
     upper = sp.triu(sp.csr_array(rng.random((n, n)) < p).astype(float), 1)
-    return Graph(sp.csr_array(upper + upper.T), codes=own, classes=tuple(range(k)))
+    return Graph(sp.csr_array(upper + upper.T), known=Labels(own, tuple(range(k))))
 
 
 def split(graph: Graph, nodes: float, edges: float) -> Graph:
@@ -92,34 +95,13 @@ def split(graph: Graph, nodes: float, edges: float) -> Graph:
     upper = sp.coo_array(sp.triu(old.adjacency))
     keep = rng.random(upper.nnz) >= edges
     S = sp.csr_array((upper.data[keep], (upper.row[keep], upper.col[keep])), shape=upper.shape)
-    return Graph(sp.csr_array(S + S.T), codes=old.codes, classes=old.classes)
-
-
-def test_nothing_drifts_while_nothing_changes() -> None:
-    graph = blocks()
-    for normalised in (True, False):
-        rows = embed(graph, 6, normalised=normalised)
-        assert drift(rows, graph) < 1e-9
-        assert keep_up(rows, graph).rows.tolist() == rows.rows.tolist()
-
-
-def test_drift_grows_with_change_and_large_ones_refresh() -> None:
-    graph = blocks()
-    found = []
-    for share in (0.01, 0.1, 0.5):
-        rows = embed(split(graph, share / 2, share), 4)
-        kept = keep_up(rows, graph)
-        found.append(keep_up(rows, graph, limit=1.0).drift)
-        assert kept.n_nodes == graph.n_nodes
-        assert any("refreshed" in note for note in kept.notes) == (found[-1] > LIMIT)
-    assert found == sorted(found)
-    assert found[0] < LIMIT < found[-1]
+    return Graph(sp.csr_array(S + S.T), known=old.known)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
 def test_rows_that_kept_up_serve_as_well_as_rows_from_scratch(share: float) -> None:
     graph = blocks()
-    kept = keep_up(embed(split(graph, share, share), 4), graph)
+    kept = embed(split(graph, share, share), 4).follow(graph)
     scratch = embed(graph, 4)
     assert abs(accuracy(kept.rows, graph) - accuracy(scratch.rows, graph)) <= 0.02
 
@@ -138,7 +120,7 @@ def test_diffused_rows_are_made_anew_beyond_the_limit() -> None:
     full = as_graph(graph, attributes=words)
     old = split(graph, 0.3, 0.0)
     rows = embed(as_graph(old, attributes=words[: old.n_nodes]), 3, kind="diffusion")
-    kept = keep_up(rows, full)
+    kept = rows.follow(full)
     assert any("made anew" in note for note in kept.notes)
     np.testing.assert_allclose(kept.rows, embed(full, 3, kind="diffusion").rows)
-    assert any("extended" in note for note in keep_up(rows, full, limit=1.0).notes)
+    assert any("extended" in note for note in rows.follow(full, stale=1.0).notes)

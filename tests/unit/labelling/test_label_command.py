@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from querist import load
+from querist import load_graph
 from querist.cli import main
 
 
@@ -18,7 +19,7 @@ from querist.cli import main
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("querist.cli.screen.QUIET_SECONDS", 600.0)  # what is said does not hang on the clock
-    karate = load("karate")
+    karate = load_graph("karate")
     heads, tails = karate.adjacency.nonzero()
     pairs = [(int(i), int(j)) for i, j in zip(heads, tails, strict=True) if i < j]
     Path("edges.csv").write_text("source,target\n" + "".join(f"{i},{j}\n" for i, j in pairs))
@@ -47,7 +48,7 @@ def test_from_files_to_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     found = rows("out.csv")
     assert list(found[0]) == ["node", "label", "probability", "runner_up", "reached", "influences"]
     assert [row["node"] for row in found] == [str(k) for k in range(34)]
-    truth = load("karate").labels
+    truth = load_graph("karate").labels
     assert np.mean([row["label"] == truth[k] for k, row in enumerate(found)]) > 0.85
     known = {"0", "1", "2", "32", "33", "30", "8", "5"}
     assert all(0 < len(row["influences"].split(";")) <= 3 for row in found)
@@ -62,10 +63,21 @@ def test_json_prints_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(out)
     assert (found["nodes"], found["edges"], found["labelled"], found["reached"]) == (34, 78, 8, 34)
     assert sum(found["classes"].values()) == 34
-    assert 0 <= found["accuracy"]["low"] <= found["accuracy"]["expected"] <= found["accuracy"]["high"] <= 1
+    assert 0 <= found["accuracy"]["low"] < found["accuracy"]["high"] <= 1
+    assert found["accuracy"]["expected"] is None, "8 labels give an interval alone"
     assert found["out"] == "o.parquet"
     assert "<h2>The graph</h2>" in Path(found["report"]).read_text()
     assert found["why"]
+
+
+def test_a_class_with_few_labels_has_an_interval_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    truth = load_graph("karate").labels
+    Path("few.csv").write_text("node,label\n" + "".join(f"{k},{truth[k]}\n" for k in range(0, 34, 3)))
+    _, out, _ = run(capsys, "edges.csv", "--labels", "few.csv", "-o", "out.csv")
+    assert re.search(r"Officer +7 +\d+( +0\.\d\d\u2013[01]\.\d\d){3}\n", out)
+    found = json.loads(run(capsys, "edges.csv", "--labels", "few.csv", "-o", "out.csv", "--json")[1])
+    recall = found["by_class"]["Officer"]["recall"]
+    assert recall["value"] is None and 0 < recall["low"] < recall["high"] <= 1
 
 
 def test_the_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +90,7 @@ def test_the_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 def test_attributes_are_read_and_said(capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
-    truth = load("karate").labels
+    truth = load_graph("karate").labels
     lines = [
         f"{k},{'sword and horse' if truth[k] == 'Officer' else 'lamp and desk'} {rng.integers(9)},{k % 5}"
         for k in range(34)
@@ -110,7 +122,7 @@ def test_several_labels_a_node(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2
     assert "labels.csv: node 0 is 'Mr. Hi' in line 2 and 'founder' in line 10; keep one" in err
     assert not Path("out.csv").exists()
-    assert run(capsys, "edges.csv", "--labels", "labels.csv", "--multi-label", "-o", "out.csv")[0] == 0
+    assert run(capsys, "edges.csv", "--labels", "labels.csv", "--multilabel", "-o", "out.csv")[0] == 0
     assert set(rows("out.csv")[0]["label"].split(";")) == {"Mr. Hi", "founder"}
 
 
@@ -206,7 +218,7 @@ def test_a_saved_labelling_labels_the_nodes_that_come_later(capsys: pytest.Captu
     assert (found["nodes"], found["new"], found["labelled"], found["saved"]) == (37, 3, 8, "kept.npz")
     assert "3 new nodes labelled by neighbours" in found["why"][-1]
     written = rows("new.csv")
-    officer = load("karate").labels[33]
+    officer = load_graph("karate").labels[33]
     assert [(row["node"], row["label"]) for row in written] == [
         ("alone", ""),
         ("new", officer),

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from querist.graph import Graph
 from querist.labelling.folds import stratified
+from querist.labels import Labels
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
@@ -51,7 +52,7 @@ def graph():
     upper[:, 7] = upper[7] = 0
     words = (generator.random((60, 90)) < 0.05 + 0.2 * (np.arange(90) % 3 == codes[:, None])) * 1.0
     return Graph(
-        sp.csr_array(upper + upper.T), attributes=sp.csr_array(words), codes=codes, classes=("a", "b", "c")
+        sp.csr_array(upper + upper.T), attributes=sp.csr_array(words), known=Labels(codes, ("a", "b", "c"))
     )
 
 
@@ -180,7 +181,7 @@ def test_settings_are_chosen_on_a_part_of_many_seeds_that_keeps_folds_and_classe
     monkeypatch.setattr(peers, "MOST", 60)
     codes = np.repeat([0, 1, 2], [400, 200, 25])
     everything = sp.csr_array((625, 625))
-    graph = Graph(everything, codes=codes, classes=("a", "b", "c"))
+    graph = Graph(everything, known=Labels(codes, ("a", "b", "c")))
     split = peers.Split(peers.Features(graph), np.arange(625), stratified(codes, 5, seed=0))
     some = split.sampled()
     assert 50 <= some.seeds.size <= 60

@@ -89,6 +89,8 @@ def test_a_bad_place_is_refused_before_the_work(name: str, message: str, tmp_pat
     (tmp_path / "dir.csv").mkdir()
     with pytest.raises(InputError, match=message):
         check_place(tmp_path / name)
+    with pytest.raises(InputError, match="safe_csv is for text"):
+        check_place(tmp_path / "out.parquet", safe_csv=True)
 
 
 def test_nothing_is_left_behind_when_writing_fails(

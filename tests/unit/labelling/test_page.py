@@ -6,20 +6,22 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from querist import as_graph, ask, load
+from querist import as_graph, ask, load_graph
 from querist.errors import InputError
 from querist.labelling import label
 from querist.labelling.influence import influences
 from querist.labelling.labelling import Labelling
-from querist.labelling.page import check_report, class_sizes, drawing_of, report, write_report
+from querist.labelling.page import check_report, class_sizes, report
 from querist.labelling.suggest import ambiguity, by_walks, worth_labelling
+from querist.tables.names import NodeTexts
 
 
 @pytest.fixture(scope="module")
 def found() -> Labelling:
-    digits = load("digits")
+    digits = load_graph("digits")
     rows = np.random.default_rng(0).choice(digits.n_nodes, 80, replace=False)
     return label(digits, {digits.nodes[i]: digits.labels[i] for i in rows}, method="harmonic")
 
@@ -75,7 +77,7 @@ def test_it_says_what_was_found(text: str, found: Labelling) -> None:
 
 
 def test_all_or_nothing_and_bad_names(found: Labelling, tmp_path: Path) -> None:
-    write_report(found, None, tmp_path / "r.html")
+    found.report(tmp_path / "r.html")
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
     with pytest.raises(InputError, match="HTML page"):
         check_report(tmp_path / "r.pdf")
@@ -103,7 +105,7 @@ def test_no_name_class_note_or_command_becomes_a_tag(payload: str) -> None:
         graph = as_graph([(names[k], names[(k + 1) % 8]) for k in range(8)], name=word)
         found = label(graph, {names[0]: word, names[3]: f"not {word}"}, method="harmonic")
         text = report(found, influences(found), [word], word) + found._repr_html_()
-        text += ask(graph, None, 2, classes=[word, "other"])._repr_html_()
+        text += ask(graph, None, budget=2, classes=[word, "other"])._repr_html_()
         return re.findall(r"</?[a-zA-Z]+(?: [a-z-]+(?==))?", text), text
 
     (plain, _), (found, text) = tags("word"), tags(payload)
@@ -127,9 +129,33 @@ def test_several_labels_many_classes_and_nodes_that_are_not_reached() -> None:
 def test_small_graphs_are_drawn(edges: list[tuple[int, int]]) -> None:
     graph = as_graph(edges, nodes=9)
     found = label(graph, {0: "x", 1: "y"}, method="harmonic")
-    drawing = drawing_of(found, np.array([0, 1]))
-    assert drawing.svg.count("<circle") == 9
-    assert drawing.caption.startswith("All nodes.")
+    text = report(found)
+    drawing = text[text.index('<figure class="drawing">') :]
+    assert drawing[: drawing.index("</figure>")].count("<title>") == 9
+    assert "All nodes." in text
+    assert all(f"<title>{found[node]}</title>" in text for node in graph.nodes)
+
+
+def test_a_node_is_described_alike_in_the_report_and_in_a_notebook() -> None:
+    graph = as_graph([(0, 1), (1, 2), (3, 4)])
+    found = label(graph, {0: {"x", "y"}, 2: {"y"}}, multilabel=True).with_no_class([1])
+    assert [str(found[node]) for node in (0, 1, 3)] == [
+        "0: x; y, known",
+        "1: none of these, 100%",
+        "3: unreachable",
+    ]
+    text = report(found)
+    for node in graph.nodes:
+        assert f"<title>{found[node]}</title>" in text
+        assert found[node]._repr_html_().startswith(f"<p>{found[node]}</p>")
+
+
+def test_nodes_are_called_in_the_report_as_in_the_terminal() -> None:
+    found = label(as_graph([(0, 1), (1, 2), (3, 4)]), {0: "x", 2: "y"}, method="harmonic")
+    table = pa.table({"id": [0, 1, 2], "name": ["<b>Ann", "Bob", "2"]})
+    text = report(found, influences(found), texts=NodeTexts.of(table))
+    assert "<title>0, &lt;b&gt;Ann: x, known</title>" in text and "1, Bob</th>" in text
+    assert "<title>2: y, known</title>" in text and "<title>3: unreachable</title>" in text
 
 
 # -- what to label next -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from querist.labelling.decisions.estimate import LEAST
+from querist.labels import Labels
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +30,8 @@ def test_the_best_threshold_is_the_best(rare):
 def test_the_smallest_class_that_is_large_enough_is_rare(rare, accounts, monkeypatch):
     graph, truth = accounts(2000, 100)
     codes = np.where(truth > 0, 2, (np.arange(2000) % 9 == 0).astype(int))
-    whole = rare.replace(graph, codes=codes, classes=("rest", "some", "few"))
-    monkeypatch.setattr(rare.querist.datasets, "load", lambda name: whole)
+    whole = rare.replace(graph, known=Labels(codes, ("rest", "some", "few")))
+    monkeypatch.setattr("rare_problems.read_set", lambda name: whole)
     assert (rare.problem("any").codes == (codes == 1)).all(), "100 nodes are too few"
     monkeypatch.setattr("rare_problems.LEAST", 50)
     assert (rare.problem("any").codes == (codes == 2)).all()
@@ -38,7 +39,7 @@ def test_the_smallest_class_that_is_large_enough_is_rare(rare, accounts, monkeyp
 
 def test_a_run_goes_on_where_it_stopped(rare, accounts, monkeypatch, tmp_path, capsys):
     graph, truth = accounts(300, 30)
-    graph = rare.replace(graph, codes=truth, classes=rare.CLASSES)
+    graph = rare.replace(graph, known=Labels(truth, rare.CLASSES))
     monkeypatch.setattr(rare, "problem", lambda name: graph)
     drawn = {trial: truth[seeds].sum() for trial, seeds in rare.drawn(truth, 0.1)}
     rare.work("some", 0.1, 1, ["sknetwork"], tmp_path)

@@ -2,7 +2,6 @@
 
 import datetime
 import decimal
-import json
 import os
 import subprocess
 import sys
@@ -11,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sealing import resealed
 
 import querist
 from querist import as_graph
 from querist.errors import InputError
-from querist.labelling import Labelling, influences, label, storage
+from querist.labelling import Labelling, label, storage
+from querist.labelling.influence import influences
 
 IDS = {
     "row numbers": list(range(8)),
@@ -50,7 +51,7 @@ def same(one: Labelling, other: Labelling) -> None:
     assert list(map(repr, other.graph.nodes)) == list(map(repr, one.graph.nodes))
     assert other.graph.nodes == one.graph.nodes
     assert (other.classes, other.labels, other.runner_up) == (one.classes, one.labels, one.runner_up)
-    for name in ("probabilities", "given_codes", "reached"):
+    for name in ("probabilities", "reached"):
         np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
         assert getattr(other, name).dtype == getattr(one, name).dtype
     assert (other.graph.adjacency != one.graph.adjacency).nnz == 0
@@ -115,7 +116,7 @@ class Strange:
 
 def test_an_id_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
     ids = [Strange(), *"bcdefgh"]
-    with pytest.raises(InputError, match="node id <strange> of type Strange cannot be saved"):
+    with pytest.raises(InputError, match=r"graph\.nodes\.0: <strange> of type Strange cannot be saved"):
         found(ids, method="harmonic").save(tmp_path / "saved.npz")
     assert not list(tmp_path.iterdir())
 
@@ -125,13 +126,11 @@ def test_an_id_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
 
 def changed(path: Path, **fields: object) -> None:
     """The same file with another description, its digest right."""
-    from querist import saved
+    resealed(path, lambda held, arrays: held["value"]["SavedLabelling"].update(fields))
 
-    with np.load(path) as file:
-        arrays = {name: file[name] for name in file.files}
-    about = {**json.loads(str(arrays.pop("about"))), **fields}
-    arrays.pop("digest")
-    saved.write(path, about, arrays)
+
+def far(held: dict[str, object], arrays: dict[str, np.ndarray]) -> None:
+    arrays["graph.adjacency.indices"][-1] = 99
 
 
 def flipped(path: Path) -> None:
@@ -149,12 +148,16 @@ FAULTS = {
     "another archive": (lambda p: np.savez(p, edges=np.array([[0, 1]])), "not a saved labelling, or damaged"),
     "a learner": (
         lambda p: querist.ALGORITHMS["msg"](np.eye(4), 2).save(p),
-        "holds a saved learner",
+        "a saved online learner, and a saved labelling is needed",
     ),
-    "newer": (lambda p: changed(p, format=99), "format 99, this version reads 1; update querist"),
-    "fields missing": (lambda p: changed(p, basis={}), "not what save"),
-    "other sizes": (lambda p: changed(p, classes=["x"]), "where K = 1 is needed"),
-    "rows out of range": (lambda p: changed(p, graph={"columns": {"adjacency": 2}}), "not what save"),
+    "newer": (
+        lambda p: resealed(p, lambda held, arrays: held.update(version=99)),
+        "format 99, this version reads 2; update querist",
+    ),
+    "fields missing": (lambda p: changed(p, choice={"Choice": {}}), "Choice has"),
+    "fields of another type": (lambda p: changed(p, n_old="8"), "n_old is '8'; it must be of type int"),
+    "other sizes": (lambda p: changed(p, classes={"tuple": ["x"]}), "K = 1 is needed"),
+    "rows out of range": (lambda p: resealed(p, far), "indices 0..99"),
 }
 
 
@@ -170,7 +173,7 @@ def test_what_is_no_saved_labelling_is_refused(fault: str, tmp_path: Path) -> No
 
 def test_a_labelling_is_no_learner(tmp_path: Path) -> None:
     found(list("abcdefgh"), method="harmonic").save(tmp_path / "saved.npz")
-    with pytest.raises(InputError, match="holds a saved labelling, no learner"):
+    with pytest.raises(InputError, match="a saved labelling, and a saved online learner is needed"):
         querist.Learner.load(tmp_path / "saved.npz")
 
 

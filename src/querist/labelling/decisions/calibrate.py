@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 
 from querist.labelling import combine
-from querist.labelling.combine import Link
 from querist.types import Codes, Floats
 
 SLOPE, SHIFT, TAIL = 0.35, 0.7, 4
@@ -43,21 +42,21 @@ class ClassCalibration(NamedTuple):
     shift: Floats
     centre: Floats
 
-    def of(self, P: Floats, link: Link) -> Floats:
+    def of(self, P: Floats, multilabel: bool) -> Floats:
         """(n, K) calibrated probabilities; rows of zeros stay."""
         there = P.any(axis=1)
         Q = np.zeros_like(P)
-        L = self.slope * (_logits(P[there], link) - self.centre) + self.centre + self.shift
-        Q[there] = combine.probabilities(L, link)
+        L = self.slope * (_logits(P[there], multilabel) - self.centre) + self.centre + self.shift
+        Q[there] = combine.probabilities(L, multilabel)
         return Q
 
 
-def fitted(P: Floats, Y: Floats, link: Link) -> ClassCalibration:
+def fitted(P: Floats, Y: Floats, multilabel: bool) -> ClassCalibration:
     """The calibration of the largest posterior from held-out probabilities (m, K) and 0/1 labels (m, K).
 
     >>> P = np.tile([0.9, 0.1], (200, 1))  # of those said to be 10 % sure, half are right
     >>> Y = np.repeat(np.eye(2), 100, axis=0)
-    >>> fitted(P, Y, "softmax").of(P[:1], "softmax").round(2).tolist()
+    >>> fitted(P, Y, multilabel=False).of(P[:1], multilabel=False).round(2).tolist()
     [[0.51, 0.49]]
     """
     from scipy.optimize import minimize
@@ -65,17 +64,17 @@ def fitted(P: Floats, Y: Floats, link: Link) -> ClassCalibration:
     K = P.shape[1]
     some = slice(None, None, max(1, P.size // ENOUGH_ENTRIES))
     weight = len(P) / max(1, len(P[some]))
-    centre = _logits(P.mean(axis=0, keepdims=True), link)[0]
-    L, target = _logits(P[some], link) - centre, Y[some]
-    if link == "softmax":
+    centre = _logits(P.mean(axis=0, keepdims=True), multilabel)[0]
+    L, target = _logits(P[some], multilabel) - centre, Y[some]
+    if not multilabel:
         target = target / np.maximum(target.sum(axis=1, keepdims=True), 1)
     scales = np.repeat([SLOPE, SHIFT], K)
 
     def cost(both: Floats) -> tuple[float, Floats]:
         a, away = np.exp(both[:K]), both / scales
         logs = a * L + centre + both[K:]
-        missed = weight * (combine.probabilities(logs, link) - target)
-        total = weight * len(L) * combine.loss(logs, Y[some], link)
+        missed = weight * (combine.probabilities(logs, multilabel) - target)
+        total = weight * len(L) * combine.loss(logs, Y[some], multilabel)
         total += (TAIL + 1) / 2 * float(np.log1p(away**2 / TAIL).sum())
         slopes = np.concatenate([a * np.einsum("ik,ik->k", missed, L), missed.sum(axis=0)])
         return total, slopes + (TAIL + 1) * away / (TAIL + away**2) / scales
@@ -85,12 +84,12 @@ def fitted(P: Floats, Y: Floats, link: Link) -> ClassCalibration:
     return ClassCalibration(np.exp(found[:K]), found[K:], centre)
 
 
-def cross_fitted(P: Floats, Y: Floats, fold_of: Codes, link: Link) -> Floats:
+def cross_fitted(P: Floats, Y: Floats, fold_of: Codes, multilabel: bool) -> Floats:
     """(m, K) held-out probabilities, each calibrated by the labels of the other folds: as if it were new."""
     Q = np.zeros_like(P)
     for fold in np.unique(fold_of):
         out = fold_of == fold
-        Q[out] = fitted(P[~out], Y[~out], link).of(P[out], link)
+        Q[out] = fitted(P[~out], Y[~out], multilabel).of(P[out], multilabel)
     return Q
 
 
@@ -105,5 +104,5 @@ def calibration_error(confidence: Floats, correct: Iterable[bool] | Floats, bins
     return float(np.round(np.abs(gap).sum() / confidence.size, 12))
 
 
-def _logits(P: Floats, link: Link) -> Floats:
-    return combine.logits(P, link, floor=combine.TINY)
+def _logits(P: Floats, multilabel: bool) -> Floats:
+    return combine.logits(P, multilabel, floor=combine.TINY)

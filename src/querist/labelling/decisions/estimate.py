@@ -14,17 +14,21 @@ precision those called so; of fewer than LEAST labels nothing is said but how ma
 
 Biases, all said in `Estimate.how`. The held-out answers come from fewer labels than the final ones, so the
 estimate is a little low. The weights of the methods were chosen on the same answers: a little high. A class
-with one labelled node cannot be judged and is left out. And labelled nodes must be like the others: if they
-were picked for being easy, or by a learner, the estimate does not hold (`querist ask --audit` asks about
-random nodes for that reason).
+with one labelled node cannot be judged and is left out. And labelled nodes must be like the others.
+
+Actively selected labels are not: a learner asks about nodes that are hard to label, and far fewer of them are
+right when they are held out than of the other nodes. They still tell the temperature, but no accuracy, and
+nothing of the classes: these stay unknown, and the mean probability is not bounded by them. An audit measures
+the accuracy (asking/results.py).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from querist.codec import Field
 from querist.display import as_html
 from querist.labelling import combine
 from querist.labelling.combine import Scale
@@ -40,19 +44,46 @@ DEPENDENCE = 4.0
 PRESUMED = 2.0
 """Answers as right as the probabilities say, added to those held out of a class."""
 
+SELECTED = (
+    "the labels were actively selected, not drawn at random, so held-out labels would give a wrong accuracy. "
+    "Measure it with random questions: audit=40 of querist.ask, or querist ask --audit 40"
+)
+"""Why there is no estimate from labels that were actively selected, and what to do."""
+
 LEAST, WANTED = 5, 20
 """Labels of a class below which nothing is said of it, and those that say something worth having."""
 
 
+FEWEST_ANSWERS = 50
+"""Held-out answers from which on the accuracy is one number beside its interval. With fewer it is NaN and the
+interval stands alone: the number was off by 12 to 36 points on average (six data sets, 8 to 50 labels)."""
+
+
+WIDEST = 1 / 3
+"""A wider interval stands alone: so wide is that of FEWEST_ANSWERS answers of which half are right."""
+
+
 class Share(NamedTuple):
-    """A share to expect, and its bounds with 95 % confidence; NaN, 0 and 1 where nothing is known."""
+    """A share to expect, and its bounds with 95 % confidence; NaN, 0 and 1 where nothing is known.
+
+    >>> print(Share(0.9, 0.8, 0.95), "or", Share(0.9, 0.6, 0.98))
+    0.90 (0.80\u20130.95) or 0.60\u20130.98
+    """
 
     value: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})" if self.is_known else "unknown"
+        if not self.is_known:
+            return "unknown"
+        interval = f"{self.low:.2f}\u2013{self.high:.2f}"
+        return f"{self.value:.2f} ({interval})" if self.is_narrow else interval
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the value says something: with few labels it is far off, and only the interval is shown."""
+        return self.high - self.low <= WIDEST
 
     @property
     def is_known(self) -> bool:
@@ -88,8 +119,9 @@ class ClassEstimate(NamedTuple):
 class Estimate:
     """The accuracy to expect on unlabelled nodes; with several labels a node, of their likeliest class.
 
-    `low` and `high` bound it with 95 % confidence (Wilson's score interval, widened); `how` says how it was
-    made, and how it is biased. `majority` is the accuracy of calling every node what most labels are.
+    `low` and `high` bound it with 95 % confidence (Wilson's score interval, widened); it is NaN if fewer than
+    FEWEST_ANSWERS labels were held out. `how` says how it was made, and how it is biased, or why it is
+    unknown. `majority` is the accuracy of calling every node what most labels are.
     `classes` (K of them) say what to expect of each class; `balanced_accuracy` is the mean of their recalls,
     `macro_f1` that of their F1, over those with LEAST labels.
 
@@ -106,30 +138,43 @@ class Estimate:
     high: float
     how: str
     temperature: float = 1.0
-    confidence: Floats = field(default_factory=lambda: np.empty(0), repr=False)
-    correct: Bools = field(default_factory=lambda: np.empty(0, dtype=bool), repr=False)
+    confidence: Annotated[Floats, Field("held")] = field(default_factory=lambda: np.empty(0), repr=False)
+    correct: Annotated[Bools, Field("held")] = field(
+        default_factory=lambda: np.empty(0, dtype=bool), repr=False
+    )
     majority: float = float("nan")
     classes: tuple[ClassEstimate, ...] = ()
-    probabilities: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    truth: Bools = field(default_factory=lambda: np.empty((0, 0), dtype=bool), repr=False)
+    probabilities: Annotated[Floats, Field("judged columns")] = field(
+        default_factory=lambda: np.empty((0, 0)), repr=False
+    )
+    truth: Annotated[Bools, Field("judged columns")] = field(
+        default_factory=lambda: np.empty((0, 0), dtype=bool), repr=False
+    )
 
     def __str__(self) -> str:
-        if not np.isfinite(self.accuracy):
+        if not self.is_known:
             return "unknown"
+        if not np.isfinite(self.accuracy):
+            return f"{self.low:.3f} to {self.high:.3f} (95 % interval)"
         return f"{self.accuracy:.3f} ({self.low:.3f} to {self.high:.3f})"
 
     def _repr_html_(self) -> str:
         return as_html(f"Expected accuracy {self}", [self.how])
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is an interval at all."""
+        return self.low > 0 or self.high < 1
+
+    @property
     def balanced_accuracy(self) -> float:
-        """NaN where no class has enough labels."""
-        return _mean([own.recall.value for own in self.classes])
+        """NaN if the accuracy is, or if no class has enough labels."""
+        return _mean([own.recall.value for own in self.classes if np.isfinite(self.accuracy)])
 
     @property
     def macro_f1(self) -> float:
-        """NaN where no class has enough labels."""
-        return _mean([own.f1 for own in self.classes])
+        """NaN if the accuracy is, or if no class has enough labels."""
+        return _mean([own.f1 for own in self.classes if np.isfinite(self.accuracy)])
 
     def precision_from(self, k: int, least: float, expected: float) -> Share:
         """The share of class k among nodes of a probability of `least` or more, whose mean is `expected`."""
@@ -137,14 +182,6 @@ class Estimate:
             return UNKNOWN
         called = self.probabilities[:, k] >= least
         return share_of(float(self.truth[called, k].sum()), float(called.sum()), expected)
-
-
-class Judged(NamedTuple):
-    """Probabilities (n, K) of all nodes, what they are called by, and what to expect."""
-
-    probabilities: Floats
-    decision: GoalDecision
-    estimate: Estimate
 
 
 def judge(
@@ -155,36 +192,40 @@ def judge(
     goal: str,
     costs: Floats | None,
     by_class: bool,
-) -> Judged:
-    """Probabilities, decision and estimate from logits (n, K) of all nodes, and of each fold held out.
+    picked: bool = False,
+) -> tuple[Floats, GoalDecision, Estimate]:
+    """Probabilities (n, K), decision and estimate from logits (n, K) of all nodes, and of each fold held out.
 
     `tables` hold the rows `folds.sample` with each fold held out; `by_class` says whether the labels were
-    drawn at random, so that each class may be calibrated by them.
+    drawn at random, so that each class may be calibrated by them; `picked` whether they were actively
+    selected, so that no accuracy follows from them.
     """
-    judged, link = folds.judged, folds.link
+    judged, multilabel = folds.judged, folds.multilabel
     free = np.ones(len(L), dtype=bool)
     free[folds.labelled] = False
     some = np.setdiff1d(folds.sample, folds.labelled)
-    scale, held = _scaled(folds, tables, L[some if some.size else folds.sample])
-    P, Y = combine.probabilities(scale.of(L), link), folds.Y[judged]
-    H = combine.probabilities(scale.of(held), link)[judged]
+    scale, held = _scaled(folds, tables, L[some if some.size else folds.sample], picked)
+    P, Y = combine.probabilities(scale.of(L), multilabel), folds.Y[judged]
+    H = combine.probabilities(scale.of(held), multilabel)[judged]
     if by_class and len(Y):
-        P = fitted(H, Y, link).of(P, link)
-        H = cross_fitted(H, Y, folds.fold_of[judged], link)
+        P = fitted(H, Y, multilabel).of(P, multilabel)
+        H = cross_fitted(H, Y, folds.fold_of[judged], multilabel)
     about = P[free] if free.any() else P
-    decision = decide(goal, about, link, costs)
-    return Judged(P, decision, estimated(folds, H, about, decision, 1 / scale.steepness))
+    decision = decide(goal, about, multilabel, costs)
+    return P, decision, estimated(folds, H, about, decision, 1 / scale.steepness, picked)
 
 
-def _scaled(folds: LabelFolds, tables: Sequence[Floats], final: Floats) -> tuple[Scale, Floats]:
+def _scaled(folds: LabelFolds, tables: Sequence[Floats], final: Floats, picked: bool) -> tuple[Scale, Floats]:
     """The temperature, and the held-out logits (m, K) before it.
 
-    `final` are the logits of some unlabelled nodes, which shall not be surer than the accuracy allows.
+    `final` are the logits of some unlabelled nodes, which shall not be surer than the accuracy allows. Labels
+    that were picked are harder than those nodes: then the bound is as if all of them were right.
     """
     held, judged = folds.held_out(tables), folds.judged
-    scale = combine.scaled(held, folds.Y, folds.link, judged)
-    if folds.link == "softmax":
+    scale = combine.scaled(held, folds.Y, folds.multilabel, judged)
+    if not folds.multilabel:
         correct = folds.Y[judged][np.arange(int(judged.sum())), held[judged].argmax(axis=1)] > 0
+        correct |= picked
         most = combine.steepness_of(final, presumed(correct, final.shape[1]))
         scale = Scale(min(scale.steepness, most) if folds.n_folds else most)
     return scale, held
@@ -202,19 +243,27 @@ def presumed(correct: Bools, classes: int) -> float:
 
 
 def estimated(
-    folds: LabelFolds, H: Floats, about: Floats, decision: GoalDecision, temperature: float = 1.0
+    folds: LabelFolds,
+    H: Floats,
+    about: Floats,
+    decision: GoalDecision,
+    temperature: float = 1.0,
+    picked: bool = False,
 ) -> Estimate:
-    """The estimate from held-out probabilities H (m, K); unknown where there are none.
+    """The estimate from held-out probabilities H (m, K); unknown if there are none, or if they were picked.
 
     `about` (n, K) are the probabilities of the nodes that it is about.
     """
     Y = folds.Y[folds.judged] > 0
     shares = folds.Y.sum(axis=0) / max(1, len(folds.Y))
     majority = float(shares.max(initial=0.0))
-    if not len(Y):
-        how = "no class has two labelled nodes, so no label could be held out; the accuracy is not known"
-        return Estimate(float("nan"), 0.0, 1.0, how, majority=majority)
-    best = H.argmax(axis=1) if folds.link == "sigmoid" else decision.scores(H).argmax(axis=1)
+    if picked or not len(Y):
+        alone = "no class has two labelled nodes, so no label could be held out; the accuracy is not known"
+        nan = float("nan")
+        return Estimate(
+            nan, 0.0, 1.0, SELECTED if picked else alone, temperature, majority=nan if picked else majority
+        )
+    best = H.argmax(axis=1) if folds.multilabel else decision.scores(H).argmax(axis=1)
     rows = np.arange(len(best))
     correct = Y[rows, best]
     low, high = wilson(_worth(correct.size) * float(correct.mean()), _worth(correct.size))
@@ -223,12 +272,14 @@ def estimated(
         f"came from {1 - 1 / folds.n_folds:.0%} of the labels, and right only if the labelled nodes are like "
         "the others"
     )
+    if correct.size < FEWEST_ANSWERS:
+        how += f"; only an interval, since fewer than {FEWEST_ANSWERS} labels give no reliable single number"
     left_out = int((~folds.judged).sum())
     if left_out:
         nodes = "a node" if left_out == 1 else f"{left_out} nodes"
         how += f"; {nodes} alone in a class could not be judged"
     return Estimate(
-        float(correct.mean()),
+        point_estimate(correct),
         low,
         high,
         how,
@@ -240,6 +291,11 @@ def estimated(
         H,
         Y,
     )
+
+
+def point_estimate(correct: Bools) -> float:
+    """The share of right answers; NaN for fewer than FEWEST_ANSWERS."""
+    return float(correct.mean()) if correct.size >= FEWEST_ANSWERS else float("nan")
 
 
 def _by_class(

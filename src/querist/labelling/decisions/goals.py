@@ -24,21 +24,19 @@ best for the handful of held-out labels of a rare class is noise: on development
 times as much F1.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
-from querist.errors import InputError
-from querist.labelling.combine import TINY, Link
+from querist.codec import Field
+from querist.errors import InputError, shortened
+from querist.labelling.combine import TINY
+from querist.labelling.options import Costs
+from querist.labels import class_codes
+from querist.parameters import is_finite
 from querist.types import Bools, Codes, Floats
-
-GOALS = ("accuracy", "balanced", "f1")
-
-Costs: TypeAlias = Mapping[tuple[Hashable, Hashable], float]
-"""What it costs to say the second class where the first is true. Other confusions cost 1 and right answers
-nothing. With several labels a node (class, None) is a missed one, (None, class) a false one."""
 
 ENOUGH = 20_000
 """Nodes on whose probabilities a goal is settled; of more every second, third, ... is taken."""
@@ -52,17 +50,17 @@ class GoalDecision:
 
     Parameters
     ----------
-    goal : one of GOALS, or "costs"
-    link : whether a node has one label ("softmax") or several ("sigmoid")
+    goal : a `Goal`, or "costs"
+    multilabel : whether a node may have several labels
     gain, price : (K,) see the module
     costs : (K, K) of each true and said class; None but for costs with one label a node
     """
 
     goal: str
-    link: Link
-    gain: Floats
-    price: Floats
-    costs: Floats | None = None
+    multilabel: bool
+    gain: Annotated[Floats, Field("K", finite=False)]
+    price: Annotated[Floats, Field("K", finite=False)]
+    costs: Annotated[Floats, Field("K K", finite=False)] | None = None
 
     def scores(self, P: Floats) -> Floats:
         """(n, K) with one label a node: the class of the largest is said, of equals the lower code."""
@@ -75,7 +73,7 @@ class GoalDecision:
     def said(self, P: Floats) -> Bools:
         """(n, K) the class, or the classes, of every row."""
         rows = np.arange(len(P))
-        if self.link == "softmax":
+        if not self.multilabel:
             found = np.zeros(P.shape, dtype=bool)
             found[rows, self.scores(P).argmax(axis=1)] = True
             return found
@@ -85,7 +83,7 @@ class GoalDecision:
 
     def threshold(self, k: int) -> float | None:
         """The probability from which a node has the class; None where that depends on other classes."""
-        if self.link == "sigmoid":
+        if self.multilabel:
             return float(self.price[k] / self.gain[k])
         if len(self.gain) != 2:
             return None
@@ -96,7 +94,7 @@ class GoalDecision:
         return float(np.clip(ends[0] / (ends[0] - ends[1]), 0.0, 1.0))
 
 
-def decide(goal: str, P: Floats, link: Link, costs: Floats | None = None) -> GoalDecision:
+def decide(goal: str, P: Floats, multilabel: bool, costs: Floats | None = None) -> GoalDecision:
     """The decision for a goal, from the probabilities (n, K) of the nodes that it is about.
 
     `costs` come from `cost_table`.
@@ -104,54 +102,46 @@ def decide(goal: str, P: Floats, link: Link, costs: Floats | None = None) -> Goa
     K = P.shape[1]
     ones = np.ones(K)
     if costs is not None:
-        if link == "softmax":
-            return GoalDecision("costs", link, ones, np.zeros(K), costs)
+        if not multilabel:
+            return GoalDecision("costs", multilabel, ones, np.zeros(K), costs)
         missed, false = costs
-        return GoalDecision("costs", link, missed + false, false)
+        return GoalDecision("costs", multilabel, missed + false, false)
     P = P[:: max(1, len(P) // ENOUGH)]
     if goal == "accuracy" or not len(P):
-        return GoalDecision("accuracy", link, ones, np.full(K, 0.5 if link == "sigmoid" else 0.0))
+        return GoalDecision("accuracy", multilabel, ones, np.full(K, 0.5 if multilabel else 0.0))
     shares = np.maximum(P.mean(axis=0), TINY)
     if goal == "balanced":
-        gain, price = (ones, shares) if link == "sigmoid" else (1 / shares, np.zeros(K))
-    elif link == "sigmoid":
+        gain, price = (ones, shares) if multilabel else (1 / shares, np.zeros(K))
+    elif multilabel:
         gain, price = ones, largest_f1(P) / 2
     elif K == 2:
         gain = np.eye(2)[shares.argmin()]
         price = gain * largest_f1(P) / 2
     else:
         gain, price = macro_f1_prices(P)
-    return GoalDecision(goal, link, gain, price)
+    return GoalDecision(goal, multilabel, gain, price)
 
 
-def check_goal(goal: str, costs: Any) -> None:
-    """Refuse a goal that there is not, or costs beside another goal."""
-    if goal not in GOALS:
-        raise InputError(f"goal {goal!r}; it must be one of {', '.join(GOALS)}, or give costs instead")
-    if costs is not None and goal != GOALS[0]:
-        raise InputError(f"a goal ({goal}) and costs; give one of them: costs are a goal of their own")
-
-
-def cost_table(costs: Costs, classes: Sequence[Hashable], link: Link) -> Floats:
+def cost_table(costs: Costs, classes: Sequence[Hashable], multilabel: bool) -> Floats:
     """(K, K) the cost of each true and said class; with several labels a node (2, K) of missed and false.
 
-    >>> cost_table({("fraud", "fine"): 20}, ["fine", "fraud"], "softmax").tolist()
+    >>> cost_table({("fraud", "fine"): 20}, ["fine", "fraud"], multilabel=False).tolist()
     [[0.0, 1.0], [20.0, 0.0]]
     """
-    code: dict[Hashable, int] = {str(name): k for k, name in enumerate(classes)}
-    code |= {name: k for k, name in enumerate(classes)}  # a number in one file may be text in another
-    several = link == "sigmoid"
-    table = np.ones((2, len(classes))) if several else 1 - np.eye(len(classes))
+    code = class_codes(classes)
+    table = np.ones((2, len(classes))) if multilabel else 1 - np.eye(len(classes))
     for pair, cost in costs.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InputError(f"costs have {pair!r}; give them by pairs of a true and a said class")
         true, said = (v if v in code or v is None else str(v) for v in pair)
-        unknown = [v for v in (true, said) if v not in code and not (several and v is None)]
+        unknown = [v for v in (true, said) if v not in code and not (multilabel and v is None)]
         if unknown:
             raise InputError(f"costs name the class {unknown[0]!r}; the labels have {_listed(classes)}")
-        if not np.isfinite(float(cost)) or float(cost) < 0:
-            raise InputError(f"saying {said!r} for {true!r} costs {cost}; give numbers of 0 or more")
-        if several:
+        if not is_finite(cost) or cost < 0:
+            raise InputError(
+                f"saying {said!r} for {true!r} costs {shortened(cost)}; give numbers of 0 or more"
+            )
+        if multilabel:
             if (true is None) == (said is None):
                 raise InputError(
                     f"costs of {true!r} and {said!r}; where a node may have several labels, give those of a "
@@ -160,7 +150,7 @@ def cost_table(costs: Costs, classes: Sequence[Hashable], link: Link) -> Floats:
             table[(0, code[true]) if said is None else (1, code[said])] = float(cost)
         else:
             table[code[true], code[said]] = float(cost)
-    if several and not table.sum(axis=0).all():
+    if multilabel and not table.sum(axis=0).all():
         free = classes[int(np.argmin(table.sum(axis=0)))]
         raise InputError(
             f"missing {free!r} and giving it falsely both cost 0; let one of them cost something"

@@ -41,15 +41,12 @@ def class_sizes(labelling: Any) -> Codes:
     return np.asarray(labelling.said.sum(axis=0))
 
 
-def class_words(labelling: Any, k: int) -> tuple[str, str, str]:
+def class_words(labelling: Any, k: int) -> list[str]:
     """Precision, recall and average precision of a class; what is not known is empty."""
     if k >= len(labelling.estimate.classes):
-        return "", "", ""
+        return ["", "", ""]
     own = labelling.estimate.classes[k]
-    found = [
-        str(part) if part.is_known else "" for part in (own.precision, own.recall, own.average_precision)
-    ]
-    return found[0], found[1], found[2]
+    return [str(part) if part.is_known else "" for part in (own.precision, own.recall, own.average_precision)]
 
 
 def rank_numbers(labelling: Any, name: Hashable) -> dict[str, Any]:
@@ -86,7 +83,7 @@ def rarest(labelling: Any) -> Hashable:
 def sentences(labelling: Any, rank: Hashable = None) -> list[str]:
     """What stands beside the accuracy: the majority, the classes, the goal, the likeliest of a class."""
     estimate, said = labelling.estimate, []
-    if np.isfinite(estimate.accuracy):
+    if estimate.is_known and np.isfinite(estimate.majority):
         mean = ""
         if np.isfinite(estimate.macro_f1):
             mean = f" Balanced accuracy {estimate.balanced_accuracy:.3f}, macro-F1 {estimate.macro_f1:.3f}"
@@ -162,7 +159,8 @@ def _found(labelling: Any, name: Hashable, p: Floats, count: int) -> dict[str, i
 
 
 def _numbers(share: Share) -> dict[str, float | None]:
-    return {name: _known(value) if share.is_known else None for name, value in share._asdict().items()}
+    shown = share._replace(value=share.value if share.is_narrow else float("nan"))
+    return {name: _known(value) if share.is_known else None for name, value in shown._asdict().items()}
 
 
 def _known(number: float) -> float | None:

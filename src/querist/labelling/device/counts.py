@@ -3,9 +3,9 @@
 A class without a label in a fold keeps a share of 0 everywhere, which is as if it were not there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,9 +18,6 @@ from querist.labelling.device.regress import SeenLabels
 from querist.types import Floats
 
 Tensor = Any
-
-ENTRIES = 1 << 25
-"""Most posteriors, of a class at a count, that are held at a time."""
 
 KNOWN = {"lam", "objective", "max_iter", "smooth", "solver_tol", "sweeps"}
 """Parameters of GMNR that may differ from its own."""
@@ -46,29 +43,26 @@ class FoldSmoother(DeviceSmoother):
 
 
 def gmnr_logits(
-    place: DeviceGraph, labels: SeenLabels, labelled: Tensor, settings: Sequence[Mapping[str, Any]]
+    place: DeviceGraph, labels: SeenLabels, labelled: Tensor, parameters: Mapping[str, Any]
 ) -> Tensor | None:
-    """(F, n, K) the mean logits of the settings; None where they, or the counts, are left to `GMNR`."""
-    counts = place.counts
+    """(F, n, K) logits; None if the parameters, or the counts, are left to `GMNR`."""
+    counts, network = place.counts, cast(Any, place.network)
     rho = (counts.X @ torch.ones((counts.X.shape[1], 1), dtype=torch.float64, device=place.device))[:, 0]
     most, least = float(rho.max()), float(torch.where(rho > 0, rho, 1.0).min())
-    if any(set(own) - KNOWN for own in settings) or most > LARGEST or least < 1 / LARGEST:
+    if set(parameters) - KNOWN or most > LARGEST or least < 1 / LARGEST:
         return None
-    total: Any = 0.0
     F, (_, K) = len(labels.W), labels.Y.shape
-    for own in settings:
-        model = GMNR(**own)
-        network: Any = place.network
-        smoother = FoldSmoother(
-            network, rho.cpu().numpy(), place.workspace.graph.components, np.eye(K),
-            lam=float(model.lam), lam_labels=0.0, tol=model.solver_tol, sweeps=model.sweeps,
-            device=str(place.device), fits=F,
-        )  # fmt: skip
-        Y = _iterated(model, counts, smoother, labels, labelled)
-        if not bool(torch.isfinite(Y).all()):
-            return None
-        total = total + torch.log(Y.clamp(FLOOR, 1.0))
-    return (total / len(settings)).unflatten(1, (F, K)).transpose(0, 1)
+    model = GMNR(**parameters)
+    smoother = FoldSmoother(
+        network, rho.cpu().numpy(), place.workspace.graph.components, np.eye(K),
+        lam=float(model.lam), lam_labels=0.0, tol=model.solver_tol, sweeps=model.sweeps,
+        device=str(place.device), fits=F,
+    )  # fmt: skip
+    Y = _iterated(model, counts, smoother, labels, labelled)
+    if not bool(torch.isfinite(Y).all()):
+        return None
+    L: Any = torch.log(Y.clamp(FLOOR, 1.0))
+    return L.unflatten(1, (F, K)).transpose(0, 1)
 
 
 def _iterated(
@@ -90,37 +84,9 @@ def _iterated(
     Y = put_back(Y)
     words = counts.share(counts.turned @ indicator + model.smooth)
     for _ in range(model.max_iter):
-        Z, G = expected(counts, Y, words, F)
+        parts = zip(Y.tensor_split(F, dim=1), words.tensor_split(F, dim=1), strict=True)
+        Zs, Gs, _ = zip(*(counts.expect(*part, loglik=False) for part in parts), strict=True)
+        Z: Any = torch.cat(Zs, dim=1)
         Y = put_back(smoother.solve(Z, Y)[0])
-        words = counts.share(G)
+        words = counts.share(torch.cat(Gs, dim=1))
     return Y
-
-
-def expected(counts: DeviceCounts, Y: Tensor, words: Tensor, fits: int) -> tuple[Tensor, Tensor]:
-    """`DeviceCounts.expect` of every fit: Z (n, F K) and G (M, F K).
-
-    The posterior of all classes at every count is formed for as many fits at a time as there is room for, and
-    added up along rows and along columns.
-    """
-    K, own = Y.shape[1] // fits, len(counts.X.values)
-    Z, G = torch.empty_like(Y), torch.empty_like(words)
-    together = ENTRIES // max(1, own * K)
-    for first in range(0, fits, max(1, together)):
-        part = slice(first * K, (first + max(1, together)) * K)
-        if together:
-            Z[:, part], G[:, part] = _added(counts, Y[:, part], words[:, part], K)
-        else:
-            Z[:, part], G[:, part], _ = counts.expect(Y[:, part], words[:, part], loglik=False)
-    return Z, G
-
-
-def _added(counts: DeviceCounts, Y: Tensor, words: Tensor, K: int) -> tuple[Tensor, Tensor]:
-    x = counts.X.values[:, None, None]
-    y = Y[counts.row].unflatten(1, (-1, K))
-    shares = y * words[counts.X.indices].unflatten(1, (-1, K))
-    q = shares.sum(dim=2, keepdim=True)
-    likely = (q > counts.floor) & (x != 0)
-    # A word without likelihood takes P(c|x) for its posterior.
-    posterior = torch.where(likely, shares * (x / torch.where(likely, q, 1.0)), x * y).flatten(1)
-    by_row, by_column = counts.sums
-    return by_row @ posterior, by_column @ posterior

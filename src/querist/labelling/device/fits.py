@@ -8,7 +8,7 @@ device finds a matrix that it cannot factorise, members are fitted one by one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,40 +16,35 @@ import torch
 from querist.embedding.kinds.diffusion import OVERSAMPLING
 from querist.graph.scaling import ORDINARY, far_apart
 from querist.labelling.device.counts import gmnr_logits
-from querist.labelling.device.kernels import DeviceChannels, DeviceGaussians, DeviceKernels
+from querist.labelling.device.kernels import DeviceChannels
 from querist.labelling.device.place import DeviceGraph
 from querist.labelling.device.regress import SeenLabels, losses, ridges, steepness
 from querist.labelling.device.ridge_rows import RowCuts
-from querist.labelling.device.smoothed import compute
 from querist.labelling.folds import LabelFolds
-from querist.labelling.kernel_ridge import JITTER, JUDGES, SPACE, Channels, Gaussians, KernelRidge
+from querist.labelling.kernel_ridge import JITTER, SPACE, Channels, KernelRidge
 from querist.labelling.members import (
     ETA,
-    POWERS,
     ClassifierMethod,
     FixedLogits,
     RandomWalk,
     SmoothedRidge,
+    row_kinds,
 )
-from querist.labelling.rows import RowSettings
 from querist.labelling.workspace import RANKS, Fitted, LabellingMethod
 from querist.operator.device.choice import chosen_device, free_on
 from querist.types import Codes, Floats
 
 Tensor = Any
 
-LABELS = JUDGES
-"""Most labels: up to here all of them span, and judge, every regression."""
+LABELS = 300
+"""Most labels: up to here all of them span every regression."""
 
 A_NUMBER, AN_ENTRY, AT_A_TIME = 48.0, 100.0, 3e9
 """Bytes on the device for a number in the blocks of the rows, for an entry of a matrix, and beside them."""
 
 
-class MemberFits(NamedTuple):
-    """What was fitted to all labels, and a table of logits at `folds.sample` a fold."""
-
-    fitted: Fitted
-    tables: list[Floats]
+MemberFits = tuple[Fitted, list[Floats]]
+"""What was fitted to all labels, and a table of logits at `folds.sample` a fold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,27 +66,19 @@ class FittedTogether:
     @cached_property
     def _here(self) -> Fitted:
         folds = self.folds
-        return self.method.fit(folds.workspace, folds.labelled, folds.Y, folds.link)
+        return self.method.fit(folds.workspace, folds.labelled, folds.Y, folds.multilabel)
 
 
 def can_be_together(folds: LabelFolds, methods: Sequence[LabellingMethod]) -> bool:
     """Whether members can be fitted at once: on a device with room, one label a node, few labels."""
     workspace = folds.workspace
-    if workspace.device is None or folds.link != "softmax" or len(folds.Y) > LABELS:
+    if workspace.device is None or folds.multilabel or len(folds.Y) > LABELS:
         return False
     graph = workspace.graph
     words = 0 if graph.attributes is None else graph.attributes.nnz
-    blocks = graph.n_nodes * (workspace.rank + OVERSAMPLING) * len(kinds_of(methods))
+    blocks = graph.n_nodes * (workspace.rank + OVERSAMPLING) * len(row_kinds(methods))
     needed = A_NUMBER * blocks + AN_ENTRY * (words + 2 * graph.adjacency.nnz) + AT_A_TIME
     return needed <= free_on(chosen_device(workspace.device))
-
-
-def kinds_of(methods: Sequence[LabellingMethod]) -> list[RowSettings]:
-    """The kinds of rows that methods need."""
-    families = [method.kernels for method in methods if isinstance(method, KernelRidge)]
-    kinds = [method.settings for method in methods if isinstance(method, SmoothedRidge)]
-    kinds += [own.rows for own in families if isinstance(own, Gaussians) and own.rows is not None]
-    return list(dict.fromkeys(kinds))
 
 
 class DeviceFolds:
@@ -104,41 +91,38 @@ class DeviceFolds:
         self.labelled, self.sample = place.places(folds.labelled), place.places(folds.sample)
 
     @classmethod
-    def brought(cls, folds: LabelFolds, methods: Sequence[LabellingMethod]) -> "DeviceFolds":
-        """The folds and what these methods need of the graph, which the workspace holds as its `place`."""
+    def brought(cls, folds: LabelFolds) -> "DeviceFolds":
+        """The folds, and the graph, which the workspace holds as its `place`."""
         place = folds.workspace.place = DeviceGraph(folds.workspace)
-        compute(place, kinds_of(methods))
         return cls(folds, place)
 
     def fits(self, method: LabellingMethod) -> MemberFits | None:
         """All fits of a method; None where it is to be fitted one by one."""
         if isinstance(method, SmoothedRidge):
             return self._fits(method, *self._ridges(method))
-        if isinstance(method, KernelRidge):
-            found = self._kernel_ridges(method)
+        if isinstance(method, KernelRidge) and isinstance(method.family, Channels):
+            found = self._kernel_ridges(method.family)
             return None if found is None else self._fits(method, *found)
         if isinstance(method, RandomWalk):
             return self._fixed(self._walks(method))
         if isinstance(method, ClassifierMethod) and self._are_counts(method):
-            found = gmnr_logits(self.place, self.labels, self.labelled, method.settings)
+            found = gmnr_logits(self.place, self.labels, self.labelled, method.parameters)
             return None if found is None else self._fixed(found)
         return None
 
     def _fits(self, method: LabellingMethod, whole: Tensor, tables: Tensor) -> MemberFits:
-        return MemberFits(FittedTogether(_array(whole), method, self.folds), list(_array(tables)))
+        return FittedTogether(_array(whole), method, self.folds), list(_array(tables))
 
     def _fixed(self, L: Tensor) -> MemberFits:
         """From logits (F, n, K) of all nodes."""
-        return MemberFits(FixedLogits(_array(L[0])), list(_array(L[1:, self.sample])))
+        return FixedLogits(_array(L[0])), list(_array(L[1:, self.sample]))
 
     # -- ridge regression on rows --------------------------------------------------------------------
 
     def _ridges(self, method: SmoothedRidge) -> tuple[Tensor, Tensor]:
-        rows = self.place.rows[method.settings]
+        rows = self.place.rows(method.settings)
         most = min(len(rows.values), self.place.workspace.rank)
-        cuts = RowCuts(
-            rows, [(rank, power) for rank in sorted({min(r, most) for r in RANKS}) for power in POWERS]
-        )
+        cuts = RowCuts(rows, sorted({min(rank, most) for rank in RANKS}))
         z = cuts.at(self.labelled)  # (B, m, r)
         W = self.labels.W
         seen = W[:, None, :, None] * W[:, None, None, :]
@@ -155,37 +139,24 @@ class DeviceFolds:
 
     # -- with a kernel -------------------------------------------------------------------------------
 
-    def _kernels(self, family: Channels | Gaussians) -> DeviceKernels | None:
-        if isinstance(family, Gaussians):
-            return DeviceGaussians(self.place, family, self.labelled)
-        features = self.place.features(family.source).wide.shape[1]
+    def _kernel_ridges(self, family: Channels) -> tuple[Tensor, Tensor] | None:
+        features = self.place.features(family.source).X.shape[1]
         if len(self.labelled) * (features * (family.hops + 1) + self.place.workspace.graph.n_nodes) > SPACE:
             return None
-        return DeviceChannels(self.place, family, self.labelled)
-
-    def _kernel_ridges(self, method: KernelRidge) -> tuple[Tensor, Tensor] | None:
-        kernels = self._kernels(method.kernels)
-        if kernels is None:
-            return None
+        kernel = DeviceChannels(self.place, family, self.labelled)
         W, Y = self.labels.W, self.labels.Y
-        K = W[:, None, :, None] * W[:, None, None, :] * kernels.among()  # (F, B, m, m)
-        typical = (K.diagonal(dim1=2, dim2=3).sum(dim=2) / self.labels.count[:, None]).clamp(min=JITTER)
+        K = W[:, :, None] * W[:, None, :] * kernel.among()  # (F, m, m)
+        typical = (K.diagonal(dim1=1, dim2=2).sum(dim=1) / self.labels.count).clamp(min=JITTER)
         # Labels that are not seen have a diagonal of one, so that the rest can be factorised.
-        diagonal = JITTER * typical[..., None] + (1 - W)[:, None]
-        factor, failed = torch.linalg.cholesky_ex(K + torch.diag_embed(diagonal))
+        factor, failed = torch.linalg.cholesky_ex(K + torch.diag_embed(JITTER * typical[:, None] + (1 - W)))
         if bool(failed.any()):
             return None
         back = torch.cholesky_solve(K, factor)
-        found = ridges(K @ back, self.labels)
-        error = (W[:, None, :, None] * (found.left_out - Y) ** 2).sum(dim=(2, 3)) / self.labels.count[:, None]
-        best = error.argmin(dim=1)
-        fit = torch.arange(len(W), device=W.device)
-        L = W[..., None] * (found.left_out[fit, best] - self.labels.mean[:, None])
+        found = ridges((K @ back)[:, None], self.labels)
+        L = W[..., None] * (found.left_out[:, 0] - self.labels.mean[:, None])
         a = steepness(L, W, self.labels.judged, Y)
-        B = a[:, None, None] * (back[fit, best] @ found.alpha[fit, best])
-        chosen = best.tolist()
-        whole = kernels.times(slice(None), B[:1], chosen[:1])
-        return whole[0], kernels.times(self.sample, B[1:], chosen[1:])
+        B = a[:, None, None] * (back @ found.alpha[:, 0])
+        return kernel.times(slice(None), B[:1])[0], kernel.times(self.sample, B[1:])
 
     # -- walks and counts ----------------------------------------------------------------------------
 

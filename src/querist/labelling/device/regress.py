@@ -95,13 +95,13 @@ def _ridges(G: Tensor, labels: SeenLabels) -> Ridges:
 
 
 def steepness(L: Tensor, weight: Tensor, judged: Tensor, Y: Tensor) -> Tensor:
-    """(...,) `combine.scaled_with_prior` of logits L (..., m, K), in the softmax link.
+    """(...,) `combine.scaled_with_prior` of logits L (..., m, K), for one label per node.
 
     `weight` (..., m) is 1 where a row counts in the deviation, `judged` (..., m) where it is judged.
 
     >>> L = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 0.5]], dtype=torch.float64)
     >>> Y, ones = torch.tensor([[1.0, 0], [0, 1], [1, 0]]).double(), torch.ones(3).double()
-    >>> here = combine.scaled_with_prior(L.numpy(), Y.numpy(), "softmax").steepness
+    >>> here = combine.scaled_with_prior(L.numpy(), Y.numpy(), multilabel=False).steepness
     >>> abs(float(steepness(L, ones, ones, Y)) - here) < 1e-4
     True
     """

@@ -1,4 +1,4 @@
-"""Smoothed rows cut at several ranks and powers, for all of which a product costs one."""
+"""Smoothed rows cut at several ranks, for all of which a product costs one."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -21,22 +21,22 @@ def unit_lengths(Z: Tensor) -> Tensor:
 
 
 class RowCuts:
-    """`SingularRows.take(rank, power)` for B pairs of a rank and a power.
+    """`SingularRows.take(rank)` for B ranks.
 
     >>> rows = SingularTensors(torch.eye(2), torch.tensor([2.0, 1.0], dtype=torch.float64))
-    >>> RowCuts(rows, [(1, 1.0), (2, 0.5)]).at(torch.tensor([0, 1])).tolist()
+    >>> RowCuts(rows, [1, 2]).at(torch.tensor([0, 1])).tolist()
     [[[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]
     """
 
-    def __init__(self, rows: SingularTensors, pairs: Sequence[tuple[int, float]]) -> None:
-        self.rows, self.pairs = rows, pairs
+    def __init__(self, rows: SingularTensors, ranks: Sequence[int]) -> None:
+        self.rows, self.ranks = rows, ranks
 
     @cached_property
     def _factors(self) -> Tensor:
-        """(B, r) powers of the singular values, 0 beyond the rank."""
+        """(B, r) the singular values, 0 beyond the rank."""
         values = self.rows.values
         place = torch.arange(len(values), device=values.device)
-        return torch.stack([torch.where(place < rank, values**power, 0.0) for rank, power in self.pairs])
+        return torch.stack([torch.where(place < rank, values, 0.0) for rank in self.ranks])
 
     def at(self, nodes: Tensor) -> Tensor:
         """(B, m, r) the rows of some nodes, each of length one."""
@@ -44,7 +44,7 @@ class RowCuts:
         return Z / unit_lengths(Z)
 
     def answers(self, nodes: Any, coefficients: Tensor) -> Tensor:
-        """(F, m, K) the sum over the pairs of their rows times (F, B, r, K) coefficients."""
+        """(F, m, K) the sum over the ranks of their rows times (F, B, r, K) coefficients."""
         F, B, r, K = coefficients.shape
         turned = (self._factors[None, :, :, None] * coefficients).permute(2, 1, 0, 3).reshape(r, B * F * K)
         squares = (self._factors**2).T
