@@ -11,29 +11,15 @@ from typing import TYPE_CHECKING
 
 from querist.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(
-    __name__,
-    {
-        "Asking": ".asking",
-        "FINDERS": ".finding",
-        "FileCampaign": ".files",
-        "Journal": ".journal",
-        "Person": ".people",
-        "PoolRule": ".rules",
-        "Question": ".campaign",
-        "RULES": ".rules",
-        "ask": ".asking",
-        "command_oracle": ".oracles",
-        "from_files": ".files",
-    },
-)
+__getattr__, __dir__, __all__ = names_of(__name__)
 
 if TYPE_CHECKING:
     from querist.asking.asking import Asking as Asking, ask as ask
-    from querist.asking.campaign import Question as Question
-    from querist.asking.files import FileCampaign as FileCampaign, from_files as from_files
-    from querist.asking.finding import FINDERS as FINDERS
-    from querist.asking.journal import Journal as Journal
-    from querist.asking.oracles import command_oracle as command_oracle
-    from querist.asking.people import Person as Person
-    from querist.asking.rules import RULES as RULES, PoolRule as PoolRule
+    from querist.asking.files import from_files as from_files
+    from querist.asking.strategies import (
+        STRATEGIES as STRATEGIES,
+        ambiguity as ambiguity,
+        contrast as contrast,
+        coverage as coverage,
+        margin as margin,
+    )

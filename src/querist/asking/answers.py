@@ -11,16 +11,12 @@ node has each class, and that of a set is the product over all classes.
 
 from collections.abc import Hashable, Sequence
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from querist.tables.labels import BETWEEN
+from querist.labels import Code, named
 from querist.types import Floats
-
-Code: TypeAlias = int | tuple[int, ...]
-
-EMPTY_SET = "none of these"
 
 
 def as_code(kept: Any) -> Code:
@@ -33,29 +29,18 @@ def as_kept(code: Code) -> int | list[int]:
     return list(code) if isinstance(code, tuple) else code
 
 
-def fault_of(given: Any, n_classes: int, several: bool) -> str | None:
+def fault_of(given: Any, n_classes: int, multilabel: bool) -> str | None:
     """Why something that came from outside is no code; None where it is one."""
-    members = given if several and type(given) in (list, tuple) else [None] if several else [given]
+    members = given if multilabel and type(given) in (list, tuple) else [None] if multilabel else [given]
     if all(type(own) is int and 0 <= own < n_classes for own in members):
         return None
-    what = "a list of the numbers of its classes, each" if several else "the number of a class,"
+    what = "a list of the numbers of its classes, each" if multilabel else "the number of a class,"
     return f"label {given!r}; an answer has {what} 0 to {n_classes - 1}"
 
 
-def named(code: Code, classes: Sequence[Hashable]) -> Any:
-    """The class, or the classes, by name."""
-    return tuple(classes[own] for own in code) if isinstance(code, tuple) else classes[code]
-
-
-def in_words(label: Any) -> str:
-    """A class or the classes of a set, as text.
-
-    >>> in_words("road"), in_words(("road", "water")), in_words(())
-    ('road', 'road; water', 'none of these')
-    """
-    if not isinstance(label, tuple):
-        return str(label)
-    return f"{BETWEEN} ".join(map(str, label)) or EMPTY_SET
+def named_or_none(kept: Any, classes: Sequence[Hashable]) -> Any:
+    """The same of a code as an event keeps it; None stays None."""
+    return None if kept is None else named(as_code(kept), classes)
 
 
 def indicator(codes: Sequence[Code], n_classes: int) -> Floats:
@@ -70,27 +55,27 @@ def indicator(codes: Sequence[Code], n_classes: int) -> Floats:
     return found
 
 
-def likeliest(p: Floats, several: bool) -> Code:
+def likeliest(p: Floats, multilabel: bool) -> Code:
     """The likeliest answer by the probabilities (K,) of the classes."""
-    return tuple(np.flatnonzero(p > 0.5).tolist()) if several else int(p.argmax())
+    return tuple(np.flatnonzero(p > 0.5).tolist()) if multilabel else int(p.argmax())
 
 
-def sureness(p: Floats, several: bool) -> Floats:
+def sureness(p: Floats, multilabel: bool) -> Floats:
     """(...,) the probability of the likeliest answer, by (..., K)."""
-    return np.asarray(np.maximum(p, 1 - p).prod(axis=-1) if several else p.max(axis=-1))
+    return np.asarray(np.maximum(p, 1 - p).prod(axis=-1) if multilabel else p.max(axis=-1))
 
 
-def likely(p: Floats, most: int, several: bool) -> list[tuple[Code, float]]:
+def likely(p: Floats, most: int, multilabel: bool) -> list[tuple[Code, float]]:
     """Up to `most` answers with their probabilities, falling; those (K,) of the classes are given.
 
     Of sets those that differ from the likeliest in classes that are most in doubt.
 
-    >>> [(code, round(chance, 3)) for code, chance in likely(np.array([0.9, 0.2]), 2, several=True)]
+    >>> [(code, round(chance, 3)) for code, chance in likely(np.array([0.9, 0.2]), 2, multilabel=True)]
     [((0,), 0.72), ((0, 1), 0.18)]
-    >>> likely(np.array([0.1, 0.6, 0.3]), 2, several=False)
+    >>> likely(np.array([0.1, 0.6, 0.3]), 2, multilabel=False)
     [(1, 0.6), (2, 0.3)]
     """
-    if not several:
+    if not multilabel:
         return [(code, float(p[code])) for code in np.argsort(-p, kind="stable")[:most].tolist()]
     doubtful = np.argsort(np.abs(p - 0.5), kind="stable")[: max(1, most.bit_length() - 1)]
     found: list[tuple[Code, float]] = []

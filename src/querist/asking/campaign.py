@@ -4,40 +4,44 @@ A question is written to the journal before it is shown, an answer before it is 
 killed at any moment continues, from the same journal, with the very question that was open.
 """
 
-import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 from querist.asking import results
-from querist.asking.answers import Code, as_code, as_kept, in_words, likely, named
+from querist.asking.answers import as_kept, named_or_none
 from querist.asking.arrivals import KIND, arrival
 from querist.asking.choosers import Pick
-from querist.asking.journal import Journal
-from querist.asking.model import RANKS, QuickModel
+from querist.asking.model import RANKS
 from querist.asking.oracles import checked_answer, fresh_labels
 from querist.asking.people import DOUBT, Person
-from querist.asking.prefetch import Prefetcher
+from querist.asking.policy import (
+    ASKED_FOR,
+    arrived,
+    change_refusal,
+    ends,
+    may_answer,
+    most_unanswered,
+    next_actions,
+    undo_refusal,
+)
 from querist.asking.specification import RANDOM, CampaignSpec
-from querist.asking.state import CampaignState, upcoming
-from querist.asking.store.events import Event
-from querist.asking.turns import Turn
+from querist.asking.state import CampaignState
+from querist.asking.store.events import Draft
+from querist.asking.store.sqlite import StoredCampaign
+from querist.asking.turns import Turn, Turns
 from querist.display import as_html
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.labelling.labelling import Labelling, label
+from querist.labelling.members import uses_device
 from querist.labelling.rows import quick_rows
+from querist.labels import Code, Labels, named
 from querist.locks import OwnLock, one_at_a_time
 from querist.progress import Progress, count, shown, silent
-from querist.tables.formats import some
-
-BUDGET = 100
-ASKED_FOR = "asked again: a second answer was wanted"
-LEAST_UNANSWERED = 10
-"""Questions that may be left unanswered however small the budget is, where nobody says how many."""
-FORESEEN = 8
-"""Likely answers whose next question is worked out while the person thinks."""
+from querist.tables.labels import in_words
+from querist.tables.names import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -66,19 +70,46 @@ class Question:
     chance: float | None = None
     probabilities: Mapping[Hashable, float] | None = None
 
-    def _repr_html_(self) -> str:
+    @staticmethod
+    def of(about: Mapping[str, Any], classes: Sequence[Hashable]) -> "Question":
+        """From what an event or a server keeps, where classes are codes."""
+        given = {name: about[name] for name in Question.__dataclass_fields__ if name in about}
+        given |= {name: named_or_none(about[name], classes) for name in ("guess", "second")}
+        if about.get("probabilities") is not None:
+            given["probabilities"] = dict(zip(classes, about["probabilities"], strict=True))
+        return Question(**given)
+
+    def kept(self, classes: Sequence[Hashable]) -> dict[str, Any]:
+        """The same the other way: what `of` takes."""
+        code = {name: at for at, name in enumerate(classes)}
+
+        def codes(name: Any) -> Any:
+            return [code[each] for each in name] if isinstance(name, tuple) else code.get(name)
+
+        each = self.probabilities
+        found = {**vars(self), "guess": codes(self.guess), "second": codes(self.second)}
+        return {**found, "probabilities": None if each is None else list(each.values())}
+
+    @property
+    def guess_in_words(self) -> str:
+        """The two likeliest answers and, where nodes may have several labels, the likeliest classes."""
         guesses = [(self.guess, self.probability), (self.second, self.second_probability)]
-        rows = [(in_words(name), chance) for name, chance in guesses if name is not None]
+        said = [f"{in_words(name)} {p:.0%}" for name, p in guesses if name is not None and p is not None]
+        falling = sorted((self.probabilities or {}).items(), key=lambda own: -own[1])[:COLUMNS]
+        each = f" ({', '.join(f'{name} {p:.0%}' for name, p in falling)})" if falling else ""
+        return f"{', then '.join(said)}{each}" if said else "none yet"
+
+    def _repr_html_(self) -> str:
         line = f"Question {self.number}: node {self.node}"
-        return as_html(line, [self.reason], ["guess", "probability"], rows)
+        return as_html(line, [self.reason, f"guess: {self.guess_in_words}"])
 
 
 class Asking:
     """A campaign of questions, and what came of it. Make it with `ask`.
 
     >>> from querist.asking import ask
-    >>> from querist.datasets import karate
-    >>> campaign = ask(karate().without_labels(), classes=["Mr. Hi", "Officer"])
+    >>> from querist import load_graph
+    >>> campaign = ask(load_graph("karate").without_labels(), classes=["Mr. Hi", "Officer"])
     >>> campaign.question.number, campaign.question.guess
     (1, None)
     >>> campaign.answer("Officer")
@@ -91,48 +122,39 @@ class Asking:
         self,
         graph: Graph,
         specification: CampaignSpec,
-        journal: Journal,
+        stored: StoredCampaign,
         *,
-        budget: int = BUDGET,
-        unanswered: int | None = None,
-        stop: float | None = None,
-        method: str = "auto",
-        prefetch: bool = False,
-        person: str | None = None,
-        device: str | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.own_lock = OwnLock()
-        self.specification, self.journal, self.budget, self.stop = specification, journal, budget, stop
-        self.method, self.person, self.device = method, person, device
-        self.most_unanswered = max(budget, LEAST_UNANSWERED) if unanswered is None else unanswered
-        """Questions that may be skipped or answered with "unsure"; they are not counted in the budget."""
+        self.store, self.id, self._name = stored.store, stored.id, stored.name
+        self.last = stored.events[-1].seq if stored.events else 0
+        """The newest event that was read or written here."""
+        self.person, self.device = specification.person, specification.device
         self.stopped: str | None = None
         """Why no more is asked, once it is so."""
-        self.seconds: list[float] = []
-        """How long each question of this process took to choose."""
-        self._prefetch = prefetch
-        self._ahead: Prefetcher[tuple[QuickModel, Pick | None]] | None = None
-        self._next: tuple[Pick | None] | None = None
         self.progress = progress
         self._labellings: dict[Any, Labelling] = {}
-        events = journal.events()
-        self._last = events[-1].kind if events else ""
-        if events:
-            specification.check_same(CampaignSpec.of(events[0].body), str(journal.path))
-        rows = quick_rows(graph, max(RANKS), device=device, progress=progress)
-        self.state = CampaignState(specification, graph, rows, budget, device=device)
-        scoring = f"Scoring {graph.n_nodes:,} nodes for {some(budget, 'question')}"
-        said = {"Embedding": rows.place, scoring: self.state.place.said}
-        self.places = [f"{what} {where}." for what, where in said.items() if where]
-        """Where the graph was embedded and nodes are scored, and about how long that takes; nothing of what
-        takes a moment."""
-        if not events:
-            self._write("campaign", **specification.body())
-        self.resumed = len(events) > 1
+        begun = specification
+        if stored.events:
+            begun = CampaignSpec.of(stored.events[0].body, **specification.options_of_process())
+            specification.check_same(begun, str(self.store.path or self._name))
+        rows = quick_rows(graph, max(RANKS), device=self.device, progress=progress)
+        self.state = CampaignState(begun, graph, rows)
+        self.places = [f"Embedding: {rows.place}."] if rows.place else []
+        """Where the graph was embedded, if that was left to `device="auto"`."""
+        self.resumed = len(stored.events) > 1
         """Whether the journal held questions when it was opened."""
-        for event in events[1:]:
+        for event in stored.events[1:]:
             self.state.apply(event)
+        now, wanted = self.specification.body(), specification.body()
+        if not stored.events:
+            self._write("campaign", **wanted)
+        elif now != wanted:
+            if refusal := change_refusal(self.state, specification):
+                raise InputError(refusal)
+            changed = {name: value for name, value in wanted.items() if value != now[name]}
+            self._write("options", **changed, person=self.person)
 
     # -- a question and its answer -----------------------------------------------------
 
@@ -140,14 +162,7 @@ class Asking:
     @one_at_a_time
     def question(self) -> Question | None:
         """The oldest open question, or the next one; None when no more is asked (`stopped` says why)."""
-        if self.state.open is None and not self._open_next():
-            return None
-        turn = self.state.open
-        assert turn is not None
-        if self._prefetch and self._ahead is None and self.state.foresees:
-            left = self.budget - self.asked - 1
-            self._ahead = Prefetcher(lambda code: self.state.foreseen(code, left), self._likely(turn))
-        return self.shown(turn)
+        return next(iter(self.questions(1)), None)
 
     @one_at_a_time
     def questions(self, count: int) -> list[Question]:
@@ -157,15 +172,12 @@ class Asking:
         Each is chosen as if those before it were answered, whatever the answers are: the variance has them,
         the scores stay as they are. So they differ from each other instead of being one doubt `count` times.
         """
-        if count > 1 and not self.state.chooser.foresees:
-            raise InputError(
-                f"{self.specification.choose} decides at one node after another and allows one open question "
-                'at a time; choose "pool" to have several'
-            )
-        self.forget()
-        while len(self.state.opens) < count and self._open_next():
-            pass
-        return [self.shown(turn) for turn in self.state.opens[:count]]
+        actions, why = next_actions(self.state, self.state, self.person, count)
+        found = [self._put(action) if isinstance(action, Pick) else action for action in actions]
+        self.stopped = None if self.state.turns.n_open else why
+        if ends(self.state, why):
+            self._write("stop", why=why)
+        return [self.shown(turn) for turn in found]
 
     @one_at_a_time
     def again(self, node: Hashable) -> Question:
@@ -175,11 +187,9 @@ class Asking:
             raise InputError(
                 f"node {node!r} was not answered yet, or is part of the audit; ask about it first"
             )
-        if any(turn.row == row for turn in self.state.opens):
+        if self.state.turns.open_about(row) is not None:
             raise InputError(f"a question about node {node!r} is open; answer it first")
-        self.forget()
-        self._put(Pick(row, ASKED_FOR, again=True))
-        return self.shown(self.state.opens[-1])
+        return self.shown(self._put(Pick(row, ASKED_FOR, again=True)))
 
     @one_at_a_time
     def answer(self, given: Any, node: Hashable = None, person: str | None = None) -> Any:
@@ -188,44 +198,47 @@ class Asking:
         Where nodes may have several labels it is a set of classes, perhaps the empty one. `person` says who
         answers; unless given, the one that the campaign was opened with. Returns what was kept.
         """
-        turn = self._pending(node)
-        code = checked_answer(given, self.classes, self._node(turn.row), several=self.multilabel)
+        turn = self._pending(node, person)
+        code = checked_answer(given, self.classes, self._node(turn.row), multilabel=self.multilabel)
         self._close("unsure" if code == -1 else "answer", turn, code, person)
         return None if code == -1 else named(code, self.classes)
 
     @one_at_a_time
     def unsure(self, node: Hashable = None, person: str | None = None) -> None:
         """Nobody can tell: the node is not asked about again. It is not counted in the budget."""
-        self._close("unsure", self._pending(node), person=person)
+        self._close("unsure", self._pending(node, person), person=person)
 
     @one_at_a_time
     def skip(self, node: Hashable = None, person: str | None = None) -> None:
         """Put the node aside: it is not asked about again, and not counted."""
-        self._close("skip", self._pending(node), person=person)
+        self._close("skip", self._pending(node, person), person=person)
 
     @one_at_a_time
     def undo(self, person: str | None = None) -> bool:
-        """Take the last answer back, that of a person if one is named, and put its question again; False
-        when there is none."""
+        """Take the last answer back and put its question again; False when there is none.
+
+        If a person is named, here or when the campaign was opened, it is their last answer.
+        """
+        person = self.person if person is None else person
         back = self.state.turns.last_closed(person)
         if back is None:
             return False
-        self.forget()
-        who = {} if person is None else {"person": person}
-        self.state.apply(self._write("undo", row=back.row, **who))
+        if refusal := undo_refusal(self.state, back, person):
+            raise InputError(refusal)
+        self._write("undo", row=back.row, **{} if person is None else {"person": person})
         return True
 
     @one_at_a_time
     def extend(self, edges: Any = None, nodes: Any = None) -> "Asking":
         """New edges, and nodes with them, in any form that `growth.join` takes. What is there already is not
-        added again."""
-        from querist.labelling.growth import join
-
-        came = arrival(self.graph, join(self.graph, edges, nodes))
+        added again. New nodes that the model is unsure of are asked about next (see `policy.arrived`)."""
+        before, came = self.graph.n_nodes, arrival(self.graph, edges, nodes)
         if came:
-            self.forget()
             self._labellings.clear()
-            self.state.apply(self._write(KIND, **came.body()))
+            self._write(KIND, **came)
+        for row in range(before, self.graph.n_nodes):
+            if pick := arrived(self.state, row, self.state.about(row)["probability"]):
+                self._put(pick)
         return self
 
     @one_at_a_time
@@ -233,12 +246,9 @@ class Asking:
         """Labels that are known without asking, in any form: learned before all answers, never asked about,
         not counted. Those that are there already change nothing; one that contradicts them is refused."""
         before = {**self.state.answers(), **self.state.known}
-        fresh = fresh_labels(labels, self.graph, self.classes, before, missing, several=self.multilabel)
+        fresh = fresh_labels(labels, self.graph, self.classes, before, missing, multilabel=self.multilabel)
         if fresh:
-            self.forget()
-            self.state.apply(
-                self._write("known", rows=list(fresh), codes=[as_kept(code) for code in fresh.values()])
-            )
+            self._write("known", rows=list(fresh), codes=[as_kept(code) for code in fresh.values()])
         return self
 
     def run(self, oracle: Callable[[Any], Any], after: Callable[[Question, Any], None] | None = None) -> None:
@@ -253,13 +263,12 @@ class Asking:
     def leave(self, why: str) -> None:
         """Write down that no more is asked for now, and why; the same journal can go on."""
         self.stopped = why
-        if self._last != "stop":
+        if self.state.stopped != why:
             self._write("stop", why=why)
 
     def close(self) -> None:
         """Let go of the journal."""
-        self.forget()
-        self.journal.close()
+        self.store.close()
 
     # -- what came of it -----------------------------------------------------------------
 
@@ -267,6 +276,21 @@ class Asking:
     def graph(self) -> Graph:
         """As it is now."""
         return self.state.graph
+
+    @property
+    def specification(self) -> CampaignSpec:
+        """What the campaign is about, with its options as they are now."""
+        return self.state.options
+
+    @property
+    def budget(self) -> int:
+        """The most answers."""
+        return self.specification.budget
+
+    @property
+    def most_unanswered(self) -> int:
+        """Questions that may be skipped or answered with "unsure"; they are not counted in the budget."""
+        return most_unanswered(self.state)
 
     @property
     def classes(self) -> tuple[Hashable, ...]:
@@ -281,12 +305,12 @@ class Asking:
     @property
     def asked(self) -> int:
         """Questions that were answered: what is spent of the budget."""
-        return self.state.asked
+        return self.state.turns.asked
 
     @property
     def unanswered(self) -> int:
         """Questions that were skipped, or answered with "unsure"."""
-        return self.state.unanswered
+        return self.state.turns.unanswered
 
     @property
     def answers(self) -> dict[Hashable, Any]:
@@ -300,8 +324,12 @@ class Asking:
 
     @property
     def labelling(self) -> Labelling:
-        """A label for every node, by `querist.label` from all answers; answered nodes keep their answer."""
-        return self.label_from(self.state.answers())
+        """A label for every node, by `querist.label` from all answers; answered nodes keep their answer.
+
+        Its `estimate` is the accuracy that the audit measured; unknown without an audit, unless all questions
+        were random.
+        """
+        return results.with_audit(self.label_from(self.state.answers()), self.audit)
 
     @property
     def labels(self) -> list[Any]:
@@ -316,8 +344,7 @@ class Asking:
     @property
     def doubts(self) -> dict[Hashable, float]:
         """Answered nodes whose class is believed less than `people.DOUBT`, with the belief, by doubt."""
-        rows = sorted((belief, row) for row, belief, _ in self.state.votes() if belief < DOUBT)
-        return {self._node(row): belief for belief, row in rows}
+        return {self._node(row): belief for row, belief in self.state.doubts() if belief < DOUBT}
 
     audit = property(results.audited)
     finding = property(results.found)
@@ -340,99 +367,46 @@ class Asking:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _write(self, kind: str, **body: Any) -> Event:
-        event = self.journal.append(kind, **body)
-        self._last = kind
-        return event
+    def _write(self, kind: str, **body: Any) -> Turn | None:
+        """Keep an event, then learn it; the turn that it opened or closed."""
+        draft = Draft(kind, body)
+        if self.last:
+            (event,) = self.store.append(self.id, self.last, [draft])
+        else:
+            event = self.store.create(self.id, self._name, draft)
+        self.last = event.seq
+        return self.state.apply(event)
 
-    def _pending(self, node: Hashable = None) -> Turn:
-        """The oldest open turn, or that about the node."""
-        opens = [turn for turn in self.state.opens if node is None or self._node(turn.row) == node]
-        if not opens:
+    def _pending(self, node: Hashable = None, person: str | None = None) -> Turn:
+        """The open turn about the node, or the oldest one, if this person may answer it."""
+        turns, who = self.state.turns, self.person if person is None else person
+        opens = [turn for turn in turns.opens if node is None or self._node(turn.row) == node]
+        own = [turn for turn in opens if may_answer(turns, turn, who)]
+        if not own:
             about = "" if node is None else f" about node {node!r}"
+            if opens:
+                raise InputError(f"the open question{about} is for another person than {who!r}")
             raise InputError(f"no question{about} is open; look at `question` first")
-        return opens[0]
+        return own[0]
 
     def _close(self, kind: str, turn: Turn, code: Code = -1, person: str | None = None) -> None:
-        """Keep an outcome, then learn it; what was worked out ahead for it is taken."""
+        """Keep an outcome and learn it."""
         who = self.person if person is None else person
         body = {"code": None if code == -1 else as_kept(code), "person": who}
         given = {name: value for name, value in body.items() if value is not None}
-        event = self._write(kind, row=turn.row, **given)
-        ahead, self._ahead = self._ahead, None
-        found = None if ahead is None else ahead.take(-1 if turn.audit else code)
-        self.state.apply(event, None if found is None else found[0])
-        self._next = None if found is None else (found[1],)
+        self._write(kind, row=turn.row, **given)
 
-    def _open_next(self) -> bool:
-        """Choose the next question and keep it; False when no more is to be asked."""
-        started = time.perf_counter()
-        pick = upcoming(self.state, self.budget, self.stop, self._next, self.most_unanswered, self.person)
-        self._next = self.stopped = None
-        if isinstance(pick, str):
-            if not self.state.opens:
-                self.leave(pick)
-            return False
-        self._put(pick)
-        self.seconds.append(time.perf_counter() - started)
-        return True
+    def _put(self, pick: Pick) -> Turn:
+        """Write a question down; its turn, which that opened."""
+        turn = self._write("question", **self.state.question(pick))
+        assert turn is not None
+        return turn
 
-    def _put(self, pick: Pick) -> None:
-        """Write a question down, then open it."""
-        gain = pick.chance
-        if gain is None and self.stop is not None and not pick.audit and self.specification.find is None:
-            gain = self.state.model.expected_gain(pick.row)
-        more = {"again": pick.again or None, "chance": pick.chance}
-        event = self._write(
-            "question",
-            row=pick.row,
-            audit=pick.audit,
-            reason=pick.reason,
-            round=pick.round,
-            value=pick.value,
-            gain=gain,
-            **self.state.about(pick.row),
-            **{name: value for name, value in more.items() if value is not None},
-        )
-        self.state.apply(event)
-
-    def _likely(self, turn: Turn) -> list[Code]:
-        """Codes by falling probability, then -1 for none; of an audit only that, as nothing is learned."""
-        if turn.audit:
-            return [-1]
-        p = self.state.model.probabilities[turn.row]
-        return [*(code for code, _ in likely(p, FORESEEN, self.multilabel)), -1]
-
-    def forget(self) -> None:
-        """Work nothing out ahead any more."""
-        if self._ahead is not None:
-            self._ahead.stop()
-        self._ahead = self._next = None
-
-    def shown(self, turn: Turn, number: int | None = None) -> Question:
-        """A turn as the question that is put; `number` is its own unless others are asked about it."""
-        about = turn.about
-        if number is None:
-            number = self.asked + 1 + sum(other.opened < turn.opened for other in self.state.opens)
-
-        def name(kept: Any) -> Any:
-            return None if kept is None else named(as_code(kept), self.classes)
-
-        each = about.get("probabilities")
-        return Question(
-            number=number,
-            node=self._node(turn.row),
-            row=turn.row,
-            audit=turn.audit,
-            reason=about["reason"],
-            guess=name(about["guess"]),
-            probability=about["probability"],
-            second=name(about["second"]),
-            second_probability=about["second_probability"],
-            again=turn.again,
-            chance=about.get("chance"),
-            probabilities=None if each is None else dict(zip(self.classes, each, strict=True)),
-        )
+    def shown(self, turn: Turn, turns: Turns | None = None) -> Question:
+        """An open turn as the question that is put; `turns` of a server may be ahead of those here."""
+        known = self.state.turns if turns is None else turns
+        number = known.asked + 1 + sum(other.opened < turn.opened for other in known.opens)
+        return Question.of({**turn.about, "number": number, "node": self._node(turn.row)}, self.classes)
 
     def label_from(self, answers: Mapping[int, Code]) -> Labelling:
         """A label for every node from these answers, codes by row, and from all known labels.
@@ -442,7 +416,8 @@ class Asking:
         given = {**self.state.known, **answers}
         if not given:
             raise InputError("there is no answer yet to label the graph from; answer a question first")
-        key = (self.method, tuple(given.items()))
+        method = self.specification.method
+        key = (method, tuple(given.items()))
         if key not in self._labellings:
             without = [row for row, code in given.items() if code == ()]
             if len(without) == len(given):
@@ -452,13 +427,12 @@ class Asking:
                 )
             found = label(
                 self.graph,
-                {self._node(row): self._label(code) for row, code in given.items() if code != ()},
-                method=self.method,
+                Labels.of(given, self.graph.n_nodes, self.classes, self.multilabel),
+                method=method,
                 multilabel=self.multilabel,
-                picked=self.specification.choose != RANDOM,
-                classes=self.classes,
+                picked=self.specification.strategy != RANDOM,
                 seed=self.specification.seed,
-                device=self.device,
+                device=self.device if uses_device(method) else None,
                 progress=self.progress,
             )
             if without:
@@ -469,11 +443,6 @@ class Asking:
 
     def _node(self, row: int) -> Hashable:
         return self.graph.nodes[row]
-
-    def _label(self, code: Code) -> Any:
-        """As `label` takes it."""
-        name = named(code, self.classes)
-        return set(name) if self.multilabel else name
 
     def _named(self, answers: Mapping[int, Code]) -> dict[Hashable, Any]:
         return {self._node(row): named(code, self.classes) for row, code in answers.items()}

@@ -5,34 +5,34 @@ campaign = from_files(files, classes=["cat", "dog"], journal="pets.journal")
 campaign.asking.question       # and so on, as in asking.py
 campaign.source.table          # the table of nodes, to show a node's row
 
-What is not said is as the journal has it: its classes, its way to choose, its audit, its seed. Nodes, edges
+What is not said is as the journal has it: its classes, its query strategy, its audit, its seed. Nodes, edges
 and known labels that the files bring since join the campaign, and are kept in the journal.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 from querist.asking.arrivals import grown
 from querist.asking.asking import ask
-from querist.asking.campaign import BUDGET, Asking
-from querist.asking.journal import Journal
+from querist.asking.campaign import Asking
+from querist.asking.options import CampaignKeywords, CampaignOptions
 from querist.asking.oracles import Oracle
-from querist.asking.specification import CampaignSpec
+from querist.asking.store.sqlite import StoredCampaign, only_campaign
 from querist.errors import InputError
-from querist.labelling.files import FileName, GraphFiles, classes_in
 from querist.labelling.growth import join
-from querist.labelling.reading import Source
+from querist.labelling.reading import FileName, GraphFiles, Source, classes_in
 from querist.labels import class_order
 from querist.operator.device.choice import check_device
 from querist.progress import Progress
 from querist.tables.labels import as_label
+from querist.tables.names import NodeTexts
 
 
 @dataclass(frozen=True)
 class FileCampaign:
-    """A campaign, the graph it was begun with, and who answers from a file, if anybody does.
+    """A campaign, the graph it was begun with, what its table of nodes says, and who answers from a file.
 
     >>> from pathlib import Path
     >>> _ = Path("edges.csv").write_text("source,target\\na,b\\nb,c\\nc,a\\n")
@@ -43,6 +43,7 @@ class FileCampaign:
 
     asking: Asking
     source: Source
+    texts: NodeTexts
     oracle: Oracle | None = None
 
 
@@ -52,24 +53,10 @@ def from_files(
     oracle: FileName | None = None,
     labels: FileName | None = None,
     classes: Sequence[Hashable] | None = None,
-    journal: str | PathLike[str] | Journal | None = None,
-    budget: int = BUDGET,
-    choose: str | None = None,
-    audit: int | None = None,
-    noise: float | None = None,
-    repeats: int | None = None,
-    find: Hashable = None,
-    overlap: int | None = None,
-    second_opinions: bool | None = None,
-    multilabel: bool | None = None,
-    person: str | None = None,
-    seed: int | None = None,
-    unanswered: int | None = None,
-    stop: float | None = None,
-    method: str = "auto",
-    prefetch: bool | None = None,
-    device: str | None = None,
+    journal: str | PathLike[str] | StoredCampaign | None = None,
+    name_column: str | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[CampaignKeywords],
 ) -> FileCampaign:
     """Begin a campaign of questions about a graph in files, or go on with the one in the journal.
 
@@ -82,10 +69,9 @@ def from_files(
     classes : what an answer may be; a text stands for the number of the files or the journal that is written
         so. By default those of the journal, else those of the tables, else those of the labels that the graph
         came with; these are not looked at otherwise
-    journal : a path, or an open journal; in memory by default
-    choose, audit, noise, repeats, find, overlap, second_opinions, multilabel, seed : as in `ask`; by
-        default as in the journal, else as there
-    budget, person, unanswered, stop, method, prefetch, device, progress : as in `ask`
+    journal : a path, or a campaign of a store that is open; in memory by default
+    name_column : the column of the table of nodes by which nodes are shown, unless it has a usual name
+    progress, keywords : as in `ask`
 
     Nothing is asked yet: `campaign.asking.run(campaign.oracle)` does.
 
@@ -94,65 +80,43 @@ def from_files(
     >>> from_files("edges.csv", classes=["cat", "dog"]).asking.question.number
     1
     """
-    check_device(device)
-    files = graph if isinstance(graph, GraphFiles) else GraphFiles(graph)
-    book = journal if isinstance(journal, Journal) else Journal(journal)
+    given: dict[str, Any] = CampaignOptions.given(None, keywords)
+    check_device(given.get("device"))
+    files = GraphFiles.of(graph, given)
+    given.pop("missing", None)  # the tables of labels are read here
+    stored = journal if isinstance(journal, StoredCampaign) else only_campaign(journal)
     try:
-        events = book.events()
-        before = CampaignSpec.of(events[0].body) if events else None
-        several = (before is not None and before.multilabel) if multilabel is None else multilabel
+        events = stored.events
+        begun = events[0].body if events else {}
+        multilabel = given.get("multilabel", begun.get("multilabel", False))
         source = files.read(labels_elsewhere=not (oracle is None and labels is None), progress=progress)
+        texts = NodeTexts.of(source.table, files.id, name_column)
         coming = files.arrivals()
         larger = grown(source.graph, events)
         for edges, nodes in coming:
             larger = join(larger, edges, nodes)
         answers = (
-            None if oracle is None else files.read_labels(oracle, larger, multilabel=several, strangers=True)
+            None
+            if oracle is None
+            else files.read_labels(oracle, larger, multilabel=multilabel, ignore_unknown=True)
         )
-        known = None if labels is None else files.read_labels(labels, larger, multilabel=several, least=1)
+        known = None if labels is None else files.read_labels(labels, larger, multilabel=multilabel, least=1)
         found = [seeds.classes for seeds in (answers, known) if seeds is not None] or [
             classes_in(source.labels)
         ]
-        names = _classes(classes, found, () if before is None else before.classes)
-        wanted = None if find is None else _classes([find], [names], ())[0]
-        chosen: dict[str, Any] = {
-            "choose": choose,
-            "audit": audit,
-            "noise": noise,
-            "repeats": repeats,
-            "find": wanted,
-            "overlap": overlap,
-            "second_opinions": second_opinions,
-            "multilabel": several,
-            "seed": seed,
-        }
-        given = {
-            name: getattr(before, name, None) if value is None else value for name, value in chosen.items()
-        }
-        asking = ask(
-            source.graph,
-            None,
-            budget,
-            classes=names,
-            person=person,
-            unanswered=unanswered,
-            stop=stop,
-            method=method,
-            journal=book,
-            prefetch=oracle is None if prefetch is None else prefetch,
-            device=device,
-            progress=progress,
-            **{name: value for name, value in given.items() if value is not None},
-        )
+        names = _classes(classes, found, begun.get("classes", ()))
+        if given.get("find") is not None:
+            given["find"] = _classes([given["find"]], [names], ())[0]
+        asking = ask(source.graph, classes=names, journal=stored, progress=progress, **given)
         for edges, nodes in coming:
             asking.extend(edges, nodes)
         if known is not None:
             asking.tell(dict(known.labels))
     except BaseException:
-        if book is not journal:
-            book.close()
+        if stored is not journal:
+            stored.store.close()
         raise
-    return FileCampaign(asking, source, None if answers is None else dict(answers.labels).get)
+    return FileCampaign(asking, source, texts, None if answers is None else dict(answers.labels).get)
 
 
 def _classes(

@@ -15,16 +15,17 @@ looks at them. W and P depend on the answers and their order alone, not on who l
 Few columns serve few answers best, and many columns many: the scores are the mean of regressions on the
 leading columns, for several numbers of them.
 
-The rules of the pool (rules.py) look at a P with a larger gamma than the scores: then an answer counts for
+Query strategies (strategies.py) look at a P with a larger gamma than the scores: then an answer counts for
 the nodes nearby only, and the questions spread less into corners. Some of them want the rows `centred`: dense
 attributes have much in common, and rows of length one that differ little leave a ridge blind to what differs.
 
-Probabilities are `softmax(f / temperature)`.
+Probabilities are `softmax(f / temperature)`. Questions are chosen with a constant temperature; the expected
+accuracy comes from a temperature fitted to the answers, each left out.
 
-Where nodes may have `several` labels every class is a question of its own, yes or no, with the same rows: two
-columns `f_k` and `h - f_k`, where h is the score of a column that every answer has. So one column more than
-classes is kept, the scores are `2 f_k - h`, yes less no, and what the two-class model says of each class is
-what this one says. A node is as ambiguous as its classes are on average.
+If nodes may have several labels (`multilabel`) every class is a question of its own, yes or no, with the same
+rows: two columns `f_k` and `h - f_k`, where h is the score of a column that every answer has. So one column
+more than classes is kept, the scores are `2 f_k - h`, yes less no, and what the two-class model says of each
+class is what this one says. A node is as ambiguous as its classes are on average.
 
 The constants below were chosen on Cora-ML, ACM and DBLP,
 and without attributes on the political blogs and LastFM Asia.
@@ -38,15 +39,15 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from querist.asking.answers import Code, indicator, likely, sureness
+from querist.asking.answers import indicator, likely, sureness
 from querist.collective.logistic import softmax
 from querist.embedding import Embedding
 from querist.embedding.kinds import kind_of
-from querist.labelling.heads import unit_rows
+from querist.labelling.combine import loss
+from querist.labelling.heads import squared_distances, unit_rows
 from querist.labelling.rows import CHOOSING_RANK
-from querist.labelling.suggest import PoolRows, ambiguity, centred_rows, pool_rows, quadratic_forms
-from querist.operator.device import choice
-from querist.operator.place import CountedWork, Effort, Place, check_fits
+from querist.labelling.suggest import ambiguity, centred_rows, quadratic_forms
+from querist.labels import Code
 from querist.types import Bools, Codes, Floats
 
 RANKS = (16, 32, 64, 100)
@@ -58,13 +59,14 @@ GAMMAS = {True: 1.0, False: 0.1}
 CHOOSING_GAMMAS = {True: 2.0, False: 0.1}
 """The ridge with which questions are chosen."""
 TEMPERATURE = 0.1
+TEMPERATURES = TEMPERATURE * np.geomspace(0.1, 10.0, 41)
+"""Temperatures that are tried, to be calibrated."""
+DEVIATION = 0.5
+"""Of the prior on the logarithm of the temperature."""
 SURELY = 1e-9
 """Least share of a score that an answer at the node itself leaves to the others."""
 FAR = 2.0
 """The squared distance of rows of length one that have nothing in common."""
-
-BESIDE = 10
-"""Passes over the scores of all nodes that beliefs and ambiguities take."""
 
 FEW = 8
 """Open questions whose part in the variance is added one by one."""
@@ -88,7 +90,7 @@ def leading(embedding: Embedding, rank: int) -> Floats:
     return rows
 
 
-def widths_of(n: int, columns: int, ranks: Sequence[int] = RANKS) -> list[int]:
+def widths_of(n: int, columns: int, ranks: Sequence[int]) -> list[int]:
     """Columns of the regressions on n rows that have so many."""
     widths = sorted({min(rank, columns) for rank in ranks})
     while len(widths) > 1 and n * sum(widths) > ROOM:
@@ -96,144 +98,80 @@ def widths_of(n: int, columns: int, ranks: Sequence[int] = RANKS) -> list[int]:
     return widths
 
 
-def counted_questions(n: int, columns: int, n_classes: int, questions: int) -> CountedWork:
-    """What scoring all nodes takes, for so many questions: scores of every regression, and three products of
-    the rows by which they are chosen."""
-    widths, chosen = widths_of(n, columns), min(CHOOSING_RANK, columns)
-    numbers = float(n) * (sum(widths) + chosen)
-    multiplied = float(n) * (sum(widths) * n_classes + 3 * chosen**2)
-    # Beliefs and ambiguities of all nodes are worked out here.
-    here = Effort(8.0 * BESIDE * n * n_classes * questions)
-    return CountedWork(
-        Effort(8 * (numbers + 2.0 * n * chosen) * questions, multiplied * questions),
-        8 * numbers,
-        here,
-        8 * (numbers + n * (chosen + n_classes)),
-        8 * numbers,
-    )
-
-
-def scoring_place(rows: Embedding, n_classes: int, questions: int, device: str | None) -> Place:
-    """Where all nodes are scored: the device asked for, if rows fit there; for "auto" the faster."""
-    work = counted_questions(rows.n_nodes, rows.n_columns, n_classes, questions)
-    place = choice.place_for(work, device)
-    if place.device is not None:
-        check_fits(
-            f"asking about {rows.n_nodes:,} nodes",
-            place.memory,
-            choice.free_on(choice.chosen_device(place.device)),
-            {},
-            "leave the device out",
-            where=f" on {place.device}",
-        )
-    return place
-
-
 @dataclass(frozen=True, eq=False)
-class RidgeState:
-    """The second-order state: rows (n, d) and P (d, d)."""
+class Regression:
+    """One regression: rows (n, d) of length one, the second-order state P (d, d), the weights W (d, K).
 
-    pool: PoolRows
+    That by which questions are chosen has no weights: K = 0, and its answers no target.
+    """
+
+    rows: Floats
     P: Floats
+    W: Floats
 
     @staticmethod
-    def start(pool: PoolRows, gamma: float) -> "RidgeState":
+    def start(rows: Floats, gamma: float, n_columns: int = 0) -> "Regression":
         """Before any answer: `P = I / gamma`."""
-        return RidgeState(pool, np.eye(pool.array.shape[1]) / gamma)
-
-    @property
-    def rows(self) -> Floats:
-        """(n, d) in this process."""
-        return self.pool.array
+        d = rows.shape[1]
+        return Regression(rows, np.eye(d) / gamma, np.zeros((d, n_columns)))
 
     @cached_property
     def r(self) -> Floats:
         """(n,) the variance of every node."""
-        return np.asarray(np.maximum(self.pool.forms(self.P), 0.0))
-
-    def r_at(self, which: Any) -> Floats:
-        """That of some nodes."""
-        return np.asarray(np.maximum(quadratic_forms(self.rows[which], self.P), 0.0))
-
-    def learn(self, row: int) -> tuple[Floats, "RidgeState"]:
-        """`g / q`, by which weights change per unit of error, and the state with an answer at `row`."""
-        m = self.rows[row]
-        g = self.P @ m
-        q = 1 + m @ g
-        return g / q, RidgeState(self.pool, self.P - np.outer(g, g) / q)
-
-    def opened(self, which: Sequence[int]) -> "RidgeState":
-        """The state with answers to come at some rows."""
-        if len(which) > FEW:
-            return self.learn_all(which)
-        state = self
-        for row in which:
-            state = state.learn(row)[1]
-        return state
-
-    def learn_all(self, which: Sequence[int]) -> "RidgeState":
-        """The state with answers at many rows X: `P = (P^-1 + X'X)^-1`."""
-        X = self.rows[which]
-        P = np.linalg.inv(np.linalg.inv(self.P) + X.T @ X)
-        return RidgeState(self.pool, (P + P.T) / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """One regression: the second-order state on its rows of length one, and the weights W (d, K)."""
-
-    ridge: RidgeState
-    W: Floats
-
-    @staticmethod
-    def start(pool: PoolRows, n_classes: int, gamma: float) -> "Regression":
-        """No answer yet."""
-        return Regression(RidgeState.start(pool, gamma), np.zeros((pool.array.shape[1], n_classes)))
-
-    @property
-    def rows(self) -> Floats:
-        """(n, d) in this process."""
-        return self.ridge.rows
+        return np.asarray(np.maximum(quadratic_forms(self.rows, self.P), 0.0))
 
     @property
     def scores(self) -> Floats:
         """(n, K) f of all nodes."""
-        return self.ridge.pool.times(self.W)
+        return np.asarray(self.rows @ self.W)
 
     def scores_at(self, which: Any) -> Floats:
         """(m, K) f of some nodes."""
         return np.asarray(self.rows[which] @ self.W)
 
-    def learn(self, row: int, target: int | Floats) -> "Regression":
-        """With one answer more: its code, or (K,) how likely it is each class."""
-        missed = -(self.rows[row] @ self.W)
-        if isinstance(target, int):
-            missed[target] += 1
-        else:
-            missed += target
-        share, ridge = self.ridge.learn(row)
-        return Regression(ridge, self.W + np.outer(share, missed))
+    def learn(self, row: int, target: int | Floats | None = None) -> "Regression":
+        """With one answer more: its code, or (K,) how likely it is each class; without, the weights stay."""
+        m = self.rows[row]
+        g = self.P @ m
+        q, W = 1 + m @ g, self.W
+        if target is not None:
+            missed = -(m @ W)
+            if isinstance(target, int):
+                missed[target] += 1
+            else:
+                missed += target
+            W = W + np.outer(g / q, missed)
+        return Regression(self.rows, self.P - np.outer(g, g) / q, W)
 
-    def retarget(self, rows: Sequence[int], change: Floats) -> "Regression":
-        """With the targets of answers at `rows` changed by (m, K): `W' = W + P X' change`."""
-        return Regression(self.ridge, self.W + self.ridge.P @ (self.rows[rows].T @ change))
-
-    def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
-        """(m, K) scores at `rows`, each without its own answer: `(f_i - r_i t_i) / (1 - r_i)`."""
-        r = self.ridge.r_at(rows)[:, None]
-        return np.asarray((self.scores_at(rows) - r * targets) / np.maximum(1 - r, SURELY))
-
-    def opened(self, rows: Sequence[int]) -> "Regression":
-        """With answers at `rows` to come: the variance has them, the scores have not."""
-        return Regression(self.ridge.opened(rows), self.W)
-
-    def learn_all(self, rows: Sequence[int], targets: Floats) -> "Regression":
+    def learn_all(self, rows: Sequence[int], targets: Floats | None = None) -> "Regression":
         """With many answers more: with X their rows and Y their targets (m, K),
 
         A' = A + X'X,   P' = A'^-1,   W' = W + P' X'(Y - X W).
         """
-        missed, ridge = targets - self.scores_at(rows), self.ridge.learn_all(rows)
-        return Regression(ridge, self.W + ridge.P @ (self.rows[rows].T @ missed))
+        X, W = self.rows[rows], self.W
+        P = np.linalg.inv(np.linalg.inv(self.P) + X.T @ X)
+        P = (P + P.T) / 2
+        if targets is not None:
+            W = W + P @ (X.T @ (targets - X @ W))
+        return Regression(self.rows, P, W)
+
+    def opened(self, rows: Sequence[int]) -> "Regression":
+        """With answers at `rows` to come: the variance has them, the scores have not."""
+        if len(rows) > FEW:
+            return self.learn_all(rows)
+        found = self
+        for row in rows:
+            found = found.learn(row)
+        return found
+
+    def retarget(self, rows: Sequence[int], change: Floats) -> "Regression":
+        """With the targets of answers at `rows` changed by (m, K): `W' = W + P X' change`."""
+        return replace(self, W=self.W + self.P @ (self.rows[rows].T @ change))
+
+    def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
+        """(m, K) scores at `rows`, each without its own answer: `(f_i - r_i t_i) / (1 - r_i)`."""
+        r = np.maximum(quadratic_forms(self.rows[rows], self.P), 0.0)[:, None]
+        return np.asarray((self.scores_at(rows) - r * targets) / np.maximum(1 - r, SURELY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,26 +182,24 @@ class QuickModel:
     ----------
     answered : the regressions whose scores are averaged, as the answers leave them
     open_rows : rows of questions that wait for an answer
-    choosing : the second-order state by which questions are chosen
+    choosing : the regression without weights by which questions are chosen
     gamma : its ridge
-    near : (n,) squared distance of each row to the nearest one with an answer or an open question, at most
-        `FAR`; but for those at the rows `since`
+    asked : rows with an answer or an open question
     components : (n,) nodes with the same number can learn from each other
     answers : (c,) how many answers were learned in each component
     pending : (c,) how many questions are open in each
-    several : whether an answer is a set of classes
+    multilabel : whether an answer is a set of classes
     """
 
     answered: tuple[Regression, ...]
-    choosing: RidgeState
+    choosing: Regression
     gamma: float
-    near: Floats
     components: Any
     answers: Codes
     pending: Codes
+    asked: tuple[int, ...] = ()
     open_rows: tuple[int, ...] = ()
-    since: tuple[int, ...] = ()
-    several: bool = False
+    multilabel: bool = False
 
     @staticmethod
     def start(
@@ -274,11 +210,9 @@ class QuickModel:
         ranks: Sequence[int] = RANKS,
         *,
         centred: bool = False,
-        several: bool = False,
-        device: str | None = None,
+        multilabel: bool = False,
     ) -> "QuickModel":
-        """No answer yet; `centred`: without what all rows have in common (`suggest.centred_rows`); `device`:
-        where all nodes are scored, of torch, or this process. What is small, and what is given out, is here.
+        """No answer yet; `centred`: without what all rows have in common (`suggest.centred_rows`).
 
         >>> from querist import as_graph
         >>> from querist.labelling.rows import quick_rows
@@ -294,36 +228,28 @@ class QuickModel:
         )
         if centred:
             embedding = centred_rows(embedding)
-        rows = pool_rows(leading(embedding, CHOOSING_RANK), device)
         none = np.zeros(int(embedding.components.max()) + 1, dtype=np.int64)
         return QuickModel(
             answered=tuple(
-                Regression.start(pool_rows(leading(embedding, rank), device), n_classes + several, own)
-                for rank in widths
+                Regression.start(leading(embedding, rank), own, n_classes + multilabel) for rank in widths
             ),
-            choosing=RidgeState.start(rows, ridge),
+            choosing=Regression.start(leading(embedding, CHOOSING_RANK), ridge),
             gamma=ridge,
-            near=np.full(n, FAR),
             components=embedding.components,
             answers=none,
             pending=none,
-            several=several,
+            multilabel=multilabel,
         )
 
     @property
     def n_classes(self) -> int:
         """K."""
-        return int(self.answered[0].W.shape[1]) - self.several
+        return int(self.answered[0].W.shape[1]) - self.multilabel
 
     @property
     def rows(self) -> Floats:
         """(n, d) of length one, by which questions are chosen."""
         return self.choosing.rows
-
-    @property
-    def pool(self) -> PoolRows:
-        """The same, and their products, where they are done."""
-        return self.choosing.pool
 
     def learn(self, row: int, target: Code | Floats) -> "QuickModel":
         """The state with one answer more: its code, or (K,) how likely it is, or has, each class."""
@@ -333,7 +259,7 @@ class QuickModel:
         else:
             soft = indicator([target], self.n_classes) if isinstance(target, tuple) else target[None]
             own = self._columns(soft, 1.0)[0]
-        return self._with([row], (m.learn(row, own) for m in self.regressions), self.choosing.learn(row)[1])
+        return self._with([row], (m.learn(row, own) for m in self.regressions), self.choosing.learn(row))
 
     def retarget(self, rows: Sequence[int], change: Floats) -> "QuickModel":
         """The state with the targets of answers at `rows` changed by (m, K)."""
@@ -342,7 +268,7 @@ class QuickModel:
 
     def _columns(self, targets: Floats, last: float) -> Floats:
         """(m, K) targets as the regressions have them: of sets with a column more."""
-        return np.pad(targets, ((0, 0), (0, 1)), constant_values=last) if self.several else targets
+        return np.pad(targets, ((0, 0), (0, 1)), constant_values=last) if self.multilabel else targets
 
     def opened(self, rows: Sequence[int]) -> "QuickModel":
         """The state with questions at `rows` open: whatever comes, the variance falls; the scores stay."""
@@ -350,7 +276,7 @@ class QuickModel:
             return self
         found = replace(
             self,
-            **self._nearer(rows),
+            asked=(*self.asked, *rows),
             open_rows=(*self.open_rows, *rows),
             choosing=self.choosing.opened(rows),
             pending=self.pending + np.bincount(self.components[rows], minlength=self.pending.size),
@@ -369,34 +295,22 @@ class QuickModel:
         )
 
     def _with(
-        self, rows: Sequence[int], regressions: Iterable[Regression], choosing: RidgeState
+        self, rows: Sequence[int], regressions: Iterable[Regression], choosing: Regression
     ) -> "QuickModel":
         came = np.bincount(self.components[rows], minlength=self.answers.size)
         return replace(
             self,
-            **self._nearer(rows),
+            asked=(*self.asked, *rows),
             answered=tuple(regressions),
             open_rows=(),
             choosing=choosing,
             answers=self.answers + came,
         )
 
-    # Few rules look at these, and they cost as much as all the rest.
-
-    def _nearer(self, rows: Sequence[int]) -> dict[str, Any]:
-        known = "nearest" in self.__dict__
-        return {
-            "near": self.nearest if known else self.near,
-            "since": tuple(rows) if known else (*self.since, *rows),
-        }
-
-    @cached_property
-    def nearest(self) -> Floats:
-        """(n,) squared distance of each row to the nearest one with an answer, given or to come."""
-        nearest = self.near
-        for row in self.since:
-            nearest = np.minimum(nearest, self.pool.distances(row))
-        return nearest
+    def nearest(self, rows: Any) -> Floats:
+        """(m,) squared distance of each row to the nearest one with an answer, given or to come."""
+        asked = self.rows[list(self.asked)]
+        return np.asarray(squared_distances(self.rows[rows], asked).min(axis=1, initial=FAR))
 
     @cached_property
     def regressions(self) -> tuple[Regression, ...]:
@@ -413,12 +327,12 @@ class QuickModel:
         return self._by_class(sum(m.scores_at(rows) for m in self.answered) / len(self.answered))
 
     def _by_class(self, columns: Any) -> Floats:
-        return np.asarray(2 * columns[:, :-1] - columns[:, -1:] if self.several else columns)
+        return np.asarray(2 * columns[:, :-1] - columns[:, -1:] if self.multilabel else columns)
 
     @property
     def variance(self) -> Floats:
         """(n,) r: the mean of the regressions'."""
-        return np.asarray(sum(m.ridge.r for m in self.regressions) / len(self.regressions))
+        return np.asarray(sum(m.r for m in self.regressions) / len(self.regressions))
 
     @property
     def reached(self) -> Bools:
@@ -430,8 +344,8 @@ class QuickModel:
         """(n, K); equal where all scores are. Of sets, that a node has each class."""
         return self._squashed(self.scores)
 
-    def _squashed(self, scores: Floats) -> Floats:
-        return np.asarray(expit(scores / TEMPERATURE)) if self.several else softmax(scores / TEMPERATURE)
+    def _squashed(self, scores: Floats, temperature: float = TEMPERATURE) -> Floats:
+        return np.asarray(expit(scores / temperature)) if self.multilabel else softmax(scores / temperature)
 
     @property
     def beliefs(self) -> Floats:
@@ -448,19 +362,35 @@ class QuickModel:
 
     def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
         """(m, K) beliefs about answered nodes, each without its own answer `targets` (m, K)."""
+        return self._believed(self._squashed(self._left_out(rows, targets)), self.components[rows])
+
+    def _left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
+        """(m, K) the scores behind them."""
         own = self._columns(targets, 1.0)
-        scores = sum(m.left_out(rows, own) for m in self.regressions) / len(self.regressions)
-        return self._believed(self._squashed(self._by_class(scores)), self.components[rows])
+        return self._by_class(sum(m.left_out(rows, own) for m in self.regressions) / len(self.regressions))
+
+    def calibrated(self, rows: Sequence[int], targets: Floats) -> Floats:
+        """(n, K) probabilities, with a temperature T fitted to the answers `targets` (m, K) at `rows`.
+
+        It minimises the log-loss of the answers, each left out, with a log-normal prior around TEMPERATURE.
+        """
+        L = self._left_out(rows, targets)
+
+        def cost(T: float) -> float:
+            away = float(np.log(T / TEMPERATURE)) / DEVIATION
+            return len(L) * loss(L / T, targets, self.multilabel) + away**2 / 2
+
+        return self._squashed(self.scores, min(TEMPERATURES, key=cost))
 
     def _believed(self, p: Floats, components: Any) -> Floats:
-        K = 2 if self.several else p.shape[1]
+        K = 2 if self.multilabel else p.shape[1]
         share = (K / (K + self.answers))[components, None]
         return np.asarray((1 - share) * p + share / K)
 
     @cached_property
     def ambiguity(self) -> Floats:
         """(n,) `1 - (p_1 - p_2)` by the beliefs; of sets the mean of that over the classes, yes and no."""
-        if not self.several:
+        if not self.multilabel:
             return ambiguity(self.beliefs)
         return np.asarray((1 - np.abs(2 * self.beliefs - 1)).mean(axis=1))
 
@@ -470,7 +400,7 @@ class QuickModel:
         A ridge without a mean is `f_i = sum_s m_i'P m_s y_s` over all its answers s.
         """
         return np.asarray(
-            sum(m.rows[others] @ (m.ridge.P @ m.rows[row]) for m in self.regressions) / len(self.regressions)
+            sum(m.rows[others] @ (m.P @ m.rows[row]) for m in self.regressions) / len(self.regressions)
         )
 
     def expected_gain(self, row: int, most: int = 4) -> float:
@@ -480,17 +410,17 @@ class QuickModel:
         `mean_u max_c p'_uc - p'_u,c_u`, which is never negative; the expectation is over the `most` likeliest
         answers, by the beliefs about the node. A set is right where all of it is.
         """
-        answers = likely(self.beliefs[row], most, self.several)
-        if self.several:
+        answers = likely(self.beliefs[row], most, self.multilabel)
+        if self.multilabel:
             old: Any = self.scores > 0
         else:
             old = self.scores.argmax(axis=1)[:, None]
         gains = []
         for code, _ in answers:
             p = self.learn(row, code).probabilities
-            if self.several:
+            if self.multilabel:
                 before = np.where(old, p, 1 - p).prod(axis=1)
             else:
                 before = np.take_along_axis(p, old, 1)[:, 0]
-            gains.append(float((sureness(p, self.several) - before).mean()))
+            gains.append(float((sureness(p, self.multilabel) - before).mean()))
         return float(np.average(gains, weights=[chance for _, chance in answers]))

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from querist.asking.answers import Code, named
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.labels import is_missing, plain, tabulate
+from querist.labels import Code, class_codes, is_missing, named, plain, tabulate
 from querist.tables.labels import BETWEEN
 
 Oracle = Callable[[Any], Any]
@@ -30,7 +29,7 @@ def as_oracle(
     classes: Sequence[Hashable] | None,
     missing: Hashable = None,
     *,
-    several: bool = False,
+    multilabel: bool = False,
 ) -> tuple[Oracle | None, Sequence[Hashable] | None]:
     """A function that answers, and the classes it may answer with where they can be told.
 
@@ -39,35 +38,8 @@ def as_oracle(
     """
     if oracle is None or callable(oracle):
         return oracle, classes
-    codes, names = codes_of(oracle, graph.nodes, classes, missing, several=several)
-    return {graph.nodes[row]: named(code, names) for row, code in codes.items()}.get, names
-
-
-def codes_of(
-    labels: Any,
-    nodes: Sequence[Hashable],
-    classes: Sequence[Hashable] | None,
-    missing: Hashable = None,
-    *,
-    several: bool = False,
-) -> tuple[dict[int, Code], Sequence[Hashable]]:
-    """The code by row of labels in any form, one a node or sets of `several`, and the classes.
-
-    >>> codes_of({"cy": "dog"}, ["ann", "bob", "cy"], ["cat", "dog"])
-    ({2: 1}, ('cat', 'dog'))
-    """
-    found = tabulate(labels, nodes, classes, missing)
-    rows = np.flatnonzero(found.is_labelled)
-    if several:
-        sets = [tuple(np.flatnonzero(has).tolist()) for has in found.indicator[rows]]
-        return dict(zip(rows.tolist(), sets, strict=True)), found.classes
-    if found.multilabel:
-        raise InputError(
-            "the labels are sets or a matrix: several classes a node; pass multilabel=True, or one class a "
-            "node"
-        )
-    codes = found.indicator[rows].argmax(axis=1)
-    return dict(zip(rows.tolist(), codes.tolist(), strict=True)), found.classes
+    found = tabulate(oracle, graph.nodes, classes, missing, multilabel=multilabel)
+    return dict(zip(graph.nodes, found.names(), strict=True)).get, found.classes
 
 
 def fresh_labels(
@@ -77,7 +49,7 @@ def fresh_labels(
     before: Mapping[int, Code],
     missing: Hashable = None,
     *,
-    several: bool = False,
+    multilabel: bool = False,
 ) -> dict[int, Code]:
     """The code by row of the labels that are new; one that contradicts those before is refused.
 
@@ -89,7 +61,7 @@ def fresh_labels(
     """
     by_position = isinstance(labels, list | tuple | np.ndarray)
     nodes = graph.nodes[: len(labels)] if by_position else graph.nodes
-    given, _ = codes_of(labels, nodes, classes, missing, several=several)
+    given = tabulate(labels, nodes, classes, missing, multilabel=multilabel).by_row()
     for row, code in given.items():
         if before.get(row, code) != code:
             raise InputError(
@@ -100,15 +72,15 @@ def fresh_labels(
 
 
 def checked_answer(
-    answer: Any, classes: Sequence[Hashable], node: Hashable, *, several: bool = False
+    answer: Any, classes: Sequence[Hashable], node: Hashable, *, multilabel: bool = False
 ) -> Code:
     """The code of an answer, -1 for "unsure".
 
-    A text answers for a number that is written so: a program prints "3" for the class 3. Of `several` labels
-    a node the answer is a set, a list or a text with `;` between them, which alone is the empty set; or one
+    A text answers for a number that is written so: a program prints "3" for the class 3. With `multilabel`
+    the answer is a set, a list or a text with `;` between them, which alone is the empty set; or one
     class.
 
-    >>> checked_answer("dog; cat", ["cat", "dog"], "ann", several=True)
+    >>> checked_answer("dog; cat", ["cat", "dog"], "ann", multilabel=True)
     (0, 1)
     """
     from querist.online.checks import Answer
@@ -116,7 +88,7 @@ def checked_answer(
     value = plain(answer)
     if is_missing(value) or value is Answer.UNSURE:
         return -1
-    if not several:
+    if not multilabel:
         return _code_of(value, classes, node)
     if isinstance(value, str) and BETWEEN in value:
         value = [part for each in value.split(BETWEEN) if (part := each.strip())]
@@ -125,12 +97,9 @@ def checked_answer(
 
 
 def _code_of(value: Any, classes: Sequence[Hashable], node: Hashable) -> int:
-    for code, name in enumerate(classes):
-        if value == name:
-            return code
-    for code, name in enumerate(classes):  # "1" is the class "1" before it is the class 1
-        if isinstance(value, str) and value == str(name):
-            return code
+    found = class_codes(classes).get(value) if isinstance(value, Hashable) else None
+    if found is not None:
+        return found
     shown = repr(value)
     shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
     raise InputError(
@@ -201,4 +170,4 @@ def _end(process: "subprocess.Popen[str]") -> None:
         process.kill()
 
 
-STAYS = "the question stays open. Mend the command and run the same again"
+STAYS = "the question stays open. correct the command and run it again"

@@ -21,17 +21,17 @@ from the votes of several, is in doubt however sure its classes are.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
-from querist.asking.answers import Code, indicator, likeliest, sureness
+from querist.asking.answers import indicator, likeliest, sureness
 from querist.asking.model import QuickModel
+from querist.asking.options import NOISE
+from querist.labels import Code
 from querist.types import Codes, Floats
 
-NOISE = 0.1
-"""Share of wrong answers presumed where questions are repeated and nothing was said."""
 STRENGTH = 4.0
 """Votes that the prior of a person's accuracy counts for."""
 DOUBT, VOTES = 0.8, 3
@@ -65,6 +65,11 @@ class Person:
     votes: int
     accuracy: float
     interval: tuple[float, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As summaries have it."""
+        own = {"person": self.name, "answers": self.votes}
+        return {**own, "accuracy": self.accuracy, "interval": list(self.interval)}
 
 
 def posterior(prior: Floats, codes: Sequence[int], accuracy: Sequence[float]) -> Floats:
@@ -121,7 +126,7 @@ def one_coin(
 class Opinions:
     """All votes, and what is believed by them; grows by `vote`, which also teaches the model."""
 
-    several = False
+    multilabel = False
     """Whether a vote is a set."""
 
     def __init__(self, noise: float) -> None:
@@ -178,7 +183,8 @@ class Opinions:
         return self._cautious(model.left_out(list(self.rows), np.array(self.targets)))
 
     def _cautious(self, prior: Floats) -> Floats:
-        return cautious(prior, prior.shape[-1])
+        """(..., K) some of it spread evenly over the classes; of sets over yes and no."""
+        return np.asarray((1 - CAUTION) * prior + CAUTION / (2 if self.multilabel else prior.shape[-1]))
 
     def _posterior(self, prior: Floats, own: Sequence[Vote]) -> Floats:
         return posterior(prior, [int(v.code) for v in own], [self._accuracy_of(v) for v in own])  # type: ignore[arg-type]
@@ -194,14 +200,15 @@ class Opinions:
 
     def believed(self) -> dict[int, Code]:
         """The likeliest class, or set, of every node that has votes, by row."""
-        return {row: likeliest(self.targets[at], self.several) for row, at in self.rows.items()}
+        return {row: likeliest(self.targets[at], self.multilabel) for row, at in self.rows.items()}
 
-    def sureness(self) -> list[tuple[int, float, int]]:
-        """(row, belief in its likeliest class, or set, votes) of every node that has votes."""
-        return list(zip(self.rows, self.sure, map(len, self.by_row), strict=True))
+    def sure_of(self, row: int, votes: int) -> float:
+        """The belief in the likeliest class, or set, of a row; 0 until so many votes about it are counted."""
+        at = self.rows.get(row, len(self.sure))
+        return self.sure[at] if at < len(self.sure) and len(self.by_row[at]) == votes else 0.0
 
     def _sureness(self, at: int) -> float:
-        return float(sureness(self.targets[at], self.several))
+        return float(sureness(self.targets[at], self.multilabel))
 
     def persons(self, model: QuickModel) -> list[Person]:
         """What is believed of everybody who answered, by all votes and the model as they are.
@@ -220,7 +227,7 @@ class Opinions:
             a, b = STRENGTH * (1 - self.noise) + right, STRENGTH * self.noise + len(own) - right
             low, high = (float(beta.ppf(share, a, b)) for share in (0.025, 0.975))
             # Of sets, the mean of the same distribution: classes were judged, not sets.
-            mean = a / (a + b) if self.several else float(accuracy[at])
+            mean = a / (a + b) if self.multilabel else float(accuracy[at])
             found.append(Person(name, len(own), mean, (low, high)))
         return found
 
@@ -232,15 +239,12 @@ class Opinions:
 class SetOpinions(Opinions):
     """The same where a vote is a set of some of K classes: targets (K,) say how likely it has each."""
 
-    several = True
+    multilabel = True
 
     def __init__(self, noise: float, n_classes: int) -> None:
         super().__init__(noise)
         self.n_classes = n_classes
         self._presumed = 1 - (1 - self.noise) ** (1 / n_classes)
-
-    def _cautious(self, prior: Floats) -> Floats:
-        return cautious(prior, 2)
 
     def _posterior(self, prior: Floats, own: Sequence[Vote]) -> Floats:
         signs = 2 * indicator([v.code for v in own], self.n_classes) - 1
@@ -266,15 +270,10 @@ class SetOpinions(Opinions):
 
     def _sureness(self, at: int) -> float:
         """As of classes; half of that for a set that nobody gave."""
-        said = likeliest(self.targets[at], self.several)
+        said = likeliest(self.targets[at], self.multilabel)
         given = any(self.votes[vote].code == said for vote in self.by_row[at])
         return super()._sureness(at) / (1 if given else 2)
 
     def _right(self, q: Floats, vote: Vote) -> float:
         has = indicator([vote.code], self.n_classes)[0] > 0
         return float(np.where(has, q, 1 - q).prod())
-
-
-def cautious(prior: Floats, n_classes: int) -> Floats:
-    """(..., K) some of it spread evenly over the classes."""
-    return np.asarray((1 - CAUTION) * prior + CAUTION / n_classes)

@@ -7,32 +7,37 @@ nobody was asked about. The interval is Wilson's, at 95 %.
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from querist import display
-from querist.asking.answers import Code, as_code, indicator, likeliest, named, sureness
+from querist.asking.answers import indicator, likeliest, named_or_none, sureness
 from querist.asking.choosers import tried
 from querist.asking.finding import Chance, target_scores
-from querist.asking.specification import RANDOM
+from querist.asking.nodes import NodeDescriptions
+from querist.labelling.labelling import Labelling
+from querist.labels import Code
 from querist.stats import wilson
 from querist.tables.formats import some
+from querist.tables.names import NodeTexts
 from querist.types import Floats
 
 if TYPE_CHECKING:
     from querist.asking.campaign import Asking
 
+FEWEST_RANDOM = 20
+"""Answers of an audit from which on the accuracy is one number beside its interval."""
 AHEAD = (10, 50, 100)
 """Answers to come for which the finds to expect are told."""
+LEAST_ANSWERS, LATEST_ANSWERS = 30, 500
+"""Fewer answers would leave the expected accuracy off by more than ten points on average; the latest of them
+calibrate it."""
+MODEL_WEIGHT = 20
+"""Random questions that count as much as the model's own estimate of its accuracy."""
 LEAST_PULL = 0.005
 """Weight of an answer in a score, whose largest is 1, below which it pulls nowhere."""
-
-BIASED = (
-    "The questions were chosen where the learner was unsure, a biased sample: the expected accuracy is that "
-    "of such nodes, not of all. An audit measures it."
-)
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,8 @@ class Audit:
 
     @property
     def accuracy(self) -> float:
-        """Share that is right; NaN without an answer."""
-        return self.right / self.answered if self.answered else float("nan")
+        """Share that is right; NaN with fewer than FEWEST_RANDOM answers, which give an interval alone."""
+        return self.right / self.answered if self.answered >= FEWEST_RANDOM else float("nan")
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -56,13 +61,17 @@ class Audit:
         """
         return wilson(self.right, self.answered) if self.answered else (0.0, 1.0)
 
+    def as_dict(self) -> dict[str, Any]:
+        """As summaries have it."""
+        accuracy = None if np.isnan(self.accuracy) else self.accuracy
+        return {"accuracy": accuracy, "interval": list(self.interval), **vars(self)}
+
     def __str__(self) -> str:
         if not self.answered:
             return "no audit question answered"
         low, high = self.interval
-        return (
-            f"{self.accuracy:.1%} (95 % interval {low:.1%} to {high:.1%}, {self.answered} random questions)"
-        )
+        about = f"95 % interval {low:.1%} to {high:.1%}, {some(self.answered, 'random question')}"
+        return f"{self.accuracy:.1%} ({about})" if np.isfinite(self.accuracy) else about
 
 
 def audited(asking: "Asking") -> Audit | None:
@@ -80,19 +89,23 @@ def measured(asking: "Asking", sample: Mapping[int, Code], chosen: Mapping[int, 
     right where all of it is."""
     if not sample or not (chosen or asking.state.known):
         return Audit(0, 0)
-    predicted = asking.label_from(chosen).labels
-    right = sum(predicted[row] == named(code, asking.classes) for row, code in sample.items())
-    return Audit(right, len(sample))
+    found, rows = asking.label_from(chosen), list(sample)
+    true = indicator(list(sample.values()), len(asking.classes)) > 0
+    right = found.reached[rows] & (found.said[rows] == true).all(axis=1)
+    return Audit(int(right.sum()), len(sample))
 
 
-def guessed_right(asking: "Asking") -> tuple[int, int]:
-    """How many of the learner's own questions it had guessed right, and of how many it had a guess for.
-
-    A biased sample: it asks where it is unsure. For an accuracy there is the audit.
-    """
-    guessed = (t for t in asking.state.turns if t.about.get("guess") is not None)
-    turns = [t for t in guessed if t.outcome == "answer" and not t.audit]
-    return sum(as_code(turn.about["guess"]) == turn.code for turn in turns), len(turns)
+def with_audit(found: Labelling, audit: Audit | None) -> Labelling:
+    """The labelling with the accuracy that the audit measured, if its own labels cannot tell it."""
+    if audit is None or not audit.answered or np.isfinite(found.estimate.accuracy):
+        return found
+    how = (
+        f"{some(audit.answered, 'random question')} of the audit, labelled from the other answers alone; "
+        "Wilson's 95 % interval"
+    )
+    low, high = audit.interval
+    measured = replace(found.estimate, accuracy=audit.accuracy, low=low, high=high, how=how)
+    return replace(found, estimate=measured)
 
 
 @dataclass(frozen=True)
@@ -131,21 +144,9 @@ def found(asking: "Asking") -> Finding | None:
 
 
 def neighbours(asking: "Asking", node: Hashable) -> list[tuple[Hashable, Any, bool]]:
-    """(neighbour, its label by answer or guess, whether it was answered), the heaviest edges first."""
-    graph, classes, model = asking.graph, asking.classes, asking.state.model
-    row, S = graph.row_of[node], graph.adjacency
-    part = slice(S.indptr[row], S.indptr[row + 1])
-    near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")].tolist()
-    answered = {**asking.state.known, **asking.state.answers()}
-    p, reached = model.beliefs_at(near)
-    guesses = [
-        likeliest(own, model.several) if there else None for own, there in zip(p, reached, strict=True)
-    ]
-    codes = [answered.get(other, guess) for other, guess in zip(near, guesses, strict=True)]
-    return [
-        (graph.nodes[other], None if code is None else named(code, classes), other in answered)
-        for other, code in zip(near, codes, strict=True)
-    ]
+    """(neighbour, its label by answer or guess, whether it was answered), the answered first."""
+    found = NodeDescriptions(asking.state, asking.state, NodeTexts()).neighbours(asking.graph.row_of[node])
+    return [(each["node"], named_or_none(each["label"], asking.classes), each["known"]) for each in found]
 
 
 @dataclass(frozen=True)
@@ -182,29 +183,37 @@ def pulls(asking: "Asking", node: Hashable, most: int = 3) -> list[Pull]:
 
 
 def expected_accuracy(asking: "Asking") -> float | None:
-    """The share of nodes that would be labelled right now, by the model's own beliefs; None before an answer.
+    """The share of nodes that the model would label right now; None without an audit, which corrects it, in
+    a search for one class, and with fewer than LEAST_ANSWERS.
 
-    Nodes whose answer is there count as right, those that no answer reaches as wrong. It is what the model
-    thinks, not a measurement: for that there is the audit.
+    Nodes with an answer count as right, nodes that no answer reaches as wrong. For the others it is the mean
+    probability of the model, calibrated by its answers, moved towards the share of the audit answers that it
+    gets right. This is an estimate; only the audit measures.
     """
-    model, answered = asking.state.model, {**asking.state.known, **asking.state.answers()}
-    if not answered:
+    state, model, spec = asking.state, asking.state.model, asking.specification
+    targets = dict(list(state.targets().items())[-LATEST_ANSWERS:])
+    if not spec.audit or spec.find is not None or len(targets) < LEAST_ANSWERS:
         return None
-    right = np.where(model.reached, sureness(model.beliefs, model.several), 0.0)
-    right[list(answered)] = 1.0
-    return float(right.mean())
+    p = model.calibrated(list(targets), np.array(list(targets.values())))
+    right = np.where(model.reached, sureness(p, model.multilabel), 0.0)
+    answered = {**state.known, **state.answers()}
+    free = np.ones(right.size, dtype=bool)
+    free[list(answered)] = False
+    audit = state.answers(audit=True)
+    hits = sum(right[row] > 0 and likeliest(p[row], model.multilabel) == code for row, code in audit.items())
+    thought = float(right[free].mean()) if free.any() else 1.0
+    expected = (MODEL_WEIGHT * thought + hits) / (MODEL_WEIGHT + len(audit))
+    return float(1 - (1 - expected) * free.mean())
 
 
 def summary(asking: "Asking") -> dict[str, Any]:
     """What happened, in numbers."""
-    right, of = guessed_right(asking)
-    search = found(asking)
-    audit, turns, seconds = audited(asking), asking.state.turns, asking.seconds
+    search, audit, turns = found(asking), audited(asking), asking.state.turns
     return {
         "nodes": asking.graph.n_nodes,
         "classes": list(asking.classes),
         "multilabel": asking.multilabel,
-        "choose": asking.specification.choose,
+        "strategy": asking.specification.strategy,
         "known": len(asking.state.known),
         "asked": asking.asked,
         "answers": len(asking.state.answers()),
@@ -220,23 +229,8 @@ def summary(asking: "Asking") -> dict[str, Any]:
             "found": search.found,
             "expected": {str(count): search.expected(count) for count in AHEAD},
         },
-        "people": [
-            {"person": p.name, "answers": p.votes, "accuracy": p.accuracy, "interval": list(p.interval)}
-            for p in asking.people
-        ],
-        "guessed_right": {"right": right, "of": of, "biased": True},
-        "audit": None
-        if audit is None
-        else {
-            "accuracy": audit.accuracy,
-            "interval": list(audit.interval),
-            "right": audit.right,
-            "answered": audit.answered,
-        },
-        "seconds_per_question": {
-            "mean": sum(seconds) / len(seconds) if seconds else None,
-            "max": max(seconds, default=None),
-        },
+        "people": [person.as_dict() for person in asking.people],
+        "audit": None if audit is None else audit.as_dict(),
     }
 
 
@@ -247,7 +241,7 @@ def in_words(asking: "Asking") -> str:
     parts = [
         f"{some(len(asking.state.answers()), 'answer')} about {some(asking.graph.n_nodes, 'node')}",
         *([f"{some(known, 'label')} known before"] if known else []),
-        f"{len(asking.classes)} classes, chosen by {asking.specification.choose}",
+        f"{len(asking.classes)} classes, chosen by {asking.specification.strategy}",
         *([] if asking.stopped is None else [asking.stopped]),
         *([] if audit is None else [f"accuracy {audit}"]),
         *([] if asking.finding is None else [str(asking.finding)]),
@@ -258,10 +252,8 @@ def in_words(asking: "Asking") -> str:
 def as_html(asking: "Asking") -> str:
     """For a notebook: the line, the open question, and the labels so far."""
     parts = [display.as_html(in_words(asking)[1:-1].removeprefix("Asking "))]
-    if asking.state.open is not None:
-        parts.append(asking.shown(asking.state.open)._repr_html_())
+    parts += [asking.shown(turn)._repr_html_() for turn in asking.state.turns.opens[:1]]
     if asking.state.answers() or asking.state.known:
-        parts.append(asking.labelling._repr_html_())
-    if asking.state.answers() and asking.specification.choose != RANDOM:
-        parts.append(display.as_html(BIASED))
+        found = asking.labelling
+        parts += [found._repr_html_(), found.estimate._repr_html_()]
     return "".join(parts)

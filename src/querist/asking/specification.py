@@ -1,68 +1,55 @@
-"""What a campaign of questions is about: fixed when it begins, written first into its journal.
+"""What a campaign of questions is about, with its options: written first into its journal.
 
-A journal answers for one graph, one set of classes and one way of choosing. Resuming with anything else would
-replay answers into a state they were not given in, so it is refused, with what differs.
+A journal answers for one graph, one set of classes and one strategy. Resuming with anything else would replay
+answers into a state they were not given in, so it is refused, with what differs. Options that are not fixed
+may change; an event says so.
 """
 
 import hashlib
-from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
-from querist.asking.finding import DEFAULT as FIND, FINDERS
-from querist.asking.rules import RULES
+from querist.asking.finding import GREEDY
+from querist.asking.options import OF_PROCESS, CampaignOptions
+from querist.asking.store.events import Event
+from querist.asking.strategies import STRATEGIES
 from querist.errors import InputError, check_name, refuse
 from querist.graph import Graph
 from querist.labelling.kernel_ridge import are_measurements
-from querist.labels import checked_names
-from querist.parameters import checked_count, is_finite
+from querist.labels import checked_names, plain
+from querist.memory import check_classes
 from querist.types import Sparse
 
 RANDOM = "random"
-DEFAULTS = {"pool": "contrast", "stream": "msg"}
-"""What a way to choose means where its rule or algorithm is not named."""
+POOL, DEFAULT_STRATEGY = "pool", "contrast"
+"""The most valuable node anywhere, and the strategy that says so unless one is named."""
 FOR_MEASUREMENTS = "coverage"
-"""The rule of the pool where the attributes are measurements."""
+"""The same if the attributes are measurements."""
 
 
-@dataclass(frozen=True)
-class CampaignSpec:
-    """The fixed part of a campaign.
+@dataclass(frozen=True, kw_only=True)
+class CampaignSpec(CampaignOptions):
+    """What a campaign is about, with its options as they are now.
 
     Parameters
     ----------
     graph : digest of nodes, edges and attributes; nodes, edges : how many, for messages
     classes : what an answer may be, in the order of their codes
-    choose : a rule of the pool (`rules.RULES`), an algorithm of the stream (`querist.ALGORITHMS`) or
-        "random"; with `find` a rule that finds (`finding.FINDERS`) or "random"
-    seed : of everything random; audit : how many questions are a random sample
-    noise : share of answers that are presumed wrong; repeats : how many questions are put a second time
-    find : the class to find as many nodes of as can be; None labels them all
-    overlap : people who answer about every node that is asked about; second_opinions : whether another
-        person is asked where an answer is in doubt
-    multilabel : whether a node may have several labels: then an answer is a set of classes (answers.py)
     """
 
     graph: str
     nodes: int
     edges: int
     classes: tuple[Any, ...]
-    choose: str = DEFAULTS["pool"]
-    seed: int = 0
-    audit: int = 0
-    noise: float = 0.0
-    repeats: int = 0
-    find: Any = None
-    overlap: int = 1
-    second_opinions: bool = False
-    multilabel: bool = False
 
     def __post_init__(self) -> None:
-        checked_count("seed", self.seed, 0, most=np.inf)
-        for name, least in {"audit": 0, "repeats": 0, "overlap": 1}.items():
-            checked_count(name, getattr(self, name), least)
+        super().__post_init__()
+        check_classes(self.nodes, len(self.classes))
         guessing = 1 - 1 / len(self.classes)
         classes = ", ".join(map(str, self.classes))
         refuse(
@@ -71,31 +58,28 @@ class CampaignSpec:
                     self.audit <= self.nodes
                 ),
                 f"noise {self.noise}; it is the share of wrong answers, from 0 to below {guessing:.2g}, "
-                "which is guessing": not 0 <= self.noise < guessing,
+                "which is guessing": self.noise >= guessing,
                 f"find {self.find!r} is none of the classes {classes}; name one of them": (
                     self.find is not None and self.find not in self.classes
                 ),
                 f"find {self.find!r} and several labels a node: what finds a class asks for that one alone; "
                 "leave out one of the two": self.multilabel and self.find is not None,
-                f"choose {self.choose!r} decides by one class a node; with several labels a node choose "
-                "pool, a rule of it, or random": self.multilabel and self.choose not in (*RULES, RANDOM),
             }
         )
 
     def body(self) -> dict[str, Any]:
-        """As the journal keeps it."""
-        return {**asdict(self), "classes": list(self.classes)}
+        """As the first event of a campaign keeps it."""
+        return {**{name: plain(getattr(self, name)) for name in KEPT}, "classes": list(self.classes)}
 
     @staticmethod
-    def of(body: Mapping[str, Any]) -> "CampaignSpec":
-        """From the journal."""
-        known = {field.name for field in fields(CampaignSpec)}
-        given = {name: value for name, value in body.items() if name in known}
-        # The first journals kept the rule and the algorithm beside the way.
-        given["choose"] = {"pool": body.get("rule"), "stream": body.get("algorithm")}.get(
-            given["choose"], given["choose"]
-        )
-        return CampaignSpec(**{**given, "classes": tuple(given["classes"])})
+    def of(body: Mapping[str, Any], **of_process: Any) -> "CampaignSpec":
+        """From the first event, with the options of this process."""
+        given = {name: body[name] for name in KEPT if name in body}
+        return CampaignSpec(**{**given, "classes": tuple(given["classes"]), **of_process})
+
+    def options_of_process(self) -> dict[str, Any]:
+        """Those that no event keeps, by name."""
+        return {name: getattr(self, name) for name in OF_PROCESS}
 
     def check_same(self, kept: "CampaignSpec", where: str) -> None:
         """Refuse a journal that is about something else."""
@@ -105,52 +89,53 @@ class CampaignSpec:
                 f"{self.nodes:,} and {self.edges:,}, or other ids, weights or attributes). Give the files it "
                 "was begun with, or another journal"
             )
-        for field in fields(self):
-            then, now = getattr(kept, field.name), getattr(self, field.name)
+        for name in FIXED:
+            then, now = getattr(kept, name), getattr(self, name)
             if then != now:
                 raise InputError(
-                    f"{where}: it was begun with {field.name} {_words(then)}, now it is {_words(now)}; give "
-                    "the same, or another journal"
+                    f"{where}: it was begun with {name} {_words(then)}, now it is {_words(now)}; give the "
+                    "same, or another journal"
                 )
 
 
-def way_to_choose(
+ABOUT = ("graph", "nodes", "edges", "classes")
+KEPT = (*ABOUT, *(name for name in CampaignOptions.declared() if name not in OF_PROCESS))
+"""What the first event of a campaign keeps."""
+FIXED = (*ABOUT, *(name for name, own in CampaignOptions.declared().items() if own.fixed))
+"""What no later event changes."""
+
+
+def logged_options(events: Sequence[Event]) -> dict[str, Any]:
+    """The options of a campaign by name, as its events leave them; nothing without an event."""
+    if not events:
+        return {}
+    changes = (event.body for event in events if event.kind == "options")
+    found = reduce(or_, changes, dict(events[0].body))
+    return {name: found[name] for name in KEPT if name in found and name not in ABOUT}
+
+
+def resolve_strategy(
     name: str, kept: str | None = None, graph: Graph | None = None, *, find: bool = False
 ) -> str:
-    """The rule, the algorithm or "random" behind a name; "pool" and "stream" are the one that was `kept`,
-    or the default for the graph.
+    """The strategy behind a name; "pool" is the one that was `kept`, or the default for the graph.
 
-    To `find` a class there are other rules, and "pool" is `finding.DEFAULT`.
+    To `find` a class "pool" is "greedy", the node that is likeliest of it.
 
-    >>> way_to_choose("pool"), way_to_choose("sigma"), way_to_choose("stream"), way_to_choose("random")
-    ('contrast', 'sigma', 'msg', 'random')
-    >>> way_to_choose("pool", "ambiguity"), way_to_choose("stream", "ambiguity")
-    ('ambiguity', 'msg')
-    >>> way_to_choose("pool", find=True)
-    'greedy'
+    >>> resolve_strategy("pool"), resolve_strategy("margin"), resolve_strategy("random")
+    ('contrast', 'margin', 'random')
+    >>> resolve_strategy("pool", "ambiguity"), resolve_strategy("pool", find=True)
+    ('ambiguity', 'greedy')
     """
     if find:
-        check_name("way to find a class", name, ("pool", *FINDERS, RANDOM))
-        return (kept or FIND) if name == "pool" else name
-    if name in FINDERS:
-        raise InputError(f'choose "{name}" finds a class; say which one, with find')
-    ours = (*DEFAULTS, RANDOM, *RULES)
-    if name not in ours:
-        from querist.online.catalogue import ALGORITHMS
-
-        check_name("way to choose", name, (*ours, *ALGORITHMS))
-    if name in DEFAULTS and kept not in (None, RANDOM) and (kept in RULES) == (name == "pool"):
-        return str(kept)
-    if name == "pool" and graph is not None and are_measurements(graph.attributes):
-        return FOR_MEASUREMENTS
-    return DEFAULTS.get(name, name)
-
-
-def check_limits(budget: Any, stop: Any, least: int = 0) -> None:
-    """Refuse limits of a campaign that cannot be kept: they may change later, and are not part of it."""
-    checked_count("budget", budget, least)
-    if stop is not None and not is_finite(stop):
-        raise InputError(f"stop = {stop!r}; it must be a finite number")
+        check_name("query strategy that finds a class", name, (POOL, GREEDY, RANDOM))
+        return (kept or GREEDY) if name == POOL else name
+    if name == GREEDY:
+        raise InputError(f'strategy "{name}" finds nodes of one class; name the class with find')
+    if name != POOL:
+        return name
+    if kept is not None and kept in STRATEGIES:
+        return kept
+    return FOR_MEASUREMENTS if graph is not None and are_measurements(graph.attributes) else DEFAULT_STRATEGY
 
 
 def checked_classes(classes: Any) -> tuple[Hashable, ...]:
@@ -169,7 +154,11 @@ def checked_classes(classes: Any) -> tuple[Hashable, ...]:
 
 def digest(graph: Graph) -> str:
     """SHA-256 of all that a campaign depends on: ids, edges with their weights, attributes."""
-    total = hashlib.sha256("\n".join(f"{type(v).__name__} {v}" for v in graph.nodes).encode())
+    try:
+        total = hashlib.sha256("\n".join(f"{type(v).__name__} {v}" for v in graph.nodes).encode())
+    except UnicodeEncodeError as error:
+        odd = error.object[max(0, error.start - 40) : error.end]
+        raise InputError(f"a node id contains half of a character, {odd!r}; correct it") from None
     for matrix in (graph.adjacency, graph.attributes):
         if matrix is not None:
             _feed(total, matrix)

@@ -3,7 +3,9 @@
 A question opens a turn; an answer, "skip" or "unsure" closes the open one about its node. Several may be
 open at once, each about another node, and a node may have several turns, one after another. "undo" opens the
 turn that was closed last again, and withdraws the questions that were opened since: they were chosen by what
-is taken back. An undo by a person takes back the last of theirs, and leaves the questions of others open.
+is taken back. An undo by a person takes back the last of theirs, and leaves the questions of others open. An
+answer that `replaces` another, of the question with that number, stands in its place as if it had been the
+only one.
 
 Where several people answer, an open turn may be leased to one of them until some time. A lease ends by an
 outcome, by being given back, or by an event that says so: nothing here reads a clock. A question whose node
@@ -11,15 +13,17 @@ is known, or decided on, is withdrawn.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, overload
+from typing import Any, Literal, get_args
 
-from querist.asking.answers import Code, as_code
+from querist.asking.answers import as_code
 from querist.asking.store.events import Event
+from querist.labels import Code
 
-CLOSING = ("answer", "skip", "unsure")
+Outcome = Literal["answer", "skip", "unsure"]
+CLOSING = get_args(Outcome)
 REMEMBERED = 50
 """Answers of a person whose times are remembered."""
 
@@ -67,8 +71,12 @@ class Lease:
     since: float
     until: float
 
+    def seconds(self, at: float) -> float | None:
+        """How long it was held by then; None if the clock has run back since, so that nobody knows."""
+        return at - self.since if at >= self.since else None
 
-class Turns(Sequence[Turn]):
+
+class Turns:
     """All turns, in the order they were opened. An event costs the same however many there are.
 
     >>> turns = Turns()
@@ -93,8 +101,6 @@ class Turns(Sequence[Turn]):
         """Questions that were answered: what is spent of the budget."""
         self.unanswered = 0
         """Questions that were skipped, or answered with "unsure"."""
-        self.audited = 0
-        """Audit questions that were put."""
         self.repeated = 0
         """Questions that were put again."""
         self._times: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
@@ -157,6 +163,11 @@ class Turns(Sequence[Turn]):
                 return self._turns[number]
         return None
 
+    def vote_of(self, person: str, row: int) -> Turn | None:
+        """The turn about a row that holds the last answer of a person; None if they gave none."""
+        own = [turn for turn in self.about(row) if turn.outcome == "answer" and turn.person == person]
+        return max(own, key=lambda turn: turn.closed, default=None)
+
     def by_closing(self) -> list[Turn]:
         """Closed turns in the order of their outcomes, then the open ones."""
         return [self._turns[number] for number in self._closed] + self.opens
@@ -175,36 +186,28 @@ class Turns(Sequence[Turn]):
     def __reversed__(self) -> Iterator[Turn]:
         return reversed(self._turns.values())
 
-    @overload
-    def __getitem__(self, at: int) -> Turn: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Turn]: ...
-    def __getitem__(self, at: int | slice) -> Turn | list[Turn]:
-        return list(self._turns.values())[at]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Turns) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     # -- inside ----------------------------------------------------------------------------------------
 
     def _add(self, turn: Turn, event: Event) -> Turn:
         self._turns[turn.opened] = turn
         self._open[turn.row] = turn.opened
         self._of_row[turn.row].append(turn.opened)
-        self._count(turn, 1)
+        self.repeated += turn.again
         if "until" in event.body:
             self._lease(event.body, event.at)
         return turn
 
     def _close(self, event: Event) -> Turn:
-        body = event.body
-        number = self._open.pop(body["row"])
-        held = self.leases.pop(body["row"], None)
+        body, held = event.body, None
+        number = body.get("replaces")
+        if number is None:
+            number, held = self._open.pop(body["row"]), self.leases.pop(body["row"], None)
+        else:
+            self._take_back(self._turns[number])
         person = body.get("person")
-        if held is not None and held.person == person and event.kind == "answer":
-            self._times[person].append(event.at - held.since)
+        took = held.seconds(event.at) if held is not None and held.person == person else None
+        if took is not None and event.kind == "answer":
+            self._times[body["person"]].append(took)
         turn = replace(
             self._turns[number],
             outcome=event.kind,
@@ -222,9 +225,7 @@ class Turns(Sequence[Turn]):
         person = event.body.get("person")
         back = self.last_closed(person)
         assert back is not None
-        self.asked -= back.counted
-        self.unanswered -= back.unanswered
-        self._closed.pop(back.opened)
+        self._take_back(back)
         self.withdraw((back.row,))
         again = replace(back, outcome=None, code=-1, person=None, closed=0)
         if person is None:
@@ -236,6 +237,11 @@ class Turns(Sequence[Turn]):
             self._lease(event.body, event.at)
         return again
 
+    def _take_back(self, turn: Turn) -> None:
+        self.asked -= turn.counted
+        self.unanswered -= turn.unanswered
+        self._closed.pop(turn.opened)
+
     def _drop(self, number: int) -> None:
         turn = self._turns.pop(number)
         self._open.pop(turn.row)
@@ -243,11 +249,7 @@ class Turns(Sequence[Turn]):
         if not self._of_row[turn.row]:
             del self._of_row[turn.row]
         self.leases.pop(turn.row, None)
-        self._count(turn, -1)
-
-    def _count(self, turn: Turn, by: int) -> None:
-        self.audited += by * turn.audit
-        self.repeated += by * turn.again
+        self.repeated -= turn.again
 
     def _lease(self, body: Mapping[str, Any], since: float) -> None:
         self.leases[body["row"]] = Lease(body["row"], body["person"], since, body["until"])

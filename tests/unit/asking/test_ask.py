@@ -7,27 +7,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist import ALGORITHMS, as_graph, from_points
+from querist import as_graph, from_points
 from querist.asking.asking import ask
-from querist.asking.journal import Journal, JournalError
+from querist.asking.policy import due
 from querist.asking.results import Audit
-from querist.asking.specification import CampaignSpec
-from querist.asking.state import due
-from querist.asking.store.events import Event
+from querist.asking.store.events import Event, StoreError
+from querist.asking.store.sqlite import SqliteStore, StoredCampaign
 from querist.embedding import Embedding
 from querist.errors import InputError
 
 pytestmark = pytest.mark.slow
 
 CHOICES = [
-    {"choose": "pool"},
-    {"choose": "ambiguity"},
-    {"choose": "variance"},
-    {"choose": "sigma"},
-    {"choose": "margin"},
-    {"choose": "stream"},
-    {"choose": "bbq"},
-    {"choose": "random"},
+    {"strategy": "pool"},
+    {"strategy": "ambiguity"},
+    {"strategy": "margin"},
+    {"strategy": "random"},
 ]
 
 
@@ -59,7 +54,7 @@ def same_state(one, other):
 
 def same_model(one, other):
     a, b = one.state, other.state
-    assert a.turns == b.turns
+    assert [*a.turns] == [*b.turns]
     for name in ("rows", "scores", "answers"):
         np.testing.assert_array_equal(getattr(a.model, name), getattr(b.model, name), err_msg=name)
     for one_state, other_state in zip(states(a.model), states(b.model), strict=True):
@@ -69,7 +64,7 @@ def same_model(one, other):
 
 def states(model):
     """All that is of second order."""
-    return [*(regression.ridge for regression in model.regressions), model.choosing]
+    return [*model.regressions, model.choosing]
 
 
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
@@ -81,7 +76,7 @@ def test_it_asks_once_each_only_what_it_must_and_ends_at_the_budget(chosen):
         called.append(node)
         return labels[node]
 
-    result = ask(graph, oracle, 12, classes=sorted(set(labels.values())), audit=3, **chosen)
+    result = ask(graph, oracle, budget=12, classes=sorted(set(labels.values())), audit=3, **chosen)
     assert called == asked(result)
     assert len(called) == len(set(called)) == 12
     assert result.stopped == "the budget of 12 answers is spent"
@@ -96,17 +91,17 @@ def test_the_pool_is_better_than_chance():
     truth = np.array(list(labels.values()))
 
     def accuracy(**chosen):
-        found = ask(graph, labels, 12, **chosen).state.model.scores.argmax(axis=1)
+        found = ask(graph, labels, budget=12, **chosen).state.model.scores.argmax(axis=1)
         return (np.array(sorted(set(truth)))[found] == truth).mean()
 
-    assert accuracy() > np.mean([accuracy(choose="random", seed=seed) for seed in range(5)])
+    assert accuracy() > np.mean([accuracy(strategy="random", seed=seed) for seed in range(5)])
 
 
 def test_labels_that_the_graph_holds_are_not_looked_at():
     graph, labels = planted()
     told = as_graph(graph, labels=[labels[node] for node in graph.nodes])
     wrong = dict.fromkeys(labels, "class 0") | {"n1": "class 1", "n2": "class 2"}
-    assert ask(told, wrong, 8).answers == ask(graph, wrong, 8).answers
+    assert ask(told, wrong, budget=8).answers == ask(graph, wrong, budget=8).answers
 
 
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
@@ -114,7 +109,7 @@ def test_labels_that_the_graph_holds_are_not_looked_at():
 def test_a_journal_gives_the_same_state_again(tmp_path, chosen, attributes):
     graph, labels = planted(attributes=attributes)
     classes = sorted(set(labels.values()))
-    one = ask(graph, None, 20, classes=classes, audit=3, journal=tmp_path / "j", **chosen)
+    one = ask(graph, None, budget=20, classes=classes, audit=3, journal=tmp_path / "j", **chosen)
     for turn, what in enumerate("aasaaua?asauuaa"):
         question = one.question
         {
@@ -127,7 +122,7 @@ def test_a_journal_gives_the_same_state_again(tmp_path, chosen, attributes):
             one.extend([("new", "n0"), ("new", "n3"), ("newer", "new")])
     assert one.question is not None
     one.close()
-    two = ask(graph, None, 20, audit=3, journal=tmp_path / "j", **chosen)
+    two = ask(graph, None, budget=20, audit=3, journal=tmp_path / "j", **chosen)
     assert two.resumed
     assert two.graph.n_nodes == 62
     same_state(one, two)
@@ -139,7 +134,7 @@ def test_a_journal_gives_the_same_state_again(tmp_path, chosen, attributes):
 def test_an_answer_that_was_taken_back_was_never_there(chosen, many):
     graph, labels = planted()
     classes = sorted(set(labels.values()))
-    one, other = (ask(graph, None, 50, classes=classes, **chosen) for _ in range(2))
+    one, other = (ask(graph, None, budget=50, classes=classes, **chosen) for _ in range(2))
     while (question := one.question) is not None and one.asked < 45:
         one.answer(labels[question.node])
     many = min(many, one.asked - 1)
@@ -157,7 +152,9 @@ def test_an_answer_that_was_taken_back_was_never_there(chosen, many):
 @pytest.mark.parametrize("several", [{}, {"noise": 0.1}])
 def test_who_looks_at_the_model_changes_nothing(several):
     graph, labels = planted()
-    one, other = (ask(graph, None, 20, classes=sorted(set(labels.values())), **several) for _ in range(2))
+    one, other = (
+        ask(graph, None, budget=20, classes=sorted(set(labels.values())), **several) for _ in range(2)
+    )
     while one.question is not None:
         model = one.state.model
         assert model.scores.shape[0] == model.variance.size == model.ambiguity.size
@@ -171,14 +168,14 @@ def test_who_looks_at_the_model_changes_nothing(several):
 
 def test_questions_that_were_put_elsewhere_count_as_open():
     graph, labels = planted()
-    here, there = (ask(graph, labels, 12) for _ in range(2))
+    here, there = (ask(graph, labels, budget=12) for _ in range(2))
     there.state.apply(Event(1000, 0.0, "question", {"row": (row := here.state.pick().row), "audit": False}))
     # Of a state that has not heard of a question, and of one that has: rows it does not know are left out.
-    unheard = next(here.state.picking(9, 5, put=[row, row, 10**6]))
-    heard = next(there.state.picking(9, 5))
+    unheard = next(here.state.picking(5, put=[row, row, 10**6]))
+    heard = next(there.state.picking(5))
     assert [pick.row for pick in unheard] == [pick.row for pick in heard]
     assert row not in {pick.row for pick in unheard}
-    assert [pick.row for pick in unheard] != [pick.row for pick in next(here.state.picking(9, 5))]
+    assert [pick.row for pick in unheard] != [pick.row for pick in next(here.state.picking(5))]
 
 
 def test_undo_before_any_answer_does_nothing():
@@ -191,117 +188,39 @@ def test_undo_before_any_answer_does_nothing():
     assert asking.question == before
 
 
-def test_what_is_worked_out_ahead_changes_nothing_but_the_waiting():
-    graph, labels = planted()
-    classes = sorted(set(labels.values()))
-    ahead, plain = (
-        ask(graph, None, 25, classes=classes, audit=3, prefetch=p, stop=1e-9) for p in (True, False)
-    )
-    for what in "aaasa?aauaaaa":
-        assert ahead.question == plain.question
-        for asking in (ahead, plain):
-            node = asking.question.node
-            {
-                "a": lambda n=node, a=asking: a.answer(labels[n]),
-                "s": asking.skip,
-                "?": asking.unsure,
-                "u": asking.undo,
-            }[what]()
-    same_state(ahead, plain)
-
-
-def test_the_stream_is_the_papers_selective_sampling():
-    """The nodes it asks about are those that the learner asks about in a run of its own over that order."""
-    graph, labels = planted()
-    result = ask(graph, labels, 1000, choose="msg", seed=5)
-    state = result.state
-    learner = ALGORITHMS["msg"](Embedding(state.model.rows, state.model.components), 3, seed=5)
-    codes = np.array([int(labels[node][-1]) for node in graph.nodes])
-    trace = learner.run(state.order, codes)
-    assert asked(result) == [graph.nodes[row] for row in trace.node[trace.asked]]
-    assert 3 < trace.questions < 60
-    assert result.stopped == "no node is left to ask about"
-
-
-def test_the_paced_stream_spreads_the_budget():
-    """It asks as the paced learner does in a run of its own with that budget, not about the first nodes."""
-    graph, labels = planted(200)
-    result = ask(graph, labels, 20, choose="paced", seed=3)
-    state = result.state
-    where = Embedding(state.model.rows, state.model.components)
-    learner = ALGORITHMS["paced"](where, 3, seed=3, budget=20)
-    codes = np.array([int(labels[node][-1]) for node in graph.nodes])
-    trace = learner.run(state.order, codes)
-    assert asked(result) == [graph.nodes[row] for row in trace.row[trace.asked]]
-    assert len(asked(result)) == 20
-    assert state.turns[-1].about["round"] > 60
-
-
-def test_the_paced_stream_counts_what_the_budget_counts():
-    """Neither known labels nor questions of the audit or such as are skipped are taken from its answers."""
-    graph, labels = planted(200)
-    known = dict(list(labels.items())[:15])
-    asking = ask(graph, None, 24, classes=sorted(set(labels.values())), labels=known, choose="paced", audit=4)
-    answers = 0
-    while (question := asking.question) is not None:
-        if answers == 10 and sum(turn.outcome == "skip" for turn in asking.state.turns) < 12:
-            asking.skip()
-            continue
-        asking.answer(labels[question.node])
-        answers += 1
-    assert answers == 24
-    assert asking.stopped == "the budget of 24 answers is spent"
-    rounds = [turn.about["round"] for turn in asking.state.turns if not turn.audit]
-    assert rounds[-1] > 60
-
-
-def test_rounds_of_the_stream_that_did_not_ask_are_played_again(tmp_path):
-    graph, labels = planted(150)
-    whole = ask(graph, labels, 16, choose="bbq")
-    ask(graph, labels, 11, choose="bbq", journal=tmp_path / "j").close()
-    rounds = [turn.about["round"] for turn in whole.state.turns]
-    opened = ask(graph, None, 11, choose="bbq", journal=tmp_path / "j")
-    assert opened.state.chooser.learner.round == rounds[10]
-    opened.close()
-    rest = ask(graph, labels, 16, choose="bbq", journal=tmp_path / "j")
-    assert rounds[10] > 15, "some rounds did not ask"
-    assert rest.state.turns == whole.state.turns
-    assert rest.state.chooser.learner.round == whole.state.chooser.learner.round
-    rest.close()
-
-
-class Failing(Journal):
+class Failing(SqliteStore):
     """A journal on a disk that fills up."""
 
     room = 10**9
 
-    def append(self, kind, **body):
+    def _commit(self, statements):
         if self.room == 0:
-            raise JournalError("the disk is full")
+            raise StoreError("the disk is full")
         self.room -= 1
-        return super().append(kind, **body)
+        super()._commit(statements)
 
 
 @pytest.mark.parametrize("what", ["answer", "question"])
 def test_nothing_is_learned_or_shown_that_is_not_written(what):
     graph, labels = planted()
-    journal = Failing()
-    asking = ask(graph, None, 9, classes=sorted(set(labels.values())), journal=journal)
+    journal = Failing(None)
+    stored = StoredCampaign(journal, "c", "on a full disk", [])
+    asking = ask(graph, None, budget=9, classes=sorted(set(labels.values())), journal=stored)
     asking.answer(labels[asking.question.node])
     if what == "answer":
         assert asking.question is not None
     journal.room = 0
     before = asking.state.model
     if what == "answer":
-        with pytest.raises(JournalError):
+        with pytest.raises(StoreError):
             asking.answer("class 1")
     else:
-        with pytest.raises(JournalError):
+        with pytest.raises(StoreError):
             _ = asking.question
     assert asking.state.model is before
     assert len(asking.answers) == 1
     journal.room = 100
-    assert [event.kind for event in journal.events()][:3] == ["campaign", "question", "answer"]
+    assert [event.kind for event in journal.events("c")][:3] == ["campaign", "question", "answer"]
     asking.answer(labels[asking.question.node])
     assert len(asking.answers) == 2
 
@@ -310,33 +229,47 @@ def test_nothing_is_learned_or_shown_that_is_not_written(what):
     ("changed", "message"),
     [
         ({"classes": ["class 0", "class 1"]}, "begun with classes class 0, class 1, class 2, now it is"),
-        ({"choose": "random"}, "begun with choose 'contrast', now it is 'random'"),
+        ({"strategy": "random"}, "begun with strategy 'contrast', now it is 'random'"),
         ({"seed": 4}, "begun with seed 0"),
         ({"audit": 2}, "begun with audit 0"),
         ({"graph": planted(57)[0]}, "begun with another graph"),
         ({"graph": planted(seed=9)[0]}, "begun with another graph"),
         ({"graph": planted(attributes=False)[0]}, "begun with another graph"),
     ],
-    ids=["classes", "choose", "seed", "audit", "nodes", "edges", "attributes"],
+    ids=["classes", "strategy", "seed", "audit", "nodes", "edges", "attributes"],
 )
 def test_a_journal_of_something_else_is_refused(tmp_path, changed, message):
     graph, labels = planted()
-    ask(graph, labels, 3, journal=tmp_path / "j").close()
+    ask(graph, labels, budget=3, journal=tmp_path / "j").close()
     given = {"graph": graph, "classes": sorted(set(labels.values())), **changed}
     with pytest.raises(InputError, match=message):
         ask(**given, journal=tmp_path / "j")
 
 
-def test_a_journal_begun_by_an_older_default_goes_on_by_it(tmp_path):
+def test_options_that_are_not_given_are_those_of_the_journal(tmp_path):
+    """Also those that changed since it was begun; a change is kept as an event."""
     graph, labels = planted()
-    whole = ask(graph, labels, 9, choose="ambiguity", method="wvrn")
-    ask(graph, labels, 4, choose="ambiguity", journal=tmp_path / "j", method="wvrn").close()
-    again = ask(graph, labels, 9, journal=tmp_path / "j", method="wvrn")
-    assert again.specification.choose == "ambiguity"
+    wanted = {"budget": 5, "stop": 1e-9, "unanswered": 7, "method": "wvrn"}
+    changes = [{}, {"budget": 6}, {}, {"stop": None, "method": "walks"}, {}]
+    for opened, changed in enumerate(changes):
+        wanted |= changed
+        asking = ask(graph, labels, journal=tmp_path / "j", **(changed if opened else wanted))
+        assert {name: getattr(asking.specification, name) for name in wanted} == wanted
+        kinds = [event.kind for event in asking.store.events(asking.id)]
+        assert kinds.count("options") == sum(map(bool, changes[: opened + 1]))
+        asking.close()
+
+
+def test_a_journal_goes_on_by_the_strategy_it_was_begun_with(tmp_path):
+    graph, labels = planted()
+    whole = ask(graph, labels, budget=9, strategy="ambiguity", method="wvrn")
+    ask(graph, labels, budget=4, strategy="ambiguity", journal=tmp_path / "j", method="wvrn").close()
+    again = ask(graph, labels, budget=9, journal=tmp_path / "j", method="wvrn")
+    assert again.specification.strategy == "ambiguity"
     assert asked(again) == asked(whole)
     again.close()
-    with pytest.raises(InputError, match="begun with choose 'ambiguity', now it is 'contrast'"):
-        ask(graph, labels, 9, choose="contrast", journal=tmp_path / "j")
+    with pytest.raises(InputError, match="begun with strategy 'ambiguity', now it is 'contrast'"):
+        ask(graph, labels, budget=9, strategy="contrast", journal=tmp_path / "j")
 
 
 @pytest.mark.parametrize("attributes", [False, True])
@@ -353,7 +286,7 @@ def test_every_large_component_is_asked_about_early(attributes):
     for i, node in enumerate(ids):
         words[i, 3 * int(node[0]) : 3 * int(node[0]) + 3] = np.eye(3)[int(labels[node][-1])] + 0.2
     graph = as_graph(edges, nodes=ids, attributes=words if attributes else None)
-    found = ask(graph, labels, 6, method="wvrn")
+    found = ask(graph, labels, budget=6, method="wvrn")
     assert {node[0] for node in found.answers} == {"0", "1", "2"}
 
 
@@ -370,7 +303,7 @@ def test_every_large_component_is_asked_about_early(attributes):
 def test_small_graphs_are_asked_about_to_the_end_each_node_once(edges, n, words):
     graph = as_graph(edges, nodes=range(n), attributes=words)
     labels = {node: "ab"[node % 2] for node in range(n)}
-    found = ask(graph, labels.get, n + 1, classes=["a", "b"], method="wvrn")
+    found = ask(graph, labels.get, budget=n + 1, classes=["a", "b"], method="wvrn")
     assert sorted(asked(found)) == list(range(n))
     assert found.labels == list(labels.values())
 
@@ -379,18 +312,18 @@ def test_known_labels_are_not_asked_for_anew():
     """Where a third of the groups is known, the first questions are about the others."""
     graph, labels = planted(150)
     known = {node: label for node, label in labels.items() if label == "class 0"}
-    found = ask(graph, labels, 2, labels=known, method="wvrn")
+    found = ask(graph, labels, budget=2, labels=known, method="wvrn")
     assert set(found.answers.values()) == {"class 1", "class 2"}
 
 
 def test_the_budget_can_be_raised_and_what_was_asked_stays(tmp_path):
     graph, labels = planted()
-    first = ask(graph, labels, 5, journal=tmp_path / "j")
+    first = ask(graph, labels, budget=5, journal=tmp_path / "j")
     first.close()
-    more = ask(graph, labels, 9, journal=tmp_path / "j")
+    more = ask(graph, labels, budget=9, journal=tmp_path / "j")
     assert asked(more)[:5] == asked(first)
     assert more.asked == 9
-    kinds = [event.kind for event in more.journal.events()]
+    kinds = [event.kind for event in more.store.events(more.id)]
     assert kinds.count("stop") == 2
     more.close()
 
@@ -400,24 +333,26 @@ def test_the_budget_can_be_raised_and_what_was_asked_stays(tmp_path):
 
 def test_the_audit_is_spread_evenly_and_taught_to_nobody():
     graph, labels = planted()
-    result = ask(graph, labels, 20, audit=5)
+    result = ask(graph, labels, budget=20, audit=5)
     positions = [t for t, turn in enumerate(result.state.turns) if turn.audit]
     assert positions == [3, 7, 11, 15, 19]
-    plain = ask(graph, labels, 15)
+    plain = ask(graph, labels, budget=15)
     audit = {turn.row for turn in result.state.turns if turn.audit}
     if not audit & {turn.row for turn in plain.state.turns}:
         np.testing.assert_array_equal(result.state.model.scores, plain.state.model.scores)
-    assert result.state.audit_rows == np.random.default_rng(0).permutation(60)[:5].tolist()
+    assert list(result.state.audit_rows) == np.random.default_rng(0).permutation(60)[:5].tolist()
     assert len(result.answers) == 20
 
 
-@pytest.mark.parametrize("choose", ["pool", "stream", "random"])
-def test_no_chooser_asks_about_a_node_of_the_audit(choose):
+@pytest.mark.parametrize("strategy", ["pool", "random"])
+def test_no_chooser_asks_about_a_node_of_the_audit(strategy):
     graph, labels = planted()
-    state = ask(graph, labels, 20, choose=choose, audit=15).state
+    state = ask(graph, labels, budget=20, strategy=strategy, audit=15).state
     assert not {turn.row for turn in state.turns if not turn.audit} & set(state.audit_rows)
     assert {turn.row for turn in state.turns if turn.audit} <= set(state.audit_rows)
-    free = ask(graph, None, 59, classes=sorted(set(labels.values())), choose=choose, audit=57).state.free
+    free = ask(
+        graph, None, budget=59, classes=sorted(set(labels.values())), strategy=strategy, audit=57
+    ).state.free
     assert free.sum() == 3
 
 
@@ -429,17 +364,6 @@ def test_all_of_the_audit_is_due_by_the_end_of_the_budget(audit, budget):
     assert done == audit
 
 
-def test_a_question_without_a_guess_is_not_counted_among_the_guesses():
-    """Five pairs: the first answer in each comes without a guess."""
-    pairs = [(f"a{k}", f"b{k}") for k in range(5)]
-    labels = {node: "even" if k % 2 == 0 else "odd" for k, pair in enumerate(pairs) for node in pair}
-    asking = ask(pairs, labels, 7, choose="random", method="wvrn")
-    guesses = [turn.about["guess"] for turn in asking.state.turns]
-    found = asking.summary()["guessed_right"]
-    assert found["of"] == sum(guess is not None for guess in guesses) < 7
-    assert found["right"] <= found["of"]
-
-
 def test_the_audit_is_unbiased_where_chosen_answers_are_not():
     """Over many draws its mean is the accuracy of the predictions on nodes not asked; the guesses' is not."""
     graph, labels = planted(200, seed=3)
@@ -448,13 +372,13 @@ def test_the_audit_is_unbiased_where_chosen_answers_are_not():
     truth = np.array([labels[node] for node in graph.nodes])
     audited, true, guessed = [], [], []
     for seed in range(8):
-        result = ask(graph, labels, 60, choose="ambiguity", audit=30, seed=seed, method="wvrn")
+        result = ask(graph, labels, budget=60, strategy="ambiguity", audit=30, seed=seed, method="wvrn")
         audited.append(result.audit.accuracy)
         chosen = result.state.answers(audit=False)
         unasked = ~np.isin(np.arange(200), list(chosen))
         true.append((np.array(result.label_from(chosen).labels) == truth)[unasked].mean())
-        found = result.summary()["guessed_right"]
-        guessed.append(found["right"] / found["of"])
+        asked = [turn for turn in result.state.turns if not turn.audit and turn.about["guess"] is not None]
+        guessed.append(np.mean([turn.about["guess"] == turn.code for turn in asked]))
     spread = np.std(audited) / np.sqrt(len(audited))
     assert abs(np.mean(audited) - np.mean(true)) < 3 * spread
     assert np.mean(true) < 0.95
@@ -471,20 +395,22 @@ def test_the_interval_is_wilsons(right, answered):
 
 def test_it_stops_when_an_answer_is_expected_to_gain_little():
     graph, labels = planted(150)
-    early = ask(graph, labels, 120, stop=0.005, audit=6)
+    early = ask(graph, labels, budget=120, stop=0.005, audit=6)
     assert "expected to gain" in early.stopped
     assert 10 <= early.asked < 120
     assert len(early.state.answers(audit=True)) == 6, "the audit is asked in full before it ends"
-    assert ask(graph, labels, 120, stop=0.0001).asked > ask(graph, labels, 120, stop=0.005).asked
+    assert (
+        ask(graph, labels, budget=120, stop=0.0001).asked > ask(graph, labels, budget=120, stop=0.005).asked
+    )
     gains = [turn.about["gain"] for turn in early.state.turns if not turn.audit]
     assert np.mean(gains[-10:]) < 0.005 <= np.mean(gains[-11:-1])
 
 
-@pytest.mark.parametrize("rule", ["contrast", "coverage", "ambiguity", "variance", "sigma", "margin"])
+@pytest.mark.parametrize("rule", ["contrast", "coverage", "ambiguity", "margin"])
 def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
-    from querist.asking.choosers import Outlook, PoolChooser
+    from querist.asking.choosers import most_valuable
     from querist.asking.model import RANKS, QuickModel
-    from querist.asking.rules import RULES
+    from querist.asking.strategies import STRATEGIES
 
     rng = np.random.default_rng(0)
     rows = Embedding(
@@ -493,7 +419,7 @@ def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
     model, free, took = QuickModel.start(rows, 3, 1.0, 2.0), np.ones(20_000, dtype=bool), []
     for code in range(5):
         started = time.thread_time()  # of this thread alone: what else the machine does is not counted
-        row = PoolChooser(RULES[rule]).pick(model, Outlook(free)).row
+        row = most_valuable(STRATEGIES[rule], model, free)[0].row
         model = model.learn(row, code % 3)
         took.append(time.thread_time() - started)
     assert min(took) < 0.1
@@ -505,8 +431,8 @@ def test_the_default_of_the_pool_covers_measurements_and_contrasts_words_and_lin
     words = replace(points, attributes=sp.csr_array(np.eye(30)))
     links = replace(points, attributes=None)
     for graph, rule in ((points, "coverage"), (words, "contrast"), (links, "contrast")):
-        assert ask(graph, classes=[0, 1], budget=3).specification.choose == rule
-    assert ask(points, classes=[0, 1], budget=3, choose="contrast").specification.choose == "contrast"
+        assert ask(graph, classes=[0, 1], budget=3).specification.strategy == rule
+    assert ask(points, classes=[0, 1], budget=3, strategy="contrast").specification.strategy == "contrast"
 
 
 # -- a graph that grows -------------------------------------------------------------------
@@ -515,7 +441,7 @@ def test_the_default_of_the_pool_covers_measurements_and_contrasts_words_and_lin
 def test_a_graph_that_grew_is_labelled_as_if_it_had_always_been_so():
     graph, labels = planted()
     whole, all_labels = planted(66, seed=0)
-    asking = ask(graph, None, 20, classes=sorted(set(labels.values())))
+    asking = ask(graph, None, budget=20, classes=sorted(set(labels.values())))
     for _ in range(6):
         asking.answer(labels[asking.question.node])
     edges = [
@@ -534,32 +460,32 @@ def test_a_graph_that_grew_is_labelled_as_if_it_had_always_been_so():
     scratch = label(asking.graph, asking.answers, classes=asking.classes, picked=True)
     np.testing.assert_array_equal(asking.labelling.probabilities, scratch.probabilities)
     truth = [all_labels[node] for node in whole.nodes]
-    fresh = ask(asking.graph, all_labels, 20)
+    fresh = ask(asking.graph, all_labels, budget=20)
     grown = np.mean([a == b for a, b in zip(asking.labels, truth, strict=True)])
     assert grown >= np.mean([a == b for a, b in zip(fresh.labels, truth, strict=True)]) - 0.1
 
 
 def test_what_arrives_again_is_not_added_again(tmp_path):
     graph, labels = planted()
-    asking = ask(graph, None, 9, classes=sorted(set(labels.values())), journal=tmp_path / "j")
+    asking = ask(graph, None, budget=9, classes=sorted(set(labels.values())), journal=tmp_path / "j")
     asking.answer(labels[asking.question.node])
     asking.extend([("x", "n1"), ("n2", "n4")])
     asking.extend([("n1", "x"), ("n2", "n4")])
-    assert [event.kind for event in asking.journal.events()].count("growth") == 1
+    assert [event.kind for event in asking.store.events(asking.id)].count("growth") == 1
     assert asking.graph.n_nodes == 61
     asking.close()
-    again = ask(graph, None, 9, journal=tmp_path / "j")
+    again = ask(graph, None, budget=9, journal=tmp_path / "j")
     again.extend([("x", "n1")])
     assert (again.graph.adjacency != asking.graph.adjacency).nnz == 0
     assert again.graph.nodes == asking.graph.nodes
-    assert [event.kind for event in again.journal.events()].count("growth") == 1
+    assert [event.kind for event in again.store.events(again.id)].count("growth") == 1
     again.close()
 
 
-@pytest.mark.parametrize(("choose", "drawn"), [("pool", False), ("msg", False), ("random", True)])
-def test_shares_of_the_classes_are_taken_from_random_answers_only(choose, drawn):
+@pytest.mark.parametrize(("strategy", "drawn"), [("pool", False), ("random", True)])
+def test_shares_of_the_classes_are_taken_from_random_answers_only(strategy, drawn):
     graph, labels = planted()
-    asking = ask(graph, labels, 20, choose=choose, seed=1)
+    asking = ask(graph, labels, budget=20, strategy=strategy, seed=2)
     _, counts = np.unique(list(asking.answers.values()), return_counts=True)
     assert np.ptp(counts) > 1, "equal numbers would say nothing anyway"
     assert any("shares were matched" in sentence for sentence in asking.labelling.choice.why) == drawn
@@ -567,7 +493,7 @@ def test_shares_of_the_classes_are_taken_from_random_answers_only(choose, drawn)
 
 def test_a_labelling_is_made_anew_when_the_graph_grows():
     graph, labels = planted()
-    asking = ask(graph, labels, 9)
+    asking = ask(graph, labels, budget=9)
     before = asking.labelling
     assert asking.labelling is before
     asking.extend([("n0", "n59", 7.5)])
@@ -577,7 +503,7 @@ def test_a_labelling_is_made_anew_when_the_graph_grows():
 
 def test_new_nodes_can_be_asked_about():
     graph, labels = planted(12)
-    asking = ask(graph, None, 50, classes=sorted(set(labels.values())))
+    asking = ask(graph, None, budget=50, classes=sorted(set(labels.values())))
     asking.extend([("x", "n1"), ("y", "n2")])
     while (question := asking.question) is not None:
         asking.answer(labels.get(question.node, "class 0"))
@@ -592,19 +518,20 @@ def test_new_nodes_can_be_asked_about():
 def test_known_labels_are_learned_first_never_asked_and_kept(tmp_path, chosen):
     graph, labels = planted()
     known = {node: labels[node] for node in list(labels)[:20]}
-    one = ask(graph, labels, 12, labels=known, audit=4, journal=tmp_path / "j", **chosen)
+    one = ask(graph, labels, budget=12, labels=known, audit=4, journal=tmp_path / "j", **chosen)
     assert not set(asked(one)) & set(known), "nobody is asked what is known"
     assert one.asked <= 12 and one.known == known
     assert not set(one.state.audit_rows) & set(one.state.known)
-    half = ask(graph, None, 6, labels=known, classes=one.classes, audit=4, **chosen)
+    half = ask(graph, None, budget=6, labels=known, classes=one.classes, audit=4, **chosen)
     assert half.state.model.answers.sum() == 20, "before any question"
     last = one.question
     one.close()
-    two = ask(graph, None, 12, audit=4, journal=tmp_path / "j", **chosen)
+    two = ask(graph, None, budget=12, audit=4, journal=tmp_path / "j", **chosen)
     assert two.known == known and two.question == last
     same_model(one, two)
-    again = ask(graph, None, 12, labels=known, audit=4, journal=Journal(), classes=one.classes, **chosen)
-    assert len([e for e in again.tell(known).journal.events() if e.kind == "known"]) == 1
+    again = ask(graph, None, budget=12, labels=known, audit=4, classes=one.classes, **chosen)
+    again.tell(known)
+    assert len([e for e in again.store.events(again.id) if e.kind == "known"]) == 1
 
 
 def test_many_labels_at_once_are_those_one_by_one():
@@ -623,11 +550,11 @@ def test_many_labels_at_once_are_those_one_by_one():
     np.testing.assert_array_equal(quick.answers, slow.answers)
 
 
-@pytest.mark.parametrize("choose", ["pool", "bbq"])
-def test_labels_that_become_known_on_the_way_withdraw_their_question(tmp_path, choose):
+def test_labels_that_become_known_on_the_way_withdraw_their_question(tmp_path):
     graph, labels = planted()
-    one = ask(graph, None, 9, classes=sorted(set(labels.values())), audit=9 - 6, choose=choose,
-              journal=tmp_path / "j")  # fmt: skip
+    one = ask(
+        graph, None, budget=9, classes=sorted(set(labels.values())), audit=9 - 6, journal=tmp_path / "j"
+    )
     for _ in range(4):
         one.answer(labels[one.question.node])
     node = one.question.node
@@ -639,7 +566,7 @@ def test_labels_that_become_known_on_the_way_withdraw_their_question(tmp_path, c
         one.tell({answered: next(name for name in one.classes if name != labels[answered])})
     last = one.question
     one.close()
-    two = ask(graph, None, 9, audit=3, choose=choose, journal=tmp_path / "j")
+    two = ask(graph, None, budget=9, audit=3, journal=tmp_path / "j")
     assert two.question == last
     same_model(one, two)
 
@@ -657,18 +584,10 @@ def test_known_labels_in_any_form_also_after_the_graph_grew():
 def test_an_audit_can_judge_known_labels_alone():
     graph, labels = planted()
     known = {node: labels[node] for node in list(labels)[:30]}
-    result = ask(graph, labels, 10, labels=known, audit=10)
+    result = ask(graph, labels, budget=10, labels=known, audit=10)
     assert result.audit.answered == 10 and not result.state.answers(audit=False)
     with pytest.raises(InputError, match="leaves no question to learn from"):
-        ask(graph, labels, 10, audit=10)
-
-
-def test_a_first_journal_is_still_read():
-    body = {"graph": "d", "nodes": 3, "edges": 2, "classes": ["a", "b"], "choose": "stream",
-            "rule": "sigma", "algorithm": "bbq", "seed": 1, "audit": 0}  # fmt: skip
-    assert CampaignSpec.of(body).choose == "bbq"
-    assert CampaignSpec.of({**body, "choose": "pool"}).choose == "sigma"
-    assert CampaignSpec.of({**body, "choose": "random"}).choose == "random"
+        ask(graph, labels, budget=10, audit=10)
 
 
 def test_negative_weights_are_refused_before_anybody_answers():
@@ -682,7 +601,7 @@ def test_negative_weights_are_refused_before_anybody_answers():
 
 def test_neither_unsure_nor_skip_spends_the_budget_of_answers():
     graph, labels = planted()
-    asking = ask(graph, None, 4, classes=sorted(set(labels.values())))
+    asking = ask(graph, None, budget=4, classes=sorted(set(labels.values())))
     first = asking.question.node
     asking.skip()
     second = asking.question.node
@@ -699,20 +618,22 @@ def test_neither_unsure_nor_skip_spends_the_budget_of_answers():
 @pytest.mark.parametrize(("unanswered", "put"), [(None, 10), (3, 3), (0, 0)])
 def test_what_is_left_unanswered_has_a_limit_of_its_own(unanswered, put):
     graph, labels = planted()
-    asking = ask(graph, None, 4, classes=sorted(set(labels.values())), unanswered=unanswered)
+    asking = ask(graph, None, budget=4, classes=sorted(set(labels.values())), unanswered=unanswered)
     while asking.question is not None:
         (asking.skip if asking.unanswered % 2 else asking.unsure)()
     assert (asking.asked, asking.unanswered) == (0, put)
     assert asking.stopped == f"{put} questions left unanswered, as many as may be"
-    assert ask(graph, lambda node: None, 40, classes=["a", "b"]).unanswered == 40, "as many as the budget"
+    assert ask(graph, lambda node: None, budget=40, classes=["a", "b"]).unanswered == 40, (
+        "as many as the budget"
+    )
     with pytest.raises(InputError, match="unanswered = -1; it must be a whole number, 0 or more"):
-        ask(graph, None, 4, classes=["a", "b"], unanswered=-1)
+        ask(graph, None, budget=4, classes=["a", "b"], unanswered=-1)
 
 
 def test_what_pulls_a_node_makes_its_score():
     """All pulls together are the score itself: `f_i = sum_s m_i'P m_s y_s`."""
     graph, labels = planted()
-    result = ask(graph, labels, 12)
+    result = ask(graph, labels, budget=12)
     model, answers = result.state.model, result.state.answers()
     for row in (0, 7, 30):
         Y = np.eye(len(result.classes))[list(answers.values())]
@@ -730,20 +651,21 @@ def test_what_pulls_a_node_makes_its_score():
 
 def test_the_expected_accuracy_follows_the_answers():
     graph, labels = planted()
-    asking = ask(graph, None, 40, classes=sorted(set(labels.values())))
+    asking = ask(graph, None, budget=45, classes=sorted(set(labels.values())), audit=5)
     assert asking.expected_accuracy is None and asking.pulls(graph.nodes[0]) == []
     expected = []
     while (question := asking.question) is not None:
         asking.answer(labels[question.node])
-        expected.append(asking.expected_accuracy)
-    assert 0 < expected[0] < 0.6 < expected[-1] <= 1
-    everybody = ask(graph, labels, graph.n_nodes)
+        expected += [] if question.audit else [asking.expected_accuracy]
+    assert expected[:29] == [None] * 29, "too few answers"
+    assert 0.6 < expected[29] <= expected[-1] + 0.01 <= 1.01
+    everybody = ask(graph, labels, budget=graph.n_nodes, audit=5)
     assert everybody.expected_accuracy == 1.0
 
 
 def test_a_node_that_the_known_labels_lack_is_unsure():
     graph, labels = planted(12)
-    result = ask(graph, {node: labels[node] for node in list(labels)[:9]}, 12)
+    result = ask(graph, {node: labels[node] for node in list(labels)[:9]}, budget=12)
     assert (result.asked, result.unanswered) == (9, 3)
 
 
@@ -755,12 +677,15 @@ def test_a_node_that_the_known_labels_lack_is_unsure():
         (lambda g: ask(g, classes=["a"]), "name at least 2"),
         (lambda g: ask(g, classes=["a", "a"]), "twice"),
         (lambda g: ask(g, classes=["a", ("b",)]), "strings and numbers"),
-        (lambda g: ask(g, classes="ab", choose="pol"), "did you mean 'pool'"),
-        (lambda g: ask(g, classes="ab", choose="sigmoid"), "did you mean 'sigma'"),
-        (lambda g: ask(g, classes="ab", choose="msgg"), "did you mean 'msg'"),
+        (lambda g: ask(g, classes="ab", strategy="pol"), "did you mean 'pool'"),
+        (lambda g: ask(g, classes="ab", strategy="contrasts"), "did you mean 'contrast'"),
+        (lambda g: ask(g, classes="ab", strategy="margi"), "did you mean 'margin'"),
         (lambda g: ask(g, classes="ab", audit=99), "between 0 and the 12 nodes"),
-        (lambda g: ask(g, classes="ab", budget=-1), "0 or more"),
-        (lambda g: ask(g, [{"a"}] * 12), "several classes a node"),
+        (lambda g: ask(g, classes="ab", budget=0), "budget = 0; it must be a whole number, 1 or more"),
+        (lambda g: ask(g, print, classes="ab", missing="a"), "missing = 'a' .* leave it out"),
+        (lambda g: ask(g, classes="ab", missing="a"), "missing = 'a' .* leave it out"),
+        (lambda g: ask(g, print, classes="ab", method="walk"), "unknown method 'walk'; did you mean 'walks'"),
+        (lambda g: ask(g, [{"a"}] * 12), "several classes per node"),
         (lambda g: ask(g, classes="ab").answer("a"), "no question is open"),
         (lambda g: ask(g, classes="ab").labels, "no answer yet"),
     ],
@@ -773,17 +698,18 @@ def test_what_cannot_be_is_said(call, message):
 
 def test_it_shows_itself():
     graph, labels = planted()
-    asking = ask(graph, None, 10, classes=sorted(set(labels.values())), audit=2)
+    asking = ask(graph, None, budget=10, classes=sorted(set(labels.values())), audit=2)
     assert asking.question.node in asking._repr_html_()
     while (question := asking.question) is not None:
         asking.answer(labels[question.node])
     shown = asking._repr_html_()
     assert "<table>" in shown and "10 answers about 60 nodes" in shown
     assert "95 % interval" in shown and "budget of 10" in repr(asking)
-    assert "a biased sample" in shown
-    assert "a biased sample" not in ask(graph, labels, 5, choose="random")._repr_html_()
-    near = asking.neighbours("n0")
-    assert {node for node, _, _ in near} == {
-        graph.nodes[j] for j in graph.adjacency[[0]].nonzero()[1].tolist()
-    }
-    assert all(known == (node in asking.answers) for node, _, known in near)
+    assert "audit, labelled from the other answers alone" in shown
+    assert "actively selected" in ask(graph, labels, budget=5)._repr_html_()
+    assert "actively selected" not in ask(graph, labels, budget=5, strategy="random")._repr_html_()
+
+
+def test_an_id_with_half_of_a_character_is_refused():
+    with pytest.raises(InputError, match="a node id contains half of a character"):
+        ask([("a\ud800", "b"), ("b", "c")], lambda question: "x", classes=["x", "y"])

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from querist import load
-from querist.asking import Journal, from_files
+from querist import load_graph
+from querist.asking import from_files
+from querist.asking.store.sqlite import only_campaign
 from querist.errors import InputError
 from querist.labelling import GraphFiles
 
@@ -36,7 +37,7 @@ def test_it_begins_with_nothing_asked_and_the_file_can_answer(place: Path) -> No
 def test_it_goes_on_with_the_open_question_and_what_the_journal_has(place: Path) -> None:
     files = GraphFiles("edges.csv", nodes="nodes.csv")
     first = from_files(
-        files, classes=["music", "sport"], journal="j", budget=4, choose="sigma", audit=1, seed=5
+        files, classes=["music", "sport"], journal="j", budget=4, strategy="margin", audit=1, seed=5
     )
     assert first.source.table.column_names == ["node", "hobby"]
     assert first.asking.question is not None
@@ -47,19 +48,19 @@ def test_it_goes_on_with_the_open_question_and_what_the_journal_has(place: Path)
     assert again.asking.resumed
     assert again.asking.question == waiting
     kept = again.asking.specification
-    assert (kept.classes, kept.choose, kept.audit, kept.seed) == (("music", "sport"), "sigma", 1, 5)
+    assert (kept.classes, kept.strategy, kept.audit, kept.seed) == (("music", "sport"), "margin", 1, 5)
     again.asking.close()
-    with pytest.raises(InputError, match="begun with choose 'sigma', now it is 'random'"):
-        from_files(files, journal="j", choose="random")
-    with Journal("j") as journal:
-        assert journal.events(), "a campaign that was refused lets go of its journal"
+    with pytest.raises(InputError, match="begun with strategy 'margin', now it is 'random'"):
+        from_files(files, journal="j", strategy="random")
+    with only_campaign("j") as journal:
+        assert journal.events, "a campaign that was refused lets go of its journal"
 
 
 def test_an_open_journal_stays_open_when_the_campaign_is_refused(place: Path) -> None:
-    with Journal("j") as journal:
+    with only_campaign("j") as journal:
         with pytest.raises(InputError, match="no classes: say what an answer may be"):
             from_files("edges.csv", journal=journal)
-        assert journal.events() == []
+        assert journal.events == []
         assert from_files("edges.csv", journal=journal, classes=["a", "b"]).asking.classes == ("a", "b")
 
 
@@ -72,8 +73,8 @@ def test_what_arrived_and_what_is_known_joins_once(place: Path) -> None:
         assert campaign.source.graph.n_nodes == 6, "the graph that the campaign was begun with"
         assert campaign.asking.known == {"ann": "music", "gil": "sport"}
         campaign.asking.close()
-    with Journal("j") as journal:
-        kinds = [event.kind for event in journal.events()]
+    with only_campaign("j") as journal:
+        kinds = [event.kind for event in journal.events]
     assert kinds == ["campaign", "growth", "known"]
     later = from_files("edges.csv", oracle="labels.csv", journal="j").asking
     assert (later.graph.n_nodes, len(later.known)) == (7, 2), "the first files are enough"
@@ -97,7 +98,7 @@ def test_a_data_set_by_its_name_knows_its_classes_and_may_answer(place: Path) ->
     answered = from_files("karate", oracle="karate", budget=4)
     assert answered.oracle is not None
     answered.asking.run(answered.oracle)
-    truth = load("karate").labels
+    truth = load_graph("karate").labels
     assert answered.asking.answers == {node: truth[int(str(node))] for node in answered.asking.answers}
 
 

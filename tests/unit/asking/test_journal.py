@@ -11,32 +11,43 @@ from pathlib import Path
 
 import pytest
 
-from querist.asking.journal import Journal, JournalError
-from querist.asking.store.sqlite import APPLICATION
+import querist
+from querist.asking.store.events import Draft, StoreError
+from querist.asking.store.sqlite import APPLICATION, only_campaign
+from querist.errors import InputError
 
-BEGUN = {"graph": "0", "nodes": 9, "edges": 8, "classes": ["a", "ü"], "choose": "random", "seed": 0}
+BEGUN = {"graph": "0", "nodes": 9, "edges": 8, "classes": ["a", "ü"], "strategy": "random", "seed": 0}
 
 APPENDING = f"""
 import sys
-from querist.asking.journal import Journal
-journal = Journal(sys.argv[1])
-if not journal.events():
-    journal.append("campaign", **{BEGUN})
+from querist.asking.store.events import Draft
+from querist.asking.store.sqlite import only_campaign
+store, id, name, events = only_campaign(sys.argv[1])
+if not events:
+    store.create(id, name, Draft("campaign", {BEGUN}))
 for number in range(int(sys.argv[2])):
-    journal.append("stop", why="x" * 200, number=number)
+    store.append(id, store.last(id), [Draft("stop", {{"why": "x" * 200, "number": number}})])
     print(number, flush=True)
 """
 
 
 def begun(path):
     """A journal in which a campaign was begun."""
-    journal = Journal(path)
-    journal.append("campaign", **BEGUN)
+    journal = only_campaign(path)
+    append(journal, "campaign", **BEGUN)
     return journal
 
 
+def append(journal, kind, **body):
+    """What `Asking` does with an event."""
+    store, id, name, _ = journal
+    if not store.last(id):
+        return store.create(id, name, Draft(kind, body))
+    return store.append(id, store.last(id), [Draft(kind, body)])[0]
+
+
 def numbers(journal):
-    return [event.body["number"] for event in journal.events()[1:]]
+    return [event.body["number"] for event in journal.events[1:]]
 
 
 def child(script, *arguments, **options):
@@ -50,24 +61,33 @@ def child(script, *arguments, **options):
     )
 
 
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
+def test_a_text_that_cannot_be_kept_begins_no_campaign(tmp_path, text):
+    graph = querist.as_graph([(0, 1), (1, 2), (2, 0)])
+    with only_campaign(tmp_path / "j") as journal:
+        with pytest.raises(InputError, match="contains NUL or half of a character; remove it"):
+            querist.ask(graph, budget=1, classes=[text, "b"], journal=journal)
+        assert not journal.store.last(journal.id) and not journal.store.campaigns()
+
+
 def test_events_come_back_in_order_with_what_they_said(tmp_path):
     said = [
         ("campaign", BEGUN),
         ("question", {"row": 3, "audit": False, "reason": "why"}),
         ("answer", {"row": 3, "code": 1}),
     ]
-    with Journal(tmp_path / "j") as journal:
-        written = [journal.append(kind, **body) for kind, body in said]
-    with Journal(tmp_path / "j") as journal:
-        assert journal.events() == written
-        assert [(event.kind, event.body) for event in journal.events()] == said
-        assert [event.seq for event in journal.events()] == [1, 2, 3]
+    with only_campaign(tmp_path / "j") as journal:
+        written = [append(journal, kind, **body) for kind, body in said]
+    with only_campaign(tmp_path / "j") as journal:
+        assert journal.events == written
+        assert [(event.kind, event.body) for event in journal.events] == said
+        assert [event.seq for event in journal.events] == [1, 2, 3]
         assert sorted(event.at for event in written) == [event.at for event in written]
 
 
 @pytest.mark.parametrize("change", ["UPDATE events SET kind = 'skip'", "DELETE FROM events"])
 def test_no_event_is_changed_or_removed(tmp_path, change):
-    begun(tmp_path / "j").close()
+    begun(tmp_path / "j").store.close()
     with sqlite3.connect(tmp_path / "j") as database, pytest.raises(sqlite3.IntegrityError, match="never"):
         database.execute(change)
 
@@ -75,8 +95,8 @@ def test_no_event_is_changed_or_removed(tmp_path, change):
 def test_nothing_that_is_no_json_gets_in(tmp_path):
     with begun(tmp_path / "j") as journal:
         with pytest.raises(ValueError, match="JSON"):
-            journal.append("question", value=float("nan"))
-        assert [event.kind for event in journal.events()] == ["campaign"]
+            append(journal, "question", value=float("nan"))
+        assert [event.kind for event in journal.store.check(journal.id)] == ["campaign"]
 
 
 @pytest.mark.slow
@@ -85,7 +105,7 @@ def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
         second = child(APPENDING, tmp_path / "j", 1)
         assert second.returncode == 1
         assert "another process is using it" in second.stderr
-        assert len(journal.events()) == 1
+        assert len(journal.store.check(journal.id)) == 1
     assert child(APPENDING, tmp_path / "j", 1).returncode == 0
 
 
@@ -97,7 +117,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path):
     process.send_signal(signal.SIGKILL)
     seen += process.stdout.read().splitlines()
     process.wait()
-    with Journal(tmp_path / "j") as journal:
+    with only_campaign(tmp_path / "j") as journal:
         kept = numbers(journal)
     assert kept == list(range(len(kept)))
     assert len(kept) - len(seen) in (0, 1), "at most the one that was not acknowledged is there besides"
@@ -114,9 +134,9 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path):
     assert "no acknowledged event is lost" in full.stderr
     seen = full.stdout.split()
     assert len(seen) > 5
-    with Journal(tmp_path / "j") as journal:
+    with only_campaign(tmp_path / "j") as journal:
         assert numbers(journal) == [int(number) for number in seen]
-        journal.append("stop", why="room was made", number=-1)
+        append(journal, "stop", why="room was made", number=-1)
 
 
 @pytest.fixture
@@ -141,38 +161,38 @@ def test_a_file_that_cannot_be_written_is_said_to_be_so(nobody, where):
     # Not below tmp_path, whose parents only their owner may enter.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        begun(folder / "j").close()
+        begun(folder / "j").store.close()
         (folder / "j").chmod(0o444 if where == "file" else 0o666)
         folder.chmod(0o777 if where == "file" else 0o555)
-        with nobody(), pytest.raises(JournalError, match="cannot be written; allow"):
-            Journal(folder / "j").append("stop", why="enough")
+        with nobody(), pytest.raises(StoreError, match="cannot be written; allow"):
+            append(only_campaign(folder / "j"), "stop", why="enough")
         folder.chmod(0o777)
-        with Journal(folder / "j") as journal:
-            assert [event.body for event in journal.events()] == [BEGUN]
+        with only_campaign(folder / "j") as journal:
+            assert [event.body for event in journal.events] == [BEGUN]
 
 
 def test_files_that_are_no_journal_are_refused(tmp_path):
     (tmp_path / "text").write_text("node,label\n" * 200)
-    with pytest.raises(JournalError, match="no journal of querist"):
-        Journal(tmp_path / "text")
+    with pytest.raises(StoreError, match="no journal of querist"):
+        only_campaign(tmp_path / "text")
     with sqlite3.connect(tmp_path / "other") as database:
         database.execute("CREATE TABLE birds (name)")
-    with pytest.raises(JournalError, match="no journal of querist"):
-        Journal(tmp_path / "other")
+    with pytest.raises(StoreError, match="no journal of querist"):
+        only_campaign(tmp_path / "other")
     with sqlite3.connect(tmp_path / "newer") as database:
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute("PRAGMA user_version = 99")
-    with pytest.raises(JournalError, match=r"version 99.*update"):
-        Journal(tmp_path / "newer")
-    with pytest.raises(JournalError, match="there is no folder"):
-        Journal(tmp_path / "nowhere" / "j")
-    with pytest.raises(JournalError, match="cannot be opened"):
-        Journal(tmp_path)
+    with pytest.raises(StoreError, match=r"version 99.*use the Querist that wrote it"):
+        only_campaign(tmp_path / "newer")
+    with pytest.raises(StoreError, match="there is no folder"):
+        only_campaign(tmp_path / "nowhere" / "j")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        only_campaign(tmp_path)
     assert (tmp_path / "text").read_text() == "node,label\n" * 200
 
 
 def test_a_closed_journal_says_so():
-    journal = Journal()
-    journal.close()
-    with pytest.raises(JournalError, match="closed"):
-        journal.append("answer", row=1)
+    journal = only_campaign()
+    journal.store.close()
+    with pytest.raises(StoreError, match="closed"):
+        append(journal, "answer", row=1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from querist import as_graph
+from querist import as_graph, load_graph
 from querist.asking import ask
 from querist.asking.model import QuickModel
 from querist.asking.people import FIRST, GROWTH, STRENGTH, Opinions, Vote, one_coin, posterior
@@ -131,7 +131,7 @@ def noisy_campaign(graph, truth, journal, budget=40):
     return ask(
         graph,
         wrong_at_times(truth, 0.2),
-        budget,
+        budget=budget,
         classes=CLASSES,
         noise=0.2,
         repeats=8,
@@ -158,7 +158,7 @@ def test_noisy_answers_are_replayed_exactly(tmp_path):
 
 def test_a_wrong_answer_is_doubted_and_a_second_one_mends_it():
     graph, truth = planted()
-    asking = ask(graph, classes=CLASSES, budget=41, noise=0.2, prefetch=False)
+    asking = ask(graph, classes=CLASSES, budget=41, noise=0.2)
     for number in range(40):
         question = asking.question
         lie = {"a": "b", "b": "c", "c": "a"}[truth[question.node]]
@@ -174,7 +174,7 @@ def test_a_wrong_answer_is_doubted_and_a_second_one_mends_it():
 
 def test_a_second_answer_makes_every_answer_a_vote_and_undo_makes_it_the_truth_again():
     graph, truth = planted()
-    asking = ask(graph, classes=CLASSES, budget=20, prefetch=False)
+    asking = ask(graph, classes=CLASSES, budget=20)
     for _ in range(12):
         asking.answer(truth[asking.question.node], person="ann")
     plain = asking.state.model.scores
@@ -193,7 +193,7 @@ def test_a_second_answer_makes_every_answer_a_vote_and_undo_makes_it_the_truth_a
 def test_people_are_told_apart():
     graph, truth = planted(n=90)
     right = {"ann": wrong_at_times(truth, 0.05, 1), "bob": wrong_at_times(truth, 0.5, 2)}
-    asking = ask(graph, classes=CLASSES, budget=90, noise=0.2, prefetch=False)
+    asking = ask(graph, classes=CLASSES, budget=90, noise=0.2)
     for number in range(60):
         node = asking.question.node
         asking.answer(right["ann"](node), person="ann")
@@ -223,7 +223,7 @@ def test_an_open_question_takes_off_the_variance_what_its_answer_will_and_leaves
 def test_several_questions_are_open_at_once_and_answered_in_any_order(tmp_path, find):
     graph, truth = planted()
     path = tmp_path / "b.journal"
-    asking = ask(graph, classes=CLASSES, budget=20, journal=path, prefetch=False, find=find)
+    asking = ask(graph, classes=CLASSES, budget=20, journal=path, find=find)
     first = asking.questions(5)
     nodes = [question.node for question in first]
     assert len(set(nodes)) == 5
@@ -233,13 +233,13 @@ def test_several_questions_are_open_at_once_and_answered_in_any_order(tmp_path, 
     with pytest.raises(InputError, match="no question about node"):
         asking.answer("a", nodes[3])
     asking.close()
-    later = ask(graph, classes=CLASSES, budget=20, journal=path, prefetch=False, find=find)
+    later = ask(graph, classes=CLASSES, budget=20, journal=path, find=find)
     assert [q.node for q in later.questions(3)] == [nodes[0], nodes[2], nodes[4]]
     more = [q.node for q in later.questions(5)]
     assert more[:3] == [nodes[0], nodes[2], nodes[4]]
     assert not set(more[3:]) & set(nodes)
     assert later.undo()  # the skip; questions chosen since are withdrawn
-    assert {turn.row for turn in later.state.opens} == {graph.row_of[n] for n in nodes if n != nodes[3]}
+    assert {turn.row for turn in later.state.turns.opens} == {graph.row_of[n] for n in nodes if n != nodes[3]}
     while batch := later.questions(4):
         for question in batch[::-1]:
             later.answer(truth[question.node], question.node)
@@ -249,7 +249,7 @@ def test_several_questions_are_open_at_once_and_answered_in_any_order(tmp_path, 
 
 def test_a_person_takes_back_their_own_answer_and_leaves_the_questions_of_others():
     graph, truth = planted()
-    asking = ask(graph, classes=CLASSES, budget=20, prefetch=False)
+    asking = ask(graph, classes=CLASSES, budget=20)
     nodes = [question.node for question in asking.questions(3)]
     asking.answer(truth[nodes[0]], nodes[0], person="ann")
     asking.answer(truth[nodes[1]], nodes[1], person="bob")
@@ -257,12 +257,6 @@ def test_a_person_takes_back_their_own_answer_and_leaves_the_questions_of_others
     assert set(asking.answers) == {nodes[1]}
     assert {q.node for q in asking.questions(2)} == {nodes[0], nodes[2]}
     assert not asking.undo("cy")
-
-
-def test_a_stream_has_one_open_question():
-    graph, _ = planted()
-    with pytest.raises(InputError, match="one open question"):
-        ask(graph, classes=CLASSES, choose="stream", prefetch=False).questions(2)
 
 
 # -- what cannot be ------------------------------------------------------------------------------
@@ -274,8 +268,8 @@ def test_a_stream_has_one_open_question():
         ({"noise": 0.7}, "guessing"),
         ({"repeats": 60}, "put again"),
         ({"find": "d"}, "none of the classes"),
-        ({"find": "a", "choose": "sigma"}, "way to find"),
-        ({"choose": "ahead"}, "finds a class"),
+        ({"find": "a", "strategy": "margin"}, "strategy that finds"),
+        ({"strategy": "greedy"}, "finds nodes of one class"),
     ],
 )
 def test_what_cannot_be_is_said(options, message):
@@ -286,7 +280,7 @@ def test_what_cannot_be_is_said(options, message):
 
 def test_only_answered_nodes_are_asked_about_again():
     graph, _ = planted()
-    asking = ask(graph, classes=CLASSES, prefetch=False)
+    asking = ask(graph, classes=CLASSES)
     with pytest.raises(InputError, match="not answered"):
         asking.again(3)
 
@@ -338,3 +332,20 @@ def test_a_verdict_stands_above_all_answers():
     assert asking.labels[graph.row_of[node]] == asking.classes[other]
     assert asking.state.model.beliefs[graph.row_of[node]].argmax() == other
     assert node not in asking.doubts
+
+
+def test_a_second_opinion_waits_for_another_person():
+    karate = load_graph("karate").without_labels()
+    asking = ask(karate, classes=["a", "b"], second_opinions=True, noise=0.3, budget=10, person="ann")
+    first = asking.question
+    asking.answer("a")
+    asking.person = "bob"
+    second = asking.question
+    assert second.again and second.row == first.row
+    asking.person = "ann"
+    other = asking.question
+    assert other.row != first.row
+    asking.answer("b")
+    assert asking.answers == {first.node: "a", other.node: "b"}
+    asking.person = "bob"
+    assert asking.question.row == first.row

@@ -4,26 +4,16 @@ import contextlib
 import io
 import json
 import random
-import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
 
-from querist.asking.journal import Journal
-from querist.asking.store import (
-    Draft,
-    Reply,
-    SqliteStore,
-    StoreDamagedError,
-    StoreError,
-    export_events,
-    repair,
-)
+from querist.asking.store.events import Draft, Reply, StoreDamagedError, StoreError
+from querist.asking.store.moving import export_events, repair
+from querist.asking.store.sqlite import SqliteStore, only_campaign
 from querist.errors import InputError
 
-OLD = Path(__file__).parents[2] / "compatibility" / "fixtures" / "journals"
-BEGUN = {"graph": "0", "nodes": 9, "edges": 8, "classes": ["a", "b"], "choose": "random"}
+BEGUN = {"graph": "0", "nodes": 9, "edges": 8, "classes": ["a", "b"], "strategy": "random"}
 
 
 def asked(row, **more):
@@ -51,7 +41,7 @@ SOUND = [
     Draft("verdict", {"row": 1, "code": 0, "person": "m"}),
     Draft("pause", {"person": "m"}),
     Draft("resume", {"person": "m"}),
-    Draft("budget", {"budget": 30, "person": "m"}),
+    Draft("options", {"budget": 30, "stop": None, "person": "m"}),
     asked(2),
     Draft("skip", {"row": 2}),
     Draft("stop", {"why": "enough"}),
@@ -72,12 +62,29 @@ def test_a_log_with_every_kind_of_event_is_sound():
     assert [event.kind for event in store.check("c")[1:]] == [draft.kind for draft in SOUND]
 
 
+def test_a_log_with_an_answer_that_replaces_another_is_sound():
+    changed = [answered(1, 1, person="p", replaces=2), asked(1), answered(1, 0, person="p", replaces=2)]
+    store = kept(None, [asked(1), answered(1, person="p"), *changed, answered(1, person="p")])
+    assert len(store.check("c")) == 7
+
+
 @pytest.mark.parametrize(
     ("drafts", "what"),
     [
         ([Draft("voted", {"row": 1})], "nothing is known of the kind 'voted'; update querist"),
         ([Draft("campaign", BEGUN)], "a log begins with 'campaign', once"),
         ([answered(1)], "no question about it is open"),
+        (
+            [asked(1), answered(1, 0, person="p", replaces=3)],
+            "it replaces question 3, not that of its person's last answer",
+        ),
+        ([asked(1), answered(1, person="q"), answered(1, person="p", replaces=3)], "it replaces question 3"),
+        ([asked(1), answered(1, person="p"), answered(1, person="p", replaces=2)], "it replaces question 2"),
+        (
+            [asked(1), answered(1, person="p"), Draft("skip", {"row": 1, "person": "p", "replaces": 3})],
+            "it replaces question 3",
+        ),
+        ([asked(1), answered(1), answered(1, replaces=None)], "its 'replaces' is None, not of type int"),
         ([asked(1), answered(2)], "'answer' of row 2, and no question about it is open"),
         ([asked(1), answered(1), answered(1)], "no question about it is open"),
         ([asked(1), asked(1)], "asks about row 1, and that question is open"),
@@ -105,6 +112,9 @@ def test_a_log_with_every_kind_of_event_is_sound():
         ([asked(1, person=3)], "its 'person' is 3, not of type NoneType or str"),
         ([asked(1, until=None)], "its 'until' is None, not of type float or int"),
         ([Draft("known", {"rows": [1.0], "codes": [0]})], "not as many integers"),
+        ([Draft("options", {"budget": "9", "person": None})], "budget = '9'; it must be a whole number"),
+        ([Draft("options", {"seed": 9, "person": None})], "unknown option of a running campaign 'seed'"),
+        ([Draft("options", {"budget": 9})], "its body has no 'person'"),
     ],
 )
 def test_what_cannot_have_happened_is_named(drafts, what):
@@ -149,8 +159,8 @@ def test_whatever_is_changed_is_found_on_opening_and_named(tmp_path, change):
     kept(tmp_path / "j").close()
     sql, seq = CHANGES[change]
     unlocked(tmp_path / "j", sql)
-    with pytest.raises(StoreDamagedError) as problem, Journal(tmp_path / "j") as journal:
-        journal.events()
+    with pytest.raises(StoreDamagedError) as problem:
+        only_campaign(tmp_path / "j")
     assert problem.value.damage.seq == seq
     assert str(tmp_path / "j") in str(problem.value) and f"event {seq} " in str(problem.value)
 
@@ -188,8 +198,8 @@ def test_everything_before_the_damage_is_saved_and_gone_on_with(tmp_path):
     assert saved.people("c") == {"p": "Ann"} and saved.sources("c") == {"edges.csv": b"a,b"}
     assert saved.reply("c", "key") == Reply("digest", 20, "{}") and saved.reply("c", "later") is None
     saved.close()
-    with Journal(tmp_path / "saved") as journal:
-        assert journal.append("stop", why="enough").seq == 21
+    with only_campaign(tmp_path / "saved") as journal:
+        assert journal.store.append("c", 20, [Draft("stop", {"why": "enough"})])[0].seq == 21
 
 
 def test_events_of_a_campaign_that_is_gone_are_saved(tmp_path):
@@ -226,8 +236,8 @@ def long_log(path):
 def damage_of(path):
     """How a damaged journal ends: the events there are, or what is said of it."""
     try:
-        with Journal(path) as journal:
-            return journal.events()
+        with only_campaign(path) as journal:
+            return journal.events
     except StoreError as problem:
         return problem
 
@@ -241,13 +251,12 @@ def flipped(content, seed):
     return bytes(changed)
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_a_table_whose_definition_is_damaged_ends_in_words_of_ours(tmp_path, old):
+def test_a_table_whose_definition_is_damaged_ends_in_words_of_ours(tmp_path):
     kept(tmp_path / "j").close()
-    content = (OLD / "pool.journal" if old else tmp_path / "j").read_bytes()
+    content = (tmp_path / "j").read_bytes()
     (tmp_path / "j").write_bytes(content.replace(b"ABORT", b"AB\xcfRT", 1))
     with pytest.raises(StoreError, match="damaged"):
-        Journal(tmp_path / "j")
+        only_campaign(tmp_path / "j")
 
 
 def test_a_page_of_elsewhere_is_found_or_harmless(tmp_path):
@@ -286,38 +295,3 @@ def test_a_file_that_is_cut_short_is_found_and_what_can_be_read_is_saved(tmp_pat
                 whole.close()
                 saved += 1
     assert saved
-
-
-@pytest.mark.parametrize("name", ["pool", "stream", "random"])
-def test_a_damaged_old_journal_ends_in_words_of_ours(tmp_path, name):
-    """Without sums a changed number may pass; whatever is read makes sense, and the file stays as it is."""
-    content = (OLD / f"{name}.journal").read_bytes()
-    named = 0
-    for seed in range(150):
-        path = tmp_path / f"j{seed}"
-        path.write_bytes(flipped(content, seed))
-        before = path.read_bytes()
-        named += isinstance(damage_of(path), StoreDamagedError)
-        assert path.read_bytes() == before
-    assert named > 10
-
-
-def test_an_old_journal_that_makes_no_sense_is_not_converted(tmp_path):
-    path = Path(shutil.copy(OLD / "pool.journal", tmp_path / "j"))
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute(
-            "INSERT INTO events (at, kind, body) VALUES (1.0, 'answer', '{\"row\": 3, \"code\": 0}')"
-        )
-        (last,) = database.execute("SELECT max(id) FROM events").fetchone()
-    with Journal(path) as journal:
-        for call in (journal.events, lambda: journal.append("stop", why="enough")):
-            with pytest.raises(StoreDamagedError) as problem:
-                call()
-            assert problem.value.damage.seq == last
-    assert [each.name for each in tmp_path.iterdir()] == ["j"]
-    store = SqliteStore(path)
-    (entry,) = store.campaigns()
-    assert repair(store, entry.id, tmp_path / "saved").seq == last
-    store.close()
-    with Journal(tmp_path / "saved") as journal:
-        assert len(journal.events()) == last - 1

@@ -14,7 +14,10 @@ def plainly(events):
         if event.kind == "question":
             turns.append([row, None, -1, None, event.seq, 0])
         elif event.kind in CLOSING:
-            turn = next(t for t in turns if t[0] == row and t[1] is None)
+            replaced = event.body.get("replaces")
+            turn = next(
+                t for t in turns if (t[0] == row and t[1] is None if replaced is None else t[4] == replaced)
+            )
             turn[1:4], turn[5] = [event.kind, event.body.get("code", -1), person], event.seq
         elif event.kind == "undo":
             own = [t for t in turns if t[1] is not None and person in (None, t[3])]
@@ -40,13 +43,18 @@ def stories(draw):
         open_rows = [turn.row for turn in turns.opens]
         free = [row for row in range(6) if row not in open_rows]
         person = draw(st.sampled_from(["ann", "bob"]))
-        kind = draw(st.sampled_from(["question", "answer", "skip", "undo", "undo_all", "lease", "release"]))
+        kind = draw(
+            st.sampled_from(["question", "answer", "change", "skip", "undo", "undo_all", "lease", "release"])
+        )
         if kind == "question" and free:
             row = draw(st.sampled_from(free))
             happen("question", row=row, audit=draw(st.booleans()), again=bool(turns.about(row)))
         elif kind in CLOSING and open_rows:
             row = draw(st.sampled_from(open_rows))
             happen(kind, row=row, person=person, **({"code": 1} if kind == "answer" else {}))
+        elif kind == "change" and any(turns.vote_of(person, row) for row in range(6)):
+            row = draw(st.sampled_from([row for row in range(6) if turns.vote_of(person, row)]))
+            happen("answer", row=row, person=person, code=2, replaces=turns.vote_of(person, row).opened)
         elif kind == "lease" and open_rows:
             row = draw(st.sampled_from(open_rows))
             happen("lease", row=row, person=person, until=1e9)
@@ -70,7 +78,6 @@ def test_turns_are_those_of_a_plain_walk(events):
     assert turns.n_open == len(turns.opens)
     assert turns.asked == sum(outcome == "answer" for _, outcome, *_ in walked)
     assert turns.unanswered == sum(outcome in ("skip", "unsure") for _, outcome, *_ in walked)
-    assert turns.audited == sum(turn.audit for turn in turns)
     assert turns.repeated == sum(turn.again for turn in turns)
     assert turns.rows == {row for row, *_ in walked}
     assert set(turns.leases) <= {turn.row for turn in turns.opens}
@@ -89,3 +96,12 @@ def test_a_lease_goes_from_one_person_to_another_by_events_alone():
     turns.apply(Event(5, 622.0, "answer", {"row": 3, "code": 1, "person": "bob"}))
     assert not turns.leases and turns.open_about(3) is None
     assert turns.seconds("bob") == 20.0 and turns.seconds("ann") is None
+
+
+def test_the_time_of_an_answer_is_unknown_if_the_clock_ran_back():
+    turns = Turns()
+    for row, answered in ((3, 90.0), (4, 100.0)):
+        asked = {"row": row, "audit": False, "person": "ann", "until": 400.0}
+        turns.apply(Event(2 * row, 100.0, "question", asked))
+        turns.apply(Event(2 * row + 1, answered, "answer", {"row": row, "code": 1, "person": "ann"}))
+        assert turns.seconds("ann") == (None if row == 3 else 0.0)

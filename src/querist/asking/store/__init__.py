@@ -1,39 +1,24 @@
-"""The log of a campaign: events that are appended and never changed, and the stores that keep them."""
+"""The log of a campaign: events that are appended and never changed, and the stores that keep them.
+
+The names here are those that a store in another database needs: see `EventStore`. They are not public.
+"""
 
 from typing import TYPE_CHECKING
 
 from querist.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(
-    __name__,
-    {
-        "CampaignEntry": ".interface",
-        "ConflictError": ".interface",
-        "Damage": ".events",
-        "Draft": ".events",
-        "Event": ".events",
-        "EventStore": ".interface",
-        "Reply": ".interface",
-        "SqliteStore": ".sqlite",
-        "StoreDamagedError": ".interface",
-        "StoreError": ".interface",
-        "Token": ".interface",
-        "export_events": ".moving",
-        "move": ".moving",
-        "repair": ".moving",
-    },
-)
+__getattr__, __dir__, _ = names_of(__name__)
 
 if TYPE_CHECKING:
-    from querist.asking.store.events import Damage as Damage, Draft as Draft, Event as Event
-    from querist.asking.store.interface import (
-        CampaignEntry as CampaignEntry,
-        ConflictError as ConflictError,
-        EventStore as EventStore,
-        Reply as Reply,
-        StoreDamagedError as StoreDamagedError,
-        StoreError as StoreError,
-        Token as Token,
+    from querist.asking.store.events import StoreError as StoreError, UnreadableError as UnreadableError
+    from querist.asking.store.schema import (
+        POSTGRES as POSTGRES,
+        SQLITE as SQLITE,
+        VERSION as VERSION,
+        check_version as check_version,
     )
-    from querist.asking.store.moving import export_events as export_events, move as move, repair as repair
-    from querist.asking.store.sqlite import SqliteStore as SqliteStore
+    from querist.asking.store.sql import (
+        EventStore as EventStore,
+        KeyTakenError as KeyTakenError,
+        Statement as Statement,
+    )

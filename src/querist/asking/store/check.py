@@ -1,6 +1,6 @@
 """Whether a log is whole: nothing missing, nothing changed, and every event means something where it stands.
 
-Sums find what was changed; journals of version 1 had none, and there only what makes no sense is found.
+Sums find what was changed; `meaningful` finds what makes no sense.
 """
 
 import json
@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from querist.asking.answers import as_code, as_kept, fault_of
-from querist.asking.store.events import BEGINNING, Damage, Event, StoredEvent, chained
-from querist.asking.store.interface import StoreDamagedError
+from querist.asking.options import CampaignOptions
+from querist.asking.store.events import BEGINNING, Damage, Event, StoreDamagedError, StoredEvent, chained
 from querist.asking.turns import CLOSING, Turns
+from querist.errors import QueristError
 
 Types = frozenset[type]
 """What the value of a field may be; exactly these, as true is an integer to Python."""
@@ -27,7 +28,7 @@ _PERSON = _TEXT | _NONE
 _ABOUT_A_ROW = {"row": _INTEGER}
 _HELD = {"row": _INTEGER, "person": _TEXT, "until": _NUMBER}
 KINDS: dict[str, dict[str, Types]] = {
-    "campaign": {"graph": _TEXT, "nodes": _INTEGER, "edges": _INTEGER, "classes": _LIST, "choose": _TEXT},
+    "campaign": {"graph": _TEXT, "nodes": _INTEGER, "edges": _INTEGER, "classes": _LIST, "strategy": _TEXT},
     "question": {"row": _INTEGER, "audit": _FLAG, "reason": _TEXT},
     "answer": {"row": _INTEGER, "code": _CODE},
     "skip": _ABOUT_A_ROW,
@@ -44,15 +45,14 @@ KINDS: dict[str, dict[str, Types]] = {
     "verdict": {"row": _INTEGER, "code": _CODE, "person": _PERSON},
     "pause": {"person": _PERSON},
     "resume": {"person": _PERSON},
-    "budget": {"budget": _INTEGER, "person": _PERSON},
-    "rule": {"stop": _NUMBER, "person": _PERSON},
+    "options": {"person": _PERSON},
 }
 """What the body of every kind of event has."""
 
 _MAY_HAVE: dict[str, Types] = {
     "person": _PERSON,
     "until": _NUMBER,
-    "round": _INTEGER,
+    "replaces": _INTEGER,
     "multilabel": _FLAG,
     "guess": _CODE | _NONE,
     "second": _CODE | _NONE,
@@ -118,7 +118,7 @@ class _Log:
     def __init__(self) -> None:
         self.turns = Turns()
         self.nodes = self.classes = 0
-        self.several = False
+        self.multilabel = False
 
     def fault(self, event: Event) -> str | None:
         """What is wrong with the next event; it is part of the log from now on if nothing is."""
@@ -132,7 +132,7 @@ class _Log:
             return wrong
         if kind == "campaign":
             self.nodes, self.classes = body["nodes"], len(body["classes"])
-            self.several = body.get("multilabel", False)
+            self.multilabel = body.get("multilabel", False)
         elif kind == "growth":
             self.nodes += len(body["nodes"])
         elif kind == "known":
@@ -144,6 +144,8 @@ class _Log:
     def _out_of_range(self, kind: str, body: Any) -> str | None:
         if kind == "campaign":
             return _campaign_fault(body)
+        if kind == "options":
+            return _options_fault(body)
         if kind == "growth":
             return self._growth_fault(body)
         if kind == "known":
@@ -159,7 +161,7 @@ class _Log:
         return next((wrong for code in codes if code is not None and (wrong := self._no_code(code))), None)
 
     def _no_code(self, code: Any) -> str | None:
-        if fault_of(code, self.classes, self.several):
+        if fault_of(code, self.classes, self.multilabel):
             return f"its class is {code!r:.80}, and there are {self.classes} classes"
         if as_kept(as_code(code)) != code:
             return f"its set {code!r:.80} is not in the order of the classes, each once"
@@ -188,6 +190,11 @@ class _Log:
 
     def _impossible(self, kind: str, body: Any) -> str | None:
         row = body.get("row")
+        if kind in CLOSING and "replaces" in body:
+            vote = self.turns.vote_of(body.get("person"), row)
+            if kind != "answer" or vote is None or vote.opened != body["replaces"]:
+                return f"it replaces question {body['replaces']}, not that of its person's last answer"
+            return None
         if kind == "question" and self.turns.open_about(row) is not None:
             return f"it asks about row {row}, and that question is open"
         if kind in (*CLOSING, "lease") and self.turns.open_about(row) is None:
@@ -204,6 +211,14 @@ def _campaign_fault(body: Any) -> str | None:
         return "its classes are not two texts or numbers, or more"
     if body["nodes"] < 0:
         return f"it has {body['nodes']} nodes"
+    return None
+
+
+def _options_fault(body: Any) -> str | None:
+    try:
+        CampaignOptions.changes({name: value for name, value in body.items() if name != "person"})
+    except QueristError as error:
+        return str(error)
     return None
 
 

@@ -4,32 +4,38 @@ import json
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
-from querist.asking.store.check import meaningful, unchanged
-from querist.asking.store.events import Damage
-from querist.asking.store.interface import CampaignEntry, StoreDamagedError, StoreError, UnreadableError
-from querist.asking.store.sql import SqlStore
+from querist.asking.store.check import unchanged
+from querist.asking.store.events import (
+    CampaignEntry,
+    Damage,
+    StoreDamagedError,
+    StoredEvent,
+    StoreError,
+    UnreadableError,
+)
+from querist.asking.store.sql import EventStore
 from querist.asking.store.sqlite import SqliteStore
 from querist.errors import InputError
 
 T = TypeVar("T")
 
 
-def move(source: SqlStore, target: SqlStore, campaign: str) -> int:
+def move(source: EventStore, target: EventStore, campaign: str) -> int:
     """Copy a campaign, its events byte for byte, into another store; how many events there are.
 
     The names of people, the replies and the files go with it. Tokens do not: they open a store.
     """
     entry = _entry(source, campaign)
-    source.check(campaign)
-    rows = list(source.stored(campaign))
-    replies = source.replies(campaign, len(rows))
-    target.take(entry, rows, replies, source.sources(campaign), source.people(campaign))
+    with source.at_one_moment() as seen:
+        rows = [row for row, _ in seen.verified(campaign)]
+        beside = seen.replies(campaign, len(rows)), seen.sources(campaign), seen.people(campaign)
+    target.take(entry, rows, *beside)
     return len(rows)
 
 
-def export_events(store: SqlStore, campaign: str, stream: IO[str], before: int | None = None) -> None:
+def export_events(store: EventStore, campaign: str, stream: IO[str], before: int | None = None) -> None:
     """Write the events, all or those before one, as lines of JSON: seq, at, kind, body as kept, and sum."""
     _entry(store, campaign)
     rows = store.stored(campaign, limit=None if before is None else before - 1)
@@ -38,40 +44,47 @@ def export_events(store: SqlStore, campaign: str, stream: IO[str], before: int |
         stream.write(f'{head[:-1]}, "body": {row.body}}}\n')
 
 
-def repair(store: SqlStore, campaign: str, place: str | PathLike[str]) -> Damage | None:
+def repair(store: EventStore, campaign: str, place: str | PathLike[str]) -> Damage | None:
     """Write everything before the first damage into a new file, which can be gone on with.
 
-    What is damaged is returned, None where nothing is; the store stays as it is.
+    The first damage is returned, None if there is none; the store stays as it is.
     """
     path = Path(place).expanduser()
     if path.exists():
         raise InputError(f"{path} exists already; give a name that is free")
-    entry, damage, rows = None, None, []
+    entry, lost = None, None
     try:
         entry = _entry(store, campaign)
     except StoreDamagedError as problem:
-        damage = problem.damage
-    try:
-        for row, _ in meaningful(
-            store.place, campaign, unchanged(store.place, campaign, store.stored(campaign))
-        ):
-            rows.append(row)
-        store.check(campaign)
-    except StoreDamagedError as problem:
-        damage = damage or problem.damage
+        lost = problem.damage
+    damage, rows, *beside = _readable(store, campaign)
+    if damage is not None:  # a second reading may confirm more
+        again = _readable(store, campaign)
+        if again[0] is None or len(again[1]) > len(rows):
+            damage, rows, *beside = again
     if not rows:
         raise StoreError(
             f"{store.place}: nothing of campaign {campaign} can be saved; its first event is damaged"
         )
-    replies = _if_readable(lambda: store.replies(campaign, len(rows)))
-    sources = _if_readable(lambda: store.sources(campaign))
-    people = _if_readable(lambda: store.people(campaign))
-    saved = SqliteStore(path, alone=True)
-    try:
-        saved.take(entry or CampaignEntry(campaign, campaign, rows[0].at), rows, replies, sources, people)
-    finally:
-        saved.close()
-    return damage
+    with SqliteStore(path, alone=True) as saved:
+        saved.take(entry or CampaignEntry(campaign, campaign, rows[0].at), rows, *beside)
+    return lost or damage
+
+
+def _readable(store: EventStore, campaign: str) -> tuple[Any, ...]:
+    """The first damage of a campaign, the events before it, and what lies beside them, at one moment."""
+    damage: Damage | None = None
+    rows: list[StoredEvent] = []
+    with store.at_one_moment() as seen:
+        try:
+            for row, _ in seen.verified(campaign):
+                rows.append(row)
+        except StoreDamagedError as problem:
+            damage = problem.damage
+        replies = _if_readable(lambda: seen.replies(campaign, len(rows)))
+        sources = _if_readable(lambda: seen.sources(campaign))
+        people = _if_readable(lambda: seen.people(campaign))
+    return damage, rows, replies, sources, people
 
 
 def _if_readable(read: Callable[[], dict[str, T]]) -> dict[str, T]:
@@ -82,7 +95,7 @@ def _if_readable(read: Callable[[], dict[str, T]]) -> dict[str, T]:
         return {}
 
 
-def _entry(store: SqlStore, campaign: str) -> CampaignEntry:
+def _entry(store: EventStore, campaign: str) -> CampaignEntry:
     found = {entry.id: entry for entry in store.campaigns()}
     if campaign not in found:
         raise InputError(

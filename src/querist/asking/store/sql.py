@@ -1,29 +1,33 @@
-"""A store of events in a database: the same SQL for all of them.
-
-A dialect gives `_read` (the rows of a query) and `_write` (some statements in one transaction, on the disk
-when it returns; several are all INSERTs that end with their values); the place of a value is written `?`.
-"""
+"""What every store of events can do: the same SQL for all databases."""
 
 import json
 import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import astuple
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
-from querist.asking.store.check import meaningful, unchanged
-from querist.asking.store.events import BEGINNING, Damage, Draft, Event, StoredEvent, chained
-from querist.asking.store.interface import (
+from querist.asking.store.check import Pair, meaningful, unchanged
+from querist.asking.store.events import (
+    BEGINNING,
     CampaignEntry,
     ConflictError,
+    Damage,
+    Draft,
+    Event,
     MakeReply,
     Part,
     Reply,
     StoreDamagedError,
+    StoredEvent,
     Token,
     UnreadableError,
+    chained,
+    check_texts,
 )
 from querist.errors import InputError
 
@@ -48,8 +52,19 @@ class KeyTakenError(Exception):
     """A row with this key is there already."""
 
 
-class SqlStore(ABC):
-    """See `interface.EventStore`. `clock` gives the time of new events, in seconds since 1970."""
+class EventStore(ABC):
+    """Campaigns, each a log of events numbered from 1; and what is kept beside the log.
+
+    Any thread may call. What a call wrote is on the disk when it returns. `clock` gives the time of new
+    events, in seconds since 1970.
+
+    A store in another database gives `_read` (the rows of a query), `_commit` (some statements in one
+    transaction, on the disk when it returns; several are all INSERTs that end with their values) and the
+    other abstract methods. The place of a value is written `?`.
+    """
+
+    path: Path | None = None
+    """The file, if it is one."""
 
     def __init__(self, place: str, clock: Callable[[], float] = time.time) -> None:
         self.place, self._clock = place, clock
@@ -61,15 +76,19 @@ class SqlStore(ABC):
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]: ...
 
     @abstractmethod
-    def _write(self, statements: Iterable[Statement]) -> None: ...
+    def _commit(self, statements: Iterable[Statement]) -> None: ...
+
+    @abstractmethod
+    def at_one_moment(self) -> AbstractContextManager[Self]:
+        """The store as it is at one moment, to be read in this thread, whoever writes meanwhile."""
 
     @abstractmethod
     def backup(self, path: str | PathLike[str]) -> None:
-        """See `EventStore`."""
+        """A copy of the store as it is at one moment, while it is used."""
 
     @abstractmethod
     def close(self) -> None:
-        """See `EventStore`."""
+        """Let go of it."""
 
     def __enter__(self) -> Self:
         return self
@@ -80,15 +99,17 @@ class SqlStore(ABC):
     # -- the log -------------------------------------------------------------------
 
     def campaigns(self) -> list[CampaignEntry]:
-        """See `EventStore`."""
+        """Those there are, the oldest first."""
         found = self._read("SELECT * FROM campaigns ORDER BY created, id")
-        stray = () if found else self._read("SELECT campaign FROM events LIMIT 1")
+        # One query: a campaign may be created after the first.
+        strays = "SELECT campaign FROM events WHERE NOT EXISTS (SELECT * FROM campaigns) LIMIT 1"
+        stray = () if found else self._read(strays)
         if stray:
             raise StoreDamagedError(self.place, Damage(stray[0][0], 1, "no campaign is known that it is of"))
         return [CampaignEntry(*row) for row in found]
 
     def create(self, campaign: str, name: str, draft: Draft) -> Event:
-        """See `EventStore`."""
+        """A new campaign with its first event; an id that exists is refused."""
         at = float(self._clock())
         (event,), inserts, newest = self._drafted(campaign, (0, BEGINNING), at, [draft])
         try:
@@ -99,7 +120,7 @@ class SqlStore(ABC):
         return event
 
     def events(self, campaign: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """See `EventStore`."""
+        """The events behind the `after`-th, at most `limit`, in order; their sums are checked."""
         seen, total = self._newest.get(campaign, (0, BEGINNING))
         if after != seen:
             seen, total = 0, BEGINNING
@@ -117,16 +138,31 @@ class SqlStore(ABC):
         return events
 
     def check(self, campaign: str) -> list[Event]:
-        """See `EventStore`."""
-        rows = unchanged(self.place, campaign, self.stored(campaign))
-        events = [event for _, event in meaningful(self.place, campaign, rows)]
+        """All events, after everything about them was checked: to be called when a campaign is opened.
+
+        `StoreDamagedError` names the first that is missing, was changed, or makes no sense where it stands.
+        """
         try:
-            what = self._missing(campaign, len(events))
+            return self._checked(campaign)
+        except StoreDamagedError:
+            return self._checked(campaign)  # damage is what a second reading confirms
+
+    def _checked(self, campaign: str) -> list[Event]:
+        with self.at_one_moment() as seen:
+            return [event for _, event in seen.verified(campaign)]
+
+    def verified(self, campaign: str) -> Iterator[Pair]:
+        """The events as they are kept and as they are read; `StoreDamagedError` at the first damage."""
+        last, rows = 0, unchanged(self.place, campaign, self.stored(campaign))
+        for row, event in meaningful(self.place, campaign, rows):
+            last = event.seq
+            yield row, event
+        try:
+            what = self._missing(campaign, last)
         except UnreadableError as error:
             what = f"it may be missing ({error})"
         if what is not None:
-            raise StoreDamagedError(self.place, Damage(campaign, len(events) + 1, what))
-        return events
+            raise StoreDamagedError(self.place, Damage(campaign, last + 1, what))
 
     def _missing(self, campaign: str, last: int) -> str | None:
         """What tells that there were more events than the last that was found."""
@@ -183,7 +219,7 @@ class SqlStore(ABC):
             ) from None
 
     def last(self, campaign: str) -> int:
-        """See `EventStore`."""
+        """The number of the newest event; 0 where there is no such campaign."""
         return self._read_newest(campaign)[0]
 
     def append(
@@ -193,11 +229,17 @@ class SqlStore(ABC):
         drafts: Sequence[Draft],
         reply: tuple[str, MakeReply] | None = None,
     ) -> list[Event]:
-        """See `EventStore`."""
+        """Write all these events, and the reply under its key, or none of it.
+
+        `ConflictError` when `last` is not the newest event, or the key is taken.
+        """
         return self.append_all(campaign, last, [(drafts, reply)])[0]
 
     def append_all(self, campaign: str, last: int, parts: Sequence[Part]) -> list[list[Event]]:
-        """See `EventStore`."""
+        """Write several requests, one after another, as one: the events of each. All of it, or nothing.
+
+        `ConflictError` when `last` is not the newest event, or a key is taken.
+        """
         newest = self._newest.get(campaign, (-1, BEGINNING))
         if newest[0] != last:
             newest = self._read_newest(campaign)
@@ -232,6 +274,7 @@ class SqlStore(ABC):
         events: list[Event] = []
         inserts: list[Statement] = []
         for draft in drafts:
+            check_texts(draft.body)
             text = json.dumps(draft.body, allow_nan=False)
             seq += 1
             total = chained(total, seq, at, draft.kind, text)
@@ -240,13 +283,17 @@ class SqlStore(ABC):
             events.append(Event(seq, at, draft.kind, json.loads(text)))
         return events, inserts, (seq, total)
 
+    def _write(self, statements: Sequence[Statement]) -> None:
+        check_texts(*(values for _, values in statements))
+        self._commit(statements)
+
     def _read_newest(self, campaign: str) -> tuple[int, bytes]:
         newest = "SELECT seq, sum FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
         found = self._read(newest, campaign)
         return found[0] if found else (0, BEGINNING)
 
     def reply(self, campaign: str, key: str) -> Reply | None:
-        """See `EventStore`."""
+        """What was answered to the request with this key."""
         rows = self._read(
             "SELECT digest, seq, body FROM replies WHERE campaign = ? AND key = ?", campaign, key
         )
@@ -260,46 +307,46 @@ class SqlStore(ABC):
     # -- beside the log --------------------------------------------------------------
 
     def sources(self, campaign: str) -> dict[str, bytes]:
-        """See `EventStore`."""
+        """The files that a campaign was made from, by name."""
         rows = self._read("SELECT name, content FROM sources WHERE campaign = ? ORDER BY name", campaign)
         return dict(rows)
 
     def keep_source(self, campaign: str, name: str, content: bytes) -> None:
-        """See `EventStore`."""
+        """Keep a file, in place of one of the same name."""
         self._write([(_KEEP_SOURCE, (campaign, name, content))])
 
     def people(self, campaign: str) -> dict[str, str]:
-        """See `EventStore`."""
+        """Names of people; the events know their ids only."""
         rows = self._read("SELECT person, name FROM people WHERE campaign = ? ORDER BY person", campaign)
         return dict(rows)
 
     def name_person(self, campaign: str, person: str, name: str) -> None:
-        """See `EventStore`."""
+        """Keep or change a name."""
         self._write([(_NAME_PERSON, (campaign, person, name))])
 
     def erase_person(self, campaign: str, person: str) -> None:
-        """See `EventStore`."""
+        """Forget a name."""
         self._write([("DELETE FROM people WHERE campaign = ? AND person = ?", (campaign, person))])
 
     def tokens(self, campaign: str | None) -> list[Token]:
-        """See `EventStore`."""
+        """Those of a campaign, or those of no campaign, the oldest first."""
         which, values = (
             (" WHERE campaign IS NULL", ()) if campaign is None else (" WHERE campaign = ?", (campaign,))
         )
         return [Token(*row) for row in self._read(f"{_TOKENS}{which} ORDER BY created, id", *values)]
 
     def keep_token(self, token: Token) -> None:
-        """See `EventStore`."""
+        """Keep a new token."""
         try:
             self._write([(f"INSERT INTO tokens VALUES ({', '.join('?' * 8)})", astuple(token))])
         except KeyTakenError:
             raise InputError(f"token {token.id!r} exists already; make another") from None
 
     def revoke_token(self, id: str, at: float) -> None:
-        """See `EventStore`."""
+        """From then on it opens nothing."""
         self._write([("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (at, id))])
 
     def token_by_hash(self, hash: str) -> Token | None:
-        """See `EventStore`."""
+        """The token of this secret."""
         rows = self._read(f"{_TOKENS} WHERE hash = ?", hash)
         return Token(*rows[0]) if rows else None

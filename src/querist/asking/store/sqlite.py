@@ -1,4 +1,4 @@
-"""A store of events in one SQLite file.
+"""A store of events in one SQLite file, and the journal of `ask`: a file with one campaign.
 
 Write-ahead log, synchronous FULL: what was acknowledged survives a kill at any moment; what was cut short
 never happened. A file that is not ours is refused by its first bytes, before SQLite opens it and alters it.
@@ -12,15 +12,17 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
+from weakref import WeakSet
 
-from querist.asking.store import old
-from querist.asking.store.events import Damage, StoredEvent
-from querist.asking.store.interface import StoreDamagedError, StoreError, UnreadableError
-from querist.asking.store.schema import VERSION, statements
-from querist.asking.store.sql import KeyTakenError, SqlStore, Statement
+from querist.asking.store.events import CampaignEntry, Event, StoreError, UnreadableError
+from querist.asking.store.schema import SQLITE, VERSION, check_version
+from querist.asking.store.sql import EventStore, KeyTakenError, Statement
+from querist.asking.store.wal import read_log
+from querist.atomic import checked_path
 from querist.errors import InputError
 
 APPLICATION = 0x51535254
@@ -34,15 +36,19 @@ QUEUE = 30.0
 
 IN_MEMORY = ":memory:"
 
+_OPEN = WeakSet["SqliteStore"]()
+"""The stores of this process. Their files are read by SQLite alone: to close such a file drops its locks."""
+_OPENING = threading.Lock()
+
 _MAGIC = b"SQLite format 3\0"
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(EventStore):
     """Campaigns in one file; without a path in memory, lost with the process.
 
     `alone` holds the file: a second process is refused. Otherwise processes share it.
 
-    >>> from querist.asking.store import Draft
+    >>> from querist.asking.store.events import Draft
     >>> store = SqliteStore(None)
     >>> store.create("pets", "Cats and dogs", Draft("campaign", {"classes": ["cat", "dog"]})).seq
     1
@@ -57,41 +63,25 @@ class SqliteStore(SqlStore):
         alone: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.path = None if path is None else Path(path).expanduser()
+        self.path = None if path is None else checked_path(path).expanduser()
         super().__init__("the journal in memory" if self.path is None else str(self.path), clock)
         self._alone = alone or path is None
         self._lock = threading.RLock()
-        self._old: sqlite3.Connection | None = None
-        """A file of version 1, while nothing was written: it is held, and a copy in memory is read."""
-        self._cut: Damage | None = None
-        """Where the file of version 1 could be read no further."""
-        self._sound = False
-        """Whether SQLite has looked the file through."""
-        version = 0
+        self._sound = threading.Event()
+        """Set once SQLite has looked the file through."""
         if self.path is not None:
             _check_place(self.path)
-            version = _version(self.path)
-        if version == 1:
-            assert self.path is not None
-            with self._explained():
-                self._old = old.held(self.path, PATIENCE)
-            try:
-                self._connection = self._opened(None)
-                converted, self._cut = old.converted(self._old, self.path.stem)
-                if self._cut is not None and not converted:
-                    raise StoreDamagedError(self.place, self._cut)
-                self._write_now(converted)
-            except BaseException:
-                self._old.close()
-                raise
-        else:
-            self._connection = self._opened(self.path)
+            with _OPENING:
+                if not any(each.path and _is_same(each.path, self.path) for each in _OPEN):
+                    _check_file(self.path)
+                _OPEN.add(self)
+        self._connection = self._opened()
 
-    def _opened(self, path: Path | None) -> sqlite3.Connection:
+    def _opened(self) -> sqlite3.Connection:
         """A connection, with the tables there."""
         with self._explained():
             connection = sqlite3.connect(
-                IN_MEMORY if path is None else str(path),
+                IN_MEMORY if self.path is None else str(self.path),
                 timeout=PATIENCE if self._alone else QUEUE,
                 isolation_level=None,
                 check_same_thread=False,
@@ -102,11 +92,10 @@ class SqliteStore(SqlStore):
                     # Before anything is read: then no second process can come in between.
                     run("PRAGMA locking_mode = EXCLUSIVE")
                 run("BEGIN EXCLUSIVE")
-                version = run("PRAGMA user_version").fetchone()[0]
-                # Before there is a write-ahead log: the marks are then in the file's first bytes.
-                for statement in statements(version, "sqlite"):
-                    run(statement)
-                if version < VERSION:
+                if run("PRAGMA user_version").fetchone()[0] == 0:
+                    # Before there is a write-ahead log: the marks are then in the file's first bytes.
+                    for statement in SQLITE:
+                        run(statement)
                     run(f"PRAGMA application_id = {APPLICATION}")
                     run(f"PRAGMA user_version = {VERSION}")
                 run("COMMIT")
@@ -114,6 +103,7 @@ class SqliteStore(SqlStore):
                 run("PRAGMA synchronous = FULL")
             except BaseException:
                 connection.close()
+                _OPEN.discard(self)
                 raise
         return connection
 
@@ -121,13 +111,7 @@ class SqliteStore(SqlStore):
         with self._lock, self._explained():
             return self._connection.execute(sql, values).fetchall()
 
-    def _write(self, statements: Iterable[Statement]) -> None:
-        with self._lock:
-            if self._old is not None:
-                self._replace_old()
-            self._write_now(statements)
-
-    def _write_now(self, statements: Iterable[Statement]) -> None:
+    def _commit(self, statements: Iterable[Statement]) -> None:
         with self._lock, self._explained():
             run = self._connection.execute
             run("BEGIN IMMEDIATE")
@@ -140,37 +124,38 @@ class SqliteStore(SqlStore):
                     run("ROLLBACK")
                 raise
 
-    def _replace_old(self) -> None:
-        """Put the copy in the place of the file of version 1, which is kept beside it."""
-        assert self._old is not None
-        assert self.path is not None
-        for campaign in self.campaigns():
-            self.check(campaign.id)
-        with self._explained():
-            try:
-                old.replace(self._old, self._connection, self.path)
-            except OSError as error:
-                raise StoreError(f"{self.place}: {_ADVICE['SQLITE_IOERR']} ({error})") from error
-            self._old = None
-            self._connection.close()
-        self._connection = self._opened(self.path)
-
-    def stored(self, campaign: str, after: int = 0, limit: int | None = None) -> Iterator[StoredEvent]:
-        """See `SqlStore`."""
-        yield from super().stored(campaign, after, limit)
-        if self._cut is not None:
-            raise StoreDamagedError(self.place, self._cut)
-
     def _missing(self, campaign: str, last: int) -> str | None:
         """Also what SQLite finds: a page that counts one row less hides the newest event."""
-        if not self._sound:
+        if not self._sound.is_set():
             with self._lock, self._explained():
-                file = self._connection if self._old is None else self._old
-                (found,) = file.execute("PRAGMA quick_check(1)").fetchone()
+                (found,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 return f"it may be missing: the file is damaged ({found})"
-            self._sound = True
+            self._sound.set()
         return super()._missing(campaign, last)
+
+    @contextlib.contextmanager
+    def at_one_moment(self) -> Iterator[Self]:
+        """See `EventStore`."""
+        with self._explained(), self._reader() as connection:
+            seen = copy(self)
+            seen._connection = connection
+            connection.execute("BEGIN")
+            try:
+                yield seen
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own, for which nobody waits; if the file is held, others do wait."""
+        if self._alone:
+            with self._lock:
+                yield self._connection
+        else:
+            own = sqlite3.connect(self.place, timeout=QUEUE, isolation_level=None)
+            with contextlib.closing(own):
+                yield own
 
     def backup(self, path: str | PathLike[str]) -> None:
         """See `EventStore`."""
@@ -180,14 +165,7 @@ class SqliteStore(SqlStore):
         if not target.parent.is_dir():
             raise InputError(f"{target}: there is no folder {target.parent}; make it first")
         beside = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
-        with self._explained(), contextlib.ExitStack() as stack:
-            # A reader of its own sees one moment, and nobody waits; where the file is held, others wait.
-            own = self._alone or self._old is not None
-            if own:
-                stack.enter_context(self._lock)
-                source = self._connection
-            else:
-                source = stack.enter_context(contextlib.closing(sqlite3.connect(self.place, timeout=QUEUE)))
+        with self._explained(), self._reader() as source:
             try:
                 with contextlib.closing(sqlite3.connect(beside, isolation_level=None)) as copy:
                     source.backup(copy)
@@ -199,8 +177,7 @@ class SqliteStore(SqlStore):
         """See `EventStore`."""
         with self._lock:
             self._connection.close()
-            if self._old is not None:
-                self._old.close()
+            _OPEN.discard(self)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -229,51 +206,46 @@ def _check_place(path: Path) -> None:
             raise StoreError(f"{path}: {_ADVICE['SQLITE_READONLY']}")
 
 
-def _version(path: Path) -> int:
-    """The version of a file of ours, 0 where there is none yet; any other file is refused.
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _check_file(path: Path) -> None:
+    """Refuse a file that is neither a store of this version nor empty.
 
     Only bytes are read: SQLite would write into a file just to look at it.
     """
     if not path.is_file():
         if path.exists():
             raise StoreError(f"{path}: {_ADVICE['SQLITE_CANTOPEN']}")
-        return 0
+        return
     try:
         with path.open("rb") as file:
             header = file.read(100)
-        log = path.with_name(f"{path.name}-wal")
-        if log.is_file():
-            with log.open("rb") as file:
-                header = _first_page(file.read()) or header
+        log = read_log(path)
     except OSError as error:
         raise StoreError(f"{path}: {_ADVICE['SQLITE_CANTOPEN']} ({error})") from error
+    if log is not None:
+        if log.damaged is not None:
+            raise UnreadableError(
+                f"{path}: its write-ahead log {path.resolve().name}-wal is damaged at frame {log.damaged} "
+                "(0: the header), and SQLite would drop every answer from there on. Run `querist campaign "
+                "repair`, which saves what can be read, or restore a backup"
+            )
+        header = log.first_page() or header
     if not header:
-        return 0
+        return
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise StoreError(f"{path}: {_ADVICE['SQLITE_NOTADB']}")
     (schema,) = struct.unpack_from(">I", header, 40)
     version, application = struct.unpack_from(">I4xI", header, 60)
     if application != APPLICATION:
         if schema == version == application == 0:
-            return 0  # a database in which nothing was ever made
+            return  # a database in which nothing was ever made
         raise StoreError(f"{path}: a database, but no journal of querist; give another file")
     if not version:
         raise StoreError(f"{path}: {_ADVICE['SQLITE_CORRUPT']} (its version is 0)")
-    if version > VERSION:
-        raise StoreError(
-            f"{path}: a journal of version {version}, this querist reads up to {VERSION}; update it"
-        )
-    return int(version)
-
-
-def _first_page(log: bytes) -> bytes:
-    """The beginning of the newest first page in a write-ahead log; nothing where it has none."""
-    if len(log) < 32:
-        return b""
-    (size,) = struct.unpack_from(">I", log, 8)
-    frames = range(32, len(log) - 24 - size + 1, 24 + size)
-    newest = next((at for at in reversed(frames) if log[at : at + 4] == b"\0\0\0\1"), None)
-    return b"" if newest is None else log[newest + 24 : newest + 124]
+    check_version(str(path), version)
 
 
 _ADVICE = {
@@ -301,3 +273,48 @@ def _advice(error: sqlite3.Error) -> str:
     name = getattr(error, "sqlite_errorname", "") or ""
     advice = next((text for known, text in _ADVICE.items() if name.startswith(known)), None)
     return f"SQLite says {error}" if advice is None else f"{advice} ({error})"
+
+
+class StoredCampaign(NamedTuple):
+    """A campaign by its id, with the events that it had when it was opened, all checked.
+
+    Without an event it is made with the first one, under this name.
+    """
+
+    store: EventStore
+    id: str
+    name: str
+    events: list[Event]
+
+    @staticmethod
+    def of(store: EventStore, entry: CampaignEntry) -> "StoredCampaign":
+        """A campaign that is there."""
+        return StoredCampaign(store, entry.id, entry.name, store.check(entry.id))
+
+    def __enter__(self) -> "StoredCampaign":
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.store.close()
+
+
+def only_campaign(path: str | PathLike[str] | None = None) -> StoredCampaign:
+    """The campaign of a journal, which is a store with no other, or a new one; in memory without a path.
+
+    One process writes at a time: it holds the file until it closes the store or ends.
+    """
+    store = SqliteStore(path, alone=True)
+    try:
+        found = store.campaigns()
+        if len(found) > 1:
+            raise StoreError(
+                f"{store.place}: it holds {len(found)} campaigns, and a journal has one; "
+                "`querist serve` opens them all, or give another file"
+            )
+        if found:
+            return StoredCampaign.of(store, found[0])
+        name = "in memory" if store.path is None else store.path.stem
+        return StoredCampaign(store, secrets.token_hex(6), name, [])
+    except BaseException:
+        store.close()
+        raise
