@@ -14,11 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from querist.asking.store.interface import EventStore, Token
+from querist.asking.store.events import Token
+from querist.asking.store.sql import EventStore
+from querist.serve.options import Role
 from querist.serve.writing import RefusedError
 
-ROLES = ("reader", "labeller", "manager")
-"""From the one who may least; each may do what those before it may."""
+ROLES: dict[Role, str] = {"reader": "looks", "labeller": "answers", "manager": "all"}
+"""From the one who may least, in a word; each may do what those before it may."""
+MOST_DAYS = 3650
+"""Days that a token lasts at most, unless it lasts for ever."""
 COOKIE, CSRF_COOKIE, CSRF_HEADER = "querist", "querist_csrf", "x-querist-csrf"
 ONCE = "once-"
 """How the id of a token begins whose link works one time."""
@@ -39,7 +43,8 @@ class Visitor:
     def may(self, role: str, campaign: str | None) -> bool:
         """Whether they may do what takes this role there."""
         there = self.campaign is None or self.campaign == campaign
-        return there and ROLES.index(self.role) >= ROLES.index(role)
+        rank = list[str](ROLES).index
+        return there and rank(self.role) >= rank(role)
 
 
 def hashed(secret: str) -> str:
@@ -75,8 +80,8 @@ class Gate:
         """
         if role not in ROLES:
             raise RefusedError(f"role {role!r}; it is one of {', '.join(ROLES)}", 422)
-        if days is not None and not 0 < days <= 3650:
-            raise RefusedError(f"days {days}; a token lasts more than 0 and at most 3,650 days", 422)
+        if days is not None and not 0 < days <= MOST_DAYS:
+            raise RefusedError(f"days {days}; a token lasts more than 0 and at most {MOST_DAYS:,} days", 422)
         secret, now = secrets.token_urlsafe(32), self.clock()
         token = Token(
             id=f"{ONCE if once else ''}{secrets.token_hex(6)}",
@@ -87,9 +92,9 @@ class Gate:
             created=now,
             expires=None if days is None else now + days * DAY,
         )
-        self.store.keep_token(token)
-        if name and campaign is not None:
+        if name and campaign is not None:  # first: a name that is refused leaves no token
             self.store.name_person(campaign, token.person, name)
+        self.store.keep_token(token)
         return token, secret
 
     def visitor(self, headers: Mapping[str, str], cookies: Mapping[str, str], method: str) -> Visitor:
@@ -146,8 +151,10 @@ class Gate:
 
     def revoke(self, campaign: str | None, id: str) -> None:
         """End a token of a campaign."""
-        if id not in {token.id for token in self.store.tokens(campaign)}:
-            raise RefusedError(f"there is no token {id!r} here", 404)
+        known = {token.id for token in self.store.tokens(campaign)}
+        if id not in known:
+            listed = ", ".join(sorted(known)) or "none"
+            raise RefusedError(f"there is no token {id!r} here; there are {listed}", 404)
         self.store.revoke_token(id, self.clock())
         self._known.clear()
 

@@ -9,14 +9,13 @@ Every answer has a key, and is sent again under it when the network fails: it is
 """
 
 import secrets
-import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from querist.asking.answers import as_code, as_kept, named
+from querist.asking.answers import as_kept, named_or_none
 from querist.asking.campaign import Question
 from querist.asking.oracles import checked_answer
 from querist.atomic import check_writable, replacing
@@ -25,9 +24,10 @@ from querist.lazy import needing
 
 with needing("serve", "a connection to a server"):
     import requests
+    from requests.adapters import HTTPAdapter, Retry  # type: ignore[attr-defined]
 
 TRIES, PAUSE = 6, 0.2
-"""Times that a request is sent while the server is away, and seconds before the second; then twice that."""
+"""Times that a request is sent again while the server is away, and seconds that pauses grow from."""
 AWAY = (502, 503, 504)
 
 
@@ -73,6 +73,11 @@ class Remote:
         self.address, self.timeout = address, timeout
         self._session = requests.Session()
         self._session.headers["Authorization"] = f"Bearer {token}"
+        again = Retry(
+            TRIES, backoff_factor=PAUSE, status_forcelist=AWAY, allowed_methods=None, raise_on_status=False
+        )
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, HTTPAdapter(max_retries=again))
 
     def get(self, path: str, **params: Any) -> Any:
         """What is there."""
@@ -85,25 +90,15 @@ class Remote:
 
     def send(self, method: str, path: str, **more: Any) -> requests.Response:
         """One request and its response, or what the server says against it."""
-        for attempt in range(TRIES):
-            if attempt:
-                time.sleep(PAUSE * 2 ** (attempt - 1))
-            try:
-                response = self._session.request(
-                    method, f"{self.address}/v1{path}", timeout=self.timeout, **more
-                )
-            except (requests.ConnectionError, requests.Timeout) as problem:
-                away = str(problem)
-                continue
-            if response.status_code in AWAY:
-                away = f"it says {response.status_code}"
-                continue
-            if response.ok:
-                return response
+        try:
+            response = self._session.request(method, f"{self.address}/v1{path}", timeout=self.timeout, **more)
+        except requests.RequestException as problem:
+            raise ServerError(
+                f"{self.address} does not answer ({problem}); no acknowledged answer is lost. Try later"
+            ) from problem
+        if not response.ok:
             raise ServerError(_said(response))
-        raise ServerError(
-            f"{self.address} does not answer ({away}); nothing that was acknowledged is lost. Try later"
-        )
+        return response
 
 
 class RemoteAsking:
@@ -140,7 +135,7 @@ class RemoteAsking:
         """Up to `count` questions at once, to be answered in any order."""
         found = self._remote.post(f"{self._path}/leases", {"count": count, "detail": False})
         self.stopped = found["stopped"]
-        questions = [self._question(each) for each in found["leases"]]
+        questions = [Question.of(each, self.classes) for each in found["leases"]]
         self._open = {each.node: each for each in questions}
         return questions
 
@@ -149,7 +144,7 @@ class RemoteAsking:
 
         Where nodes may have several labels it is a set of classes, perhaps the empty one.
         """
-        code = checked_answer(given, self.classes, self._pending(node).node, several=self.multilabel)
+        code = checked_answer(given, self.classes, self._pending(node).node, multilabel=self.multilabel)
         if code == -1:
             self._close("unsure", node)
         else:
@@ -167,7 +162,7 @@ class RemoteAsking:
         """Take back your last answer; False where there is none."""
         found = self._remote.post(f"{self._path}/undo")
         if found["lease"] is not None:
-            again = self._question(found["lease"])
+            again = Question.of(found["lease"], self.classes)
             self._open = {again.node: again, **self._open}
         return found["row"] is not None
 
@@ -182,11 +177,12 @@ class RemoteAsking:
 
     def extend(
         self, edges: Iterable[Sequence[Any]] = (), nodes: Iterable[Mapping[str, Any]] = ()
-    ) -> list[Any]:
-        """New nodes, each a dict of its columns, and edges; what is said of each new node."""
+    ) -> list[dict[str, Any]]:
+        """New nodes, each a dict of its columns, and edges; the label of each new node, and if it is asked
+        about."""
         body = {"nodes": list(nodes), "edges": [list(edge) for edge in edges]}
-        found: list[Any] = self._remote.post(f"{self._path}/arrivals", body)["nodes"]
-        return found
+        found = self._remote.post(f"{self._path}/arrivals", body)["nodes"]
+        return [{**each, "label": named_or_none(each["label"], self.classes)} for each in found]
 
     # -- what came of it -------------------------------------------------------------------------------
 
@@ -207,21 +203,40 @@ class RemoteAsking:
 
     @property
     def expected_accuracy(self) -> float | None:
-        """The share of nodes that would be labelled right now, as the learner thinks."""
+        """The share of nodes that the learner would label right now; None without an audit."""
         found: float | None = self.summary()["expected_accuracy"]
         return found
 
     @property
     def labels(self) -> list[Any]:
-        """The label of every node, None where no answer reaches; of several labels tuples."""
-        found = (each["label"] for each in self._pages("labels", "labels", 10_000))
-        return [tuple(own) if isinstance(own, list) else own for own in found]
+        """The label of every node, tuples if nodes have several; None if unreached or hidden from you."""
+        return [
+            named_or_none(each["label"], self.classes) for each in self._pages("labels", "labels", 10_000)
+        ]
 
     @property
     def answers(self) -> dict[Hashable, Any]:
-        """All answers, by node; sets are tuples."""
+        """All answers that you may see, by node; sets are tuples."""
         given = [each for each in self._pages("nodes", "nodes", 500) if each["by"] in ("answer", "verdict")]
-        return {each["node"]: named(as_code(each["label"]), self.classes) for each in given}
+        return {each["node"]: named_or_none(each["label"], self.classes) for each in given}
+
+    def describe(self, node: Hashable = None) -> dict[str, Any]:
+        """What you may see of a node, the one in question unless named, with its neighbours."""
+        if node is None or node in self._open:
+            row: int | None = self._pending(node).row
+        else:
+            listed = self._pages("nodes", "nodes", 500)
+            row = next((each["row"] for each in listed if each["node"] == node), None)
+        if row is None:
+            raise InputError(f"there is no node {node!r}; give the id of a node of the campaign")
+        found: dict[str, Any] = self._remote.get(f"{self._path}/nodes/{row}")
+        named = {name: named_or_none(found[name], self.classes) for name in ("guess", "second", "answer")}
+        near = [{**each, "label": named_or_none(each["label"], self.classes)} for each in found["neighbours"]]
+        return {**found, **named, "neighbours": near}
+
+    def neighbours(self, node: Hashable) -> list[tuple[Hashable, Any, bool]]:
+        """(neighbour, its label by answer or guess, whether it was answered), the answered first."""
+        return [(each["node"], each["label"], each["known"]) for each in self.describe(node)["neighbours"]]
 
     @property
     def people(self) -> list[dict[str, Any]]:
@@ -253,15 +268,6 @@ class RemoteAsking:
             found = self._remote.get(f"{self._path}/{path}", after=after, limit=limit)
             yield from found[field]
             after = found["next"]
-
-    def _question(self, each: Mapping[str, Any]) -> Question:
-        known = ("number", "node", "row", "audit", "reason", "probability", "second_probability", "again")
-        said = {key: each[key] for key in known}
-        for key in ("guess", "second"):
-            said[key] = None if each[key] is None else named(as_code(each[key]), self.classes)
-        if "probabilities" in each:
-            said["probabilities"] = dict(zip(self.classes, each["probabilities"], strict=True))
-        return Question(**said)
 
     def _pending(self, node: Hashable) -> Question:
         found = next(iter(self._open.values()), None) if node is None else self._open.get(node)

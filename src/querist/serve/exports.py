@@ -1,21 +1,26 @@
 """What leaves the server as a file: tables, and the log."""
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from querist.asking.answers import named
 from querist.asking.store.events import Event
 from querist.asking.turns import CLOSING, Turns
+from querist.labels import named
+from querist.serve.options import Format
 from querist.tables.arrow import pa
 from querist.tables.frames import arrow_array
-from querist.tables.output import joined_sets, save, set_array
+from querist.tables.output import joined_sets, label_array, save
 
-FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson"}
+FORMATS: dict[Format, str] = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "jsonl": "application/x-ndjson",
+}
 
 
 def file_of(table: Any, format: str, *, safe_csv: bool = True) -> bytes:
@@ -46,12 +51,13 @@ def answers_table(
     nodes: Sequence[Hashable],
     classes: Sequence[Hashable],
     names: Mapping[str, str] | None,
+    *,
+    multilabel: bool,
 ) -> Any:
     """A row for every answer, "skip" and "unsure" that was not taken back, in the order they came.
 
-    `seconds` are those from when the person was given the question; nothing where somebody else had it by
-    then. `names` of people; None leaves them out, and calls people person-1, person-2, ... in the order of
-    their first row.
+    `seconds` are those from when the person was given the question; nothing if somebody else had it by then,
+    or the clock ran back. `names` of people; None leaves them out.
     """
     turns, times = Turns(), dict[int, tuple[float, float | None]]()
     for event in events:
@@ -59,23 +65,16 @@ def answers_table(
         turn = turns.apply(event)
         if turn is not None and event.kind in CLOSING:
             own = held is not None and held.person == turn.person
-            times[turn.opened] = event.at, event.at - held.since if held is not None and own else None
+            times[turn.opened] = event.at, held.seconds(event.at) if held is not None and own else None
     closed = [turn for turn in turns.by_closing() if turn.outcome is not None]
-    people = [turn.person for turn in closed]
-    if names is None:
-        numbers = dict[str, str]()
-        who = [p if p is None else numbers.setdefault(p, f"person-{len(numbers) + 1}") for p in people]
-    else:
-        who = people
     labels = [named(turn.code, classes) if turn.outcome == "answer" else None for turn in closed]
-    several = any(isinstance(label, tuple) for label in labels)
     moments = [datetime.fromtimestamp(times[turn.opened][0], UTC) for turn in closed]
     columns = {
         "node": arrow_array([nodes[turn.row] for turn in closed], nested=False),
         "outcome": pa.array([turn.outcome for turn in closed], pa.string()),
-        "label": set_array(labels) if several else arrow_array(labels, nested=False),
-        "person": pa.array(who, pa.string()),
-        "name": pa.array([(names or {}).get(person or "") for person in people], pa.string()),
+        "label": label_array(labels, multilabel),
+        "person": pa.array([turn.person for turn in closed], pa.string()),
+        "name": pa.array([(names or {}).get(turn.person or "") for turn in closed], pa.string()),
         "at": pa.array(moments, pa.timestamp("us", "UTC")),
         "seconds": pa.array([times[turn.opened][1] for turn in closed], pa.float64()),
         "audit": pa.array([turn.audit for turn in closed], pa.bool_()),
@@ -86,19 +85,19 @@ def answers_table(
     return pa.table(columns)
 
 
-def events_text(events: Sequence[Any]) -> Iterator[str]:
+def events_text(events: Iterable[Event]) -> Iterator[str]:
     """Events as lines of JSON."""
     for event in events:
         body = {"seq": event.seq, "at": event.at, "kind": event.kind, "body": dict(event.body)}
         yield json.dumps(body) + "\n"
 
 
-def anonymous(events: Sequence[Any], numbers: dict[str, str]) -> list[Any]:
-    """The same events with people numbered in the order they came, after those who have `numbers`."""
-    found = []
+def anonymous(events: Iterable[Event]) -> list[Event]:
+    """The events of a log with people called person-1, person-2, ... in the order they came."""
+    found, numbers = list[Event](), dict[str, str]()
     for event in events:
         body, who = dict(event.body), event.body.get("person")
         if who is not None:
-            body["person"] = numbers.setdefault(who, f"person {len(numbers) + 1}")
+            body["person"] = numbers.setdefault(who, f"person-{len(numbers) + 1}")
         found.append(replace(event, body=body))
     return found

@@ -11,7 +11,7 @@ from bisect import insort
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
@@ -48,7 +48,7 @@ class _Waiting:
 
 
 class BackgroundLearner:
-    """Follows the events of a campaign. `ready` are the next questions, `wanting` rows for another answer.
+    """Follows the events of a campaign; the `Candidates` of its policy are at hand. `ready` are questions.
 
     `fresh` says of a row whether nobody was asked about it, `busy` whether requests wait to be written.
     """
@@ -60,7 +60,7 @@ class BackgroundLearner:
         self.seq = self._fed = seq
         """The newest event that was learned."""
         self.ready: list[Pick] = []
-        self.wanting: list[int] = asking.state.wanting()
+        self._doubts = asking.state.doubts()
         self._exhausted = False
         self._waiting: list[_Waiting] = []
         """Who waits for a question, the first to ask for one first."""
@@ -89,22 +89,24 @@ class BackgroundLearner:
         with self._changed:
             self._events.extend(events)
             self._fed = events[-1].seq
+            self.ready = [pick for pick in self.ready if self._fresh(pick.row)]
             self._changed.notify_all()
 
-    def best(self, taken: Collection[int]) -> Pick | None:
+    def doubts(self) -> list[tuple[int, float]]:
+        """(row, belief) of the answered rows, the least sure first, by what was learned."""
+        return self._doubts
+
+    def pick(self, taken: Collection[int] = ()) -> Pick | None:
         """The first question that is ready about a fresh row, but for those taken; None where there is none,
         now. It stays ready until its row is no more fresh: somebody else may be first to write it down."""
         with self._changed:
-            self.ready = [pick for pick in self.ready if self._fresh(pick.row)]
-            self._changed.notify_all()
-            if self.nothing_left:
-                self._wake()
-            return next((pick for pick in self.ready if pick.row not in taken), None)
+            fresh = (pick for pick in self.ready if pick.row not in taken and self._fresh(pick.row))
+            return next(fresh, None)
 
     def want(self, count: int) -> None:
-        """Keep about so many questions ready."""
+        """Keep about so many questions ready, and one for everybody who waits."""
         with self._changed:
-            self.wanted = max(LEAST, min(count, MOST))
+            self.wanted = max(LEAST, min(count + len(self._waiting), MOST))
             self._changed.notify_all()
 
     def wait(self, timeout: float, since: float) -> None:
@@ -121,7 +123,7 @@ class BackgroundLearner:
 
     def _wake(self) -> None:
         """Call as many of those who wait as there are questions ready; all, where there will be none."""
-        if self.nothing_left or self.failed is not None:
+        if self.complete or self.failed is not None:
             called = len(self._waiting)
         else:
             called = sum(self._fresh(pick.row) for pick in self.ready)
@@ -130,7 +132,7 @@ class BackgroundLearner:
         del self._waiting[:called]
 
     @property
-    def nothing_left(self) -> bool:
+    def complete(self) -> bool:
         """Whether there is nothing to ask about, by all events."""
         return self._exhausted and not self.ready and self.seq >= self._fed
 
@@ -190,12 +192,12 @@ class BackgroundLearner:
         rested = began >= self._rested
         if self._unnoted and rested and not self._events:
             self._note()
-        wanting = self.state.wanting() if learned else self.wanting
+        if learned:
+            self._doubts = self.state.doubts()
         put = self.state.turns.rows
         with self._changed:
             if events:
                 self.seq, self._exhausted = events[-1].seq, False
-            self.wanting = wanting
             enough = sum(pick.row not in put for pick in self.ready) >= self._enough
             more = bool(self._events)
             self._changed.notify_all()
@@ -224,10 +226,6 @@ class BackgroundLearner:
                 time.sleep(min(PAUSE * took, LONGEST))
             began = time.monotonic()
             with self.lock:
-                if event.kind == "budget":
-                    self.asking.budget = event.body["budget"]
-                elif event.kind == "rule":
-                    self.asking.stop = event.body["stop"]
                 self.state.apply(event)
             took = time.monotonic() - began
             learned.append(event)
@@ -242,12 +240,11 @@ class BackgroundLearner:
         state, found = self.state, list[Pick]()
         with self._changed:
             put = [event.body["row"] for event in self._events if event.kind == "question"]
-        count = self.wanted if state.chooser.foresees else 1 - min(1, state.turns.n_open)
-        left = max(1, self.asking.budget - state.asked - state.turns.n_open)
+        count = self.wanted
         missing = count - len(self.ready)
         at_once = min(MOST_AT_ONCE, max(missing // 2, count // PART)) if count > FEW else 1
-        for some in state.picking(left, at_once, put) if count else ():
-            found += [self._gaining(pick) for pick in some]
+        for some in state.picking(at_once, put):
+            found += some
             rows = {pick.row for pick in found}
             with self._changed:
                 others = [pick for pick in self.ready if pick.row not in rows]
@@ -255,24 +252,18 @@ class BackgroundLearner:
                 self._changed.notify_all()
                 self._wake()
                 if len(found) >= count or self._ended or (self._events and len(self.ready) >= count):
-                    self._exhausted = count < self.wanted  # one question at a time
+                    self._exhausted = False
                     return
         with self._changed:
             self._exhausted, self.ready = True, found
             self._changed.notify_all()
             self._wake()
 
-    def _gaining(self, pick: Pick) -> Pick:
-        """The same with what its answer is expected to gain, where a rule of stopping looks at it."""
-        if not self.asking.stop or pick.chance is not None:
-            return pick
-        return replace(pick, gain=self.state.model.expected_gain(pick.row))
-
     def _note(self) -> None:
         """How right the labels would be now."""
         self._unnoted = False
         expected = self.asking.expected_accuracy
         if expected is not None:
-            self.curve.append((self.state.asked, expected))
+            self.curve.append((self.state.turns.asked, expected))
             if len(self.curve) > CURVE:
                 self.curve = self.curve[::2]

@@ -45,16 +45,15 @@ class Metrics:
                     lines.append(f'querist_request_seconds_bucket{{route="{route}",le="{bound}"}} {total}')
                 lines.append(f'querist_request_seconds_sum{{route="{route}"}} {self._seconds[route]}')
                 lines.append(f'querist_request_seconds_count{{route="{route}"}} {total}')
-        gauges = ("events", "answers", "open", "budget", "behind")
-        lines += [f"# TYPE querist_campaign_{name} gauge" for name in gauges]
-        for own in server.open_campaigns():
-            values = (
-                own.last,
-                own.turns.asked,
-                own.turns.n_open,
-                own.budget,
-                max(0, own.last - own.learner.seq),
-            )
-            for name, value in zip(gauges, values, strict=True):
-                lines.append(f'querist_campaign_{name}{{campaign="{own.id}"}} {value}')
+        # Sums, without the ids of campaigns: anybody may see how busy the server is.
+        own = server.open_campaigns()
+        gauges = {
+            "events": [each.last for each in own],
+            "answers": [each.turns.asked for each in own],
+            "open_questions": [each.turns.n_open for each in own],
+            "budget": [each.status.options.budget for each in own],
+            "events_behind": [max(0, each.last - each.learner.seq) for each in own],
+        }
+        for name, values in gauges.items():
+            lines += [f"# TYPE querist_{name} gauge", f"querist_{name} {sum(values)}"]
         return "\n".join(lines) + "\n"

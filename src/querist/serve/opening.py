@@ -3,109 +3,109 @@
 import json
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Unpack
 
-from querist.asking.campaign import BUDGET
-from querist.asking.files import FileCampaign, from_files
-from querist.asking.journal import Journal
-from querist.asking.people import NOISE
-from querist.asking.specification import check_limits
-from querist.asking.store.events import Draft
-from querist.asking.store.interface import EventStore
-from querist.asking.texts import NodeTexts
-from querist.errors import InputError
-from querist.labelling.files import FileName, GraphFiles
+from querist.asking.campaign import Asking
+from querist.asking.files import from_files
+from querist.asking.options import CampaignKeywords, CampaignOptions, of_team
+from querist.asking.store.events import Draft, check_texts
+from querist.asking.store.sql import EventStore
+from querist.asking.store.sqlite import StoredCampaign, only_campaign
+from querist.errors import InputError, QueristError
+from querist.graph_options import FileOptions
+from querist.labelling.reading import FileName, GraphFiles
+from querist.options import option
 from querist.progress import Progress
-from querist.serve.campaign import ServedCampaign, rule_draft
+from querist.serve.campaign import ServedCampaign
+from querist.serve.options import NewCampaignKeywords, NewCampaignOptions, SetupOptions
+from querist.tables.names import NodeTexts
 
 OPTIONS = "options.json"
-COLUMNS = ("source", "target", "weight", "id", "label_column", "missing", "parallel")
-CHOICES = ("choose", "audit", "find", "seed", "overlap", "multilabel")
+"""The file of a store that says how the other files of a campaign are read."""
+ROLES = ("edges", "nodes", "labels")
+"""How the names of those files begin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptOptions(FileOptions, SetupOptions):
+    """What `OPTIONS` holds, besides options of the log: how the files are read and shown."""
+
+    data: str | None = option(None, "Data set, if the graph is from one", on=())
+
+    @classmethod
+    def read(cls, content: bytes) -> "KeptOptions":
+        """Those of a store, perhaps a stranger's: every name and value is checked."""
+        try:
+            given = json.loads(content)
+            found = cls.resolve(None, given if isinstance(given, dict) else {"options": given})
+            if found.data is not None and not GraphFiles(found.data).is_named:
+                raise InputError(f"data = {found.data!r}; it must be the name of a data set")
+        except (ValueError, QueristError) as error:
+            raise InputError(
+                f"{OPTIONS}, which the store keeps, is damaged ({error}); restore a backup of the store"
+            ) from error
+        return found
 
 
 def create(
     store: EventStore,
-    edges: FileName,
+    graph: GraphFiles | FileName,
     *,
-    nodes: FileName | None = None,
     labels: FileName | None = None,
-    name: str | None = None,
-    classes: Sequence[Any] | None = None,
-    budget: int = BUDGET,
-    noise: float | None = None,
-    second_opinions: bool | None = None,
-    stop: float | None = None,
-    name_column: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    device: str | None = None,
     progress: Progress | None = None,
-    **choices: Any,
+    **keywords: Unpack[NewCampaignKeywords],
 ) -> ServedCampaign:
     """Make a campaign; its files are kept in the store, so that every server has them.
 
     Parameters
     ----------
-    edges, nodes, labels : files, or the name of a data set as `edges`
-    name : what people see it called
-    noise : share of wrong answers that is presumed; .1, as several people answer
-    second_opinions : ask another person where an answer is in doubt; so it is unless `overlap` is above 1
-    stop : ask no more when an answer is expected to gain less accuracy, or with `find` to find one by less
-    columns : columns of the files that have no usual name (see `GraphFiles`)
-    device : where it is computed, as in `ask`; the store does not keep it
-    choices : choose, audit, find, seed, overlap, multilabel, as in `ask`
+    graph : its files; a name alone is that of the edges, or of a data set
+    labels : a table of labels that are known
+    keywords : the fields of `NewCampaignOptions`; `TEAM` says which defaults are others, as several people
+        answer. The store does not keep the device
     """
-    odd = next((key for key in (*choices, *(columns or {})) if key not in (*CHOICES, *COLUMNS)), None)
-    if odd is not None:
-        raise InputError(f"{odd} is no option of a campaign; there are {', '.join((*CHOICES, *COLUMNS))}")
-    check_limits(budget, stop, least=1)
-    rules = [rule_draft(stop)] if stop else []
-    id = secrets.token_hex(6)
-    options, contents = _taken_in(
-        {"edges": edges, "nodes": nodes, "labels": labels}, dict(columns or {}), name_column
-    )
-    title = name or (str(edges) if "set" in options["edges"] else PurePath(edges).stem)
-    alone = choices.get("overlap") or 1
-    begun = {
-        **choices,
-        "classes": classes,
-        "noise": NOISE if noise is None else noise,
-        "second_opinions": alone == 1 if second_opinions is None else second_opinions,
-    }
-    options["budget"] = budget
+    files = GraphFiles.of(graph, {})
+    given = of_team(NewCampaignOptions.given(None, keywords))
+    id, title = secrets.token_hex(6), given.pop("name", None) or _title(files)
+    check_texts(title, given.get("classes"))
+    contents = _contents(files, labels, name_column=given.pop("name_column", None))
     # In memory first, and its files before its events: what is found in the store can be opened.
-    book = Journal()
-    campaign = _read(book, options, contents, budget, progress, device=device, **begun)
-    for kept, content in {**contents, OPTIONS: json.dumps(options).encode()}.items():
+    stored = only_campaign()
+    asking, texts = _read(stored, contents, progress, **given)
+    for kept, content in contents.items():
         store.keep_source(id, kept, content)
-    first, *others = (Draft(event.kind, event.body) for event in book.events())
+    first, *others = (Draft(event.kind, event.body) for event in stored.store.events(stored.id))
     begins = store.create(id, title, first)
-    store.append(id, begins.seq, [*others, Draft("budget", {"budget": budget, "person": None}), *rules])
-    return _served(store, id, title, campaign, options)
+    if others:
+        store.append(id, begins.seq, others)
+    return ServedCampaign(store, id, title, asking, texts)
 
 
 def open_or_create(
     store: EventStore,
     files: GraphFiles,
     *,
-    name: str | None = None,
-    device: str | None = None,
+    labels: FileName | None = None,
     progress: Progress | None = None,
-    **begun: Any,
+    **keywords: Unpack[NewCampaignKeywords],
 ) -> ServedCampaign:
-    """The campaign of the store about these files: the only one where `querist ask` began it, else the one
-    of this name, else a new one, of which `begun` says more (see `create`)."""
-    entries = store.campaigns()
-    title = name or (str(files.edges) if files.is_named else PurePath(files.edges).stem)
+    """The campaign of the store about these files: the only one if `querist ask` began it, else the one of
+    this name, else a new one (see `create`).
+
+    An option that a campaign cannot change is refused if it differs from that of the one found.
+    """
+    given = NewCampaignOptions.given(None, keywords)
+    entries, title = store.campaigns(), given.get("name") or _title(files)
+    changed: Any = {name: value for name, value in given.items() if name in CampaignOptions.declared()}
     if len(entries) == 1 and OPTIONS not in store.sources(entries[0].id):
-        return open_campaign(store, entries[0].id, files=files, device=device, progress=progress)
+        return open_campaign(store, entries[0].id, files=files, progress=progress, **changed)
     same = next((entry for entry in entries if entry.name == title), None)
     if same is not None:
-        return open_campaign(store, same.id, device=device, progress=progress)
-    columns = {own: value for own in COLUMNS if (value := getattr(files, own)) is not None}
-    made = {"nodes": files.nodes, "name": title, "columns": columns, **begun}
-    return create(store, files.edges, device=device, progress=progress, **made)
+        return open_campaign(store, same.id, progress=progress, **changed)
+    return create(store, files, labels=labels, progress=progress, **given)
 
 
 def open_campaign(
@@ -113,99 +113,78 @@ def open_campaign(
     id: str,
     *,
     files: GraphFiles | None = None,
-    device: str | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[CampaignKeywords],
 ) -> ServedCampaign:
-    """A campaign of the store, ready to be served; `device` is where it is computed, as in `ask`.
+    """A campaign of the store, ready to be served, with options as in `ask`; the device is not kept.
 
-    `files` are those that it was begun with, where the store does not keep them: `querist ask` began it.
+    `files` are those that it was begun with, if the store does not keep them: `querist ask` began it.
     """
     entry = next((each for each in store.campaigns() if each.id == id), None)
     if entry is None:
         known = ", ".join(each.id for each in store.campaigns()) or "none"
         raise InputError(f"there is no campaign {id!r} in this store; there are {known}")
-    contents = store.sources(id)
+    given: dict[str, Any] = CampaignOptions.given(None, keywords)
+    contents, missing = store.sources(id), dict[str, bytes]()
     if OPTIONS not in contents:
         if files is None:
             raise InputError(
                 f"campaign {entry.name} was begun by querist ask, and its store does not hold its graph; "
                 "give the files it was begun with, as in querist serve edges.csv --store pets.journal"
             )
-        contents = _adopt(store, id, files)
-    options = json.loads(contents.pop(OPTIONS))
-    # A chooser that paces its questions looks at the budget that the campaign was begun with.
-    budget = options.get("budget", BUDGET)
-    campaign = _read(Journal.of(store, id, entry.name), options, contents, budget, progress, device=device)
-    return _served(store, id, entry.name, campaign, options)
-
-
-def _taken_in(
-    files: Mapping[str, Any], columns: Mapping[str, str], name_column: str | None
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What the store keeps of files: how to read them, and their contents by name."""
-    options: dict[str, Any] = {"columns": columns, "name_column": name_column}
-    contents: dict[str, bytes] = {}
-    for role, file in files.items():
-        if file is None:
-            continue
-        if role == "edges" and GraphFiles(file).is_named:
-            options[role] = {"set": str(file)}
-            continue
-        path = Path(file).expanduser()
-        kept = f"{role}{''.join(path.suffixes[-2:])}"
-        try:
-            contents[kept] = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"{path}: it cannot be read ({error}); give another file") from error
-        options[role] = {"file": kept}
-    return options, contents
-
-
-def _adopt(store: EventStore, id: str, files: GraphFiles) -> dict[str, bytes]:
-    """Keep the files of a campaign that was begun at the terminal."""
-    columns = {name: value for name in COLUMNS if (value := getattr(files, name)) is not None}
-    options, contents = _taken_in({"edges": files.edges, "nodes": files.nodes}, columns, None)
-    contents[OPTIONS] = json.dumps(options).encode()
-    # Only files that fit the log are kept: reading them compares the graph with the one it was begun with.
-    _read(Journal.of(store, id, ""), options, contents, BUDGET, None)
-    for kept, content in contents.items():
+        contents = missing = _contents(files)
+    changed = {name: given.pop(name) for name in CampaignOptions.changing() if name in given}
+    asking, texts = _read(StoredCampaign.of(store, entry), contents, progress, **given)
+    # Only files that fit the log are kept: reading them compared the graph with the one it was begun with.
+    for kept, content in missing.items():
         store.keep_source(id, kept, content)
-    return contents
+    served = ServedCampaign(store, id, entry.name, asking, texts)
+    served.change(None, **changed)
+    return served
+
+
+def _title(files: GraphFiles) -> str:
+    return str(files.title) if files.is_named else PurePath(files.title).stem
+
+
+def _contents(files: GraphFiles, labels: FileName | None = None, **options: Any) -> dict[str, bytes]:
+    """What the store keeps of a campaign besides its log: the contents of files by name, `OPTIONS` last."""
+    options |= {name: getattr(files, name) for name in files.changed()}
+    found, edges = dict[str, bytes](), files.edges
+    if files.is_named:
+        options["data"], edges = str(edges), None
+    for role, file in zip(ROLES, (edges, files.nodes, labels), strict=True):
+        if file is not None:
+            path = Path(file).expanduser()
+            try:
+                found[f"{role}{''.join(path.suffixes[-2:])}"] = path.read_bytes()
+            except OSError as error:
+                raise InputError(f"{path}: it cannot be read ({error}); give another file") from error
+    return {**found, OPTIONS: json.dumps(options).encode()}
 
 
 def _read(
-    book: Journal,
-    options: Mapping[str, Any],
-    contents: Mapping[str, bytes],
-    budget: int,
-    progress: Progress | None,
-    **begun: Any,
-) -> FileCampaign:
-    """The campaign of a journal, its graph read from these contents."""
+    stored: StoredCampaign, contents: Mapping[str, bytes], progress: Progress | None, **given: Any
+) -> tuple[Asking, NodeTexts]:
+    """A campaign with its graph, and the texts of its nodes, from what the store keeps."""
+    kept, places = KeptOptions.read(contents[OPTIONS]), dict[str, Path]()
     with tempfile.TemporaryDirectory(prefix="querist-") as folder:
-        for kept, content in contents.items():
-            (Path(folder) / kept).write_bytes(content)
-
-        def place(role: str) -> str | None:
-            own = options.get(role)
-            return None if own is None else own.get("set") or str(Path(folder) / own["file"])
-
-        edges = place("edges")
-        assert edges is not None
-        files = GraphFiles(edges, place("nodes"), **options["columns"])
-        return from_files(
-            files,
-            labels=place("labels"),
-            journal=book,
-            budget=budget,
-            prefetch=False,
-            progress=progress,
-            **begun,
+        for name, content in contents.items():
+            role = name.partition(".")[0]
+            # The names come from the store, perhaps a stranger's: none may lead out of the folder.
+            if PurePath(name).name != name or role not in (*ROLES, "options"):
+                raise InputError(
+                    f"the store keeps a file {name!r}, which is none of a campaign; do not use it"
+                )
+            places[role] = Path(folder) / name
+            places[role].write_bytes(content)
+        if kept.data is None and not places.keys() & {"edges", "nodes"}:
+            raise InputError("the store does not keep the graph of this campaign; restore a backup of it")
+        files = GraphFiles(
+            kept.data or places.get("edges"),
+            places.get("nodes"),
+            **{name: getattr(kept, name) for name in FileOptions.declared()},
         )
-
-
-def _served(
-    store: EventStore, id: str, name: str, campaign: FileCampaign, options: Mapping[str, Any]
-) -> ServedCampaign:
-    texts = NodeTexts.of(campaign.source.table, options["columns"].get("id"), options["name_column"])
-    return ServedCampaign(store, id, name, campaign.asking, texts)
+        given |= {"labels": places.get("labels"), "name_column": kept.name_column}
+        found = from_files(files, journal=stored, progress=progress, **given)
+    return found.asking, found.texts

@@ -11,16 +11,23 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from querist.asking.campaign import BUDGET
 from querist.asking.keys import Commands, command_keys, keys_for
+from querist.asking.nodes import NEIGHBOURS
+from querist.asking.options import TEAM, CampaignOptions
+from querist.graph_options import FileOptions
 from querist.lazy import needing
 from querist.report.drawing import class_look
 from querist.report.page import engine
+from querist.serve.access import MOST_DAYS, ROLES
+from querist.serve.exports import FORMATS
+from querist.serve.options import NewCampaignOptions
 from querist.serve.uploads import ENDINGS
+from querist.tables.labels import BETWEEN, EMPTY_SET
 
 with needing("serve", "a page of the server"):
     from jinja2 import Environment
@@ -40,34 +47,30 @@ BROWSER_COMMANDS: Commands = {
 _TYPES = {".svg": "image/svg+xml", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 
-def campaigns_page(
-    campaigns: Sequence[Mapping[str, Any]], roles: Mapping[str, str] | None = None, creates: bool = False
-) -> str:
-    """The campaigns that somebody may see, each with `id` and `name`; `roles` by id, manager unless told;
-    whether they may create one."""
-    known = roles or {}
-    found = [{**each, "role": known.get(each["id"], "manager")} for each in campaigns]
-    return _page("campaigns", campaigns=found, creates=creates)
+def campaigns_page(campaigns: Sequence[Mapping[str, Any]], creates: bool) -> str:
+    """The campaigns that somebody may see, with their `role` in each; and whether they may create one."""
+    return _page("campaigns", campaigns=campaigns, creates=creates)
 
 
 def new_page() -> str:
     """Where a campaign is made of files."""
-    return _page("new", budget=BUDGET, endings=ENDINGS)
+    shown, columns = NewCampaignOptions.on("http", TEAM).values(), FileOptions.on("http").values()
+    return _page("new", options=shown, columns=columns, endings=ENDINGS)
 
 
 def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role: str = "labeller") -> str:
     """Where `person` answers questions; `campaign` is what the API says of it."""
     classes = [str(each) for each in campaign["classes"]]
     keys = command_keys(classes, BROWSER_COMMANDS)
-    several = bool(campaign.get("multilabel"))
+    multilabel = bool(campaign.get("multilabel"))
     shown = {name: campaign[name] for name in ("id", "asked", "budget", "expected_accuracy")}
     start = {
-        "campaign": {**shown, "multilabel": several},
-        "classes": classes,
-        "looks": [class_look(code) for code in range(len(classes))],
+        "campaign": {**shown, "multilabel": multilabel},
+        **_of_classes(classes),
         "keys": keys_for(classes, BROWSER_COMMANDS),
         "commands": {key: what for what, key in keys.items()},
         "person": person,
+        "near": NEIGHBOURS,
     }
     commands = [(what, BROWSER_COMMANDS[what][1], key) for what, key in keys.items()]
     return _page(
@@ -75,7 +78,7 @@ def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role
         campaign=campaign,
         start=start,
         commands=commands,
-        several=several,
+        multilabel=multilabel,
         name=name,
         role=role,
     )
@@ -84,13 +87,24 @@ def labeller_page(campaign: Mapping[str, Any], person: str, name: str = "", role
 def manager_page(campaign: Mapping[str, Any], role: str = "manager") -> str:
     """How a campaign goes and, for its manager, what can be done; a reader only looks."""
     classes = [str(each) for each in campaign["classes"]]
-    start = {
-        "campaign": dict(campaign),
-        "classes": classes,
-        "looks": [class_look(code) for code in range(len(classes))],
-        "manager": role == "manager",
-    }
-    return _page("manager", campaign=campaign, start=start, role=role)
+    start = {"campaign": dict(campaign), **_of_classes(classes), "manager": role == "manager"}
+    changing = CampaignOptions.changing("http").values()
+    return _page(
+        "manager",
+        campaign=campaign,
+        start=start,
+        role=role,
+        changing=changing,
+        formats=dict(zip(FORMATS, ("CSV", "Parquet", "JSON lines"), strict=True)),
+        roles=ROLES,
+        days=MOST_DAYS,
+    )
+
+
+def _of_classes(classes: Sequence[str]) -> dict[str, Any]:
+    """What the scripts know of labels: names and looks of the classes, and how sets are written."""
+    looks = [class_look(code) for code in range(len(classes))]
+    return {"classes": classes, "looks": looks, "between": f"{BETWEEN} ", "empty": EMPTY_SET}
 
 
 def message_page(title: str, message: str, onward: str | None = None) -> str:
@@ -116,5 +130,6 @@ def _page(template: str, **values: Any) -> str:
 @cache
 def _environment() -> Environment:
     made = engine("querist.serve")
+    made.globals |= {"bool": bool, "int": int, "float": float, "infinity": inf}
     made.filters["segment"] = lambda text: quote(str(text), safe="")
     return made

@@ -1,21 +1,27 @@
 """The HTTP interface, `/v1`. What it says is described by OpenAPI at `/v1/openapi.json`."""
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from functools import partial
-from typing import Annotated, Any, Literal
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any, get_type_hints
 from urllib.parse import quote
 
 import pyarrow as pa
-from fastapi import APIRouter, Depends, Form, Header, Query, Request, Response, UploadFile
+from fastapi import APIRouter, Depends, Query, Request, Response, UploadFile
 from fastapi.responses import StreamingResponse
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from querist.asking.store.events import check_texts
+from querist.datasets import folders
+from querist.datasets.resolve import names
+from querist.labelling.reading import GraphFiles
+from querist.options import with_options
 from querist.serve.access import Visitor
 from querist.serve.bodies import (
     ERRORS,
+    FORM_COLUMNS,
+    FORM_OPTIONS,
     MOST_ROW,
+    BoundedRequest,
     Came,
     Change,
     Decided,
@@ -25,24 +31,19 @@ from querist.serve.bodies import (
     LeaseRequest,
     NewCampaign,
     Remark,
+    Strict,
 )
-from querist.serve.campaign import check_text
 from querist.serve.exports import FORMATS, anonymous, events_text
 from querist.serve.opening import create
+from querist.serve.options import Format
 from querist.serve.server import CampaignServer, arrive
 from querist.serve.uploads import received
 from querist.serve.views import CampaignViews
 from querist.serve.writing import RefusedError
-from querist.tables.formats import comma_separated
 
-BEAT = 15.0
-"""Seconds after which a stream of events that has nothing to say says so."""
-GLANCE = 0.1
-"""Seconds between two looks for something new to say."""
 PAGE = 500
 """Most nodes of a page."""
-
-api = APIRouter(prefix="/v1", responses=ERRORS)
+FILES, ARRIVALS = "/v1/campaigns/files", "/v1/campaigns/{c}/arrivals"
 
 
 def server_of(request: Request) -> CampaignServer:
@@ -63,12 +64,43 @@ async def visitor_of(request: Request) -> Visitor:
 Who = Annotated[Visitor, Depends(visitor_of)]
 
 
+class GuardedRoute(APIRoute):
+    """A route that reads a body only from those who have a token, and a large one only from managers."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers a request."""
+        answer, kinds = super().get_route_handler(), get_type_hints(self.endpoint).values()
+        bodies = (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Strict))
+        model = next(bodies, Strict)
+
+        async def guarded(request: Request) -> Response:
+            visitor, limits = await visitor_of(request), request.app.state.limits
+            most = limits.body
+            if self.path == FILES and request.method == "POST":
+                check_may_create(visitor)
+                most = limits.bytes
+            elif self.path == ARRIVALS:
+                check_role(visitor, "manager", request.path_params["c"])
+                most = limits.arrivals
+            return await answer(BoundedRequest(request, most, model))
+
+        return guarded
+
+
+api = APIRouter(prefix="/v1", responses=ERRORS, route_class=GuardedRoute)
+
+
+def check_role(visitor: Visitor, role: str, c: str) -> None:
+    """Refuse what takes this role in a campaign to those who do not have it."""
+    if not visitor.may(role, c):
+        raise RefusedError(f"you are {visitor.role} here, and this takes a {role}", 403)
+
+
 def _allowed(role: str) -> Callable[..., Awaitable[CampaignViews]]:
     """The campaign of the path, for those who may do what takes this role."""
 
     async def find(request: Request, c: str, visitor: Who) -> CampaignViews:
-        if not visitor.may(role, c):
-            raise RefusedError(f"you are {visitor.role} here, and this takes a {role}", 403)
+        check_role(visitor, role, c)
         own = server_of(request)
         found = own.opened(c)
         return await run_in_threadpool(own.views, c) if found is None else found
@@ -101,32 +133,38 @@ def check_may_create(visitor: Visitor) -> None:
         raise RefusedError("a new campaign takes the manager of the server", 403)
 
 
+def _served_sets() -> list[str]:
+    """The data sets that a request may name: never a path, nor a file that is a link out of its folder."""
+    places = [folder.resolve() for folder in folders()]
+    return sorted(n for n in names() if all((p / f"{n}.npz").resolve().is_relative_to(p) for p in places))
+
+
 @api.post("/campaigns", status_code=201)
 def new_campaign(request: Request, visitor: Who, given: NewCampaign) -> dict[str, Any]:
-    """Make a campaign on a data set that ships with querist, or lies where its data sets lie."""
+    """Make a campaign on a data set that ships with querist, or is in the server's folder of data sets."""
     check_may_create(visitor)
-    own = server_of(request)
-    made = create(own.store, given.data, device=own.device, **given.model_dump(exclude={"data"}))
+    if given.data not in (sets := _served_sets()):
+        raise RefusedError(
+            f"there is no data set {given.data!r} on this server; there are {', '.join(sets)}. Put its .npz "
+            "file in a folder and start the server with QUERIST_DATA=FOLDER, or use querist campaign create",
+            400,
+        )
+    own, said = server_of(request), given.model_dump(exclude={"data"}, exclude_none=True)
+    made = create(own.store, given.data, device=own.device, **said)
     return own.add(made).summary()
 
 
 @api.post("/campaigns/files", status_code=201)
+@with_options("options", FORM_OPTIONS)
+@with_options("columns", FORM_COLUMNS)
 def new_campaign_from_files(
     request: Request,
     visitor: Who,
     edges: UploadFile,
+    options: Any,
+    columns: Any,
     nodes: UploadFile | None = None,
     labels: UploadFile | None = None,
-    name: Annotated[str | None, Form(max_length=200)] = None,
-    classes: Annotated[str | None, Form(max_length=10_000)] = None,
-    budget: Annotated[int, Form(ge=1, le=10_000_000)] = 100,
-    audit: Annotated[int, Form(ge=0, le=10_000_000)] = 0,
-    overlap: Annotated[int, Form(ge=1, le=20)] = 1,
-    second_opinions: Annotated[bool | None, Form()] = None,
-    choose: Annotated[str | None, Form(max_length=100)] = None,
-    find: Annotated[str | None, Form(max_length=1000)] = None,
-    multilabel: Annotated[bool, Form()] = False,
-    stop: Annotated[float | None, Form(ge=0, le=1, allow_inf_nan=False)] = None,
 ) -> dict[str, Any]:
     """Make a campaign from files, as `querist ask` reads them; `classes` are separated by commas."""
     check_may_create(visitor)
@@ -135,21 +173,11 @@ def new_campaign_from_files(
     with own.making(visitor.person) as show, received(files, request.app.state.limits) as places:
         made = create(
             own.store,
-            places["edges"],
-            nodes=places.get("nodes"),
+            GraphFiles(places["edges"], places.get("nodes"), **columns),
             labels=places.get("labels"),
-            name=name or (edges.filename or "edges").rpartition(".")[0] or "edges",
-            classes=None if classes is None else comma_separated(classes),
-            budget=budget,
-            audit=audit,
-            overlap=overlap,
-            second_opinions=second_opinions,
-            choose=choose,
-            find=find,
-            multilabel=multilabel,
-            stop=stop,
             device=own.device,
             progress=show,
+            **{"name": (edges.filename or "edges").rpartition(".")[0] or "edges", **options},
         )
     return own.add(made).summary()
 
@@ -171,8 +199,8 @@ def campaign(views: Read) -> dict[str, Any]:
 
 @api.patch("/campaigns/{c}")
 def change(views: Manage, visitor: Who, given: Change) -> dict[str, Any]:
-    """Pause it or go on; raise the budget; set the gain below which it stops, 0 for none."""
-    views.campaign.change(visitor.person, **given.model_dump())
+    """Pause it or go on; change its options."""
+    views.campaign.change(visitor.person, **given.model_dump(exclude_unset=True))
     return views.summary()
 
 
@@ -183,7 +211,7 @@ def change(views: Manage, visitor: Who, given: Change) -> dict[str, Any]:
 def take_leases(views: Answer, visitor: Who, wanted: LeaseRequest) -> dict[str, Any]:
     """Questions for you, those you have among them."""
     questions, why = views.campaign.lease(visitor.person, wanted.count)
-    return {"leases": [views.lease(each, wanted.detail) for each in questions], "stopped": why}
+    return {"leases": [views.lease(each, visitor, wanted.detail) for each in questions], "stopped": why}
 
 
 @api.post("/campaigns/{c}/leases/{row}/beat")
@@ -200,42 +228,40 @@ def give_back(views: Answer, visitor: Who, row: int) -> None:
 
 @api.post("/campaigns/{c}/answers")
 async def answer(views: Answer, visitor: Who, given: Given, key: Key = None) -> dict[str, Any]:
-    """Answer, skip or be unsure. With an Idempotency-Key it can be sent again without harm."""
+    """Answer, skip or be unsure; without a new question an answer replaces your earlier one. With an
+    Idempotency-Key it can be sent again without harm."""
     own, row = views.campaign, given.row
     if row >= own.n_nodes:  # it may have come by on another server
         await run_in_threadpool(own.check_row, row)
-    kept = await own.close_question_soon(visitor.person, row, given.outcome, given.label, key)
-    return kept.body
+    return await own.close_question_soon(visitor.person, row, given.outcome, given.label, key)
 
 
 @api.post("/campaigns/{c}/undo")
 def undo(views: Answer, visitor: Who, key: Key = None) -> dict[str, Any]:
     """Take back your last answer; its question is yours again."""
     own = views.campaign
-    row = own.undo(visitor.person, key).body["row"]
+    row = own.undo(visitor.person, key)["row"]
     held = own.turns.leases.get(row) if row is not None else None
     again = held is not None and held.person == visitor.person
-    return {"row": row, "lease": views.lease(own.question(row)) if again else None}
+    return {"row": row, "lease": views.lease(own.question(row), visitor) if again else None}
 
 
 @api.post("/campaigns/{c}/comments")
 def comment(views: Answer, visitor: Who, given: Remark, key: Key = None) -> dict[str, Any]:
     """Say something about a node."""
-    row, text = views.campaign.check_row(given.row), check_text(given.text)
-    return views.campaign.comment(visitor.person, row, text, key).body
+    return views.campaign.comment(visitor.person, views.campaign.check_row(given.row), given.text, key)
 
 
 @api.post("/campaigns/{c}/verdicts")
 def verdict(views: Manage, visitor: Who, given: Decided, key: Key = None) -> dict[str, Any]:
     """Decide on a node."""
-    return views.campaign.verdict(visitor.person, views.campaign.check_row(given.row), given.label, key).body
+    return views.campaign.verdict(visitor.person, views.campaign.check_row(given.row), given.label, key)
 
 
 @api.post("/campaigns/{c}/arrivals")
 def arrivals(views: Manage, given: Came) -> dict[str, Any]:
     """New nodes and edges: each new node is labelled at once, and perhaps becomes a question."""
-    _check_characters(value for row in (*given.edges, *given.nodes) for value in row)
-    _check_characters(value for row in given.nodes for value in row.values())
+    check_texts(given.edges, given.nodes)
     edges = [_edge(each) for each in given.edges]
     bare = all(len(each) == 1 for each in given.nodes)
     try:
@@ -245,16 +271,6 @@ def arrivals(views: Manage, given: Came) -> dict[str, Any]:
     except pa.ArrowException as problem:
         raise RefusedError(f"nodes: a column has values of one kind ({problem})", 422) from problem
     return {"nodes": arrive(views.campaign, edges or None, table or None)}
-
-
-def _check_characters(values: Iterable[Any]) -> None:
-    """JSON can write half of a character, which nobody could be shown."""
-    for value in values:
-        if isinstance(value, str):
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise RefusedError(f"{value!r} holds half of a character; send whole ones", 422) from None
 
 
 def _edge(given: list[Any]) -> tuple[Any, ...]:
@@ -269,23 +285,24 @@ def _edge(given: list[Any]) -> tuple[Any, ...]:
 @api.get("/campaigns/{c}/nodes")
 def nodes(
     views: Read,
+    visitor: Who,
     after: Annotated[int, Query(ge=-1, le=MOST_ROW)] = -1,
     limit: Annotated[int, Query(ge=1, le=PAGE)] = 50,
 ) -> dict[str, Any]:
     """A page of nodes."""
-    return views.nodes(after, limit)
+    return views.nodes(after, limit, visitor)
 
 
 @api.get("/campaigns/{c}/nodes/{row}")
-def node(views: Read, row: int) -> dict[str, Any]:
+def node(views: Read, visitor: Who, row: int) -> dict[str, Any]:
     """A node with its neighbourhood."""
-    return views.node(views.campaign.check_row(row))
+    return views.node(views.campaign.check_row(row), visitor)
 
 
 @api.get("/campaigns/{c}/map")
-def whole_map(views: Read) -> dict[str, Any]:
+def whole_map(views: Read, visitor: Who) -> dict[str, Any]:
     """The graph to draw."""
-    return views.map()
+    return views.map(visitor)
 
 
 @api.get("/campaigns/{c}/people")
@@ -301,85 +318,48 @@ def erase_name(views: Manage, person: str) -> None:
 
 
 @api.get("/campaigns/{c}/doubts")
-def doubts(views: Read) -> list[dict[str, Any]]:
+def doubts(views: Read, visitor: Who) -> list[dict[str, Any]]:
     """Nodes whose answers disagree with each other or with all around them."""
-    return views.doubts()
+    return views.doubts(visitor)
 
 
 @api.get(
     "/campaigns/{c}/events",
     response_class=Response,
-    responses={200: {"content": {"application/x-ndjson": {}, "text/event-stream": {}}}},
+    responses={200: {"content": {"application/x-ndjson": {}}}},
 )
 def events(
-    request: Request,
     views: Manage,
     after: Annotated[int, Query(ge=0, le=MOST_ROW)] = 0,
     hide: Annotated[bool, Query(alias="anonymous")] = False,
-    accept: Annotated[str, Header()] = "*/*",
-    resumed: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
 ) -> Response:
-    """The log from an event on, as lines of JSON; as server-sent events it goes on as it grows."""
-    own, numbers = views.campaign, dict[str, str]()
-    if "text/event-stream" in accept:
-        if resumed is not None and resumed.isdecimal():
-            after = max(after, min(int(resumed), MOST_ROW))
-        stream = _stream(request, views, after, numbers if hide else None)
-        return StreamingResponse(stream, media_type="text/event-stream")
-    if hide and after:  # people are numbered in the order they came
-        list(anonymous(own.store.events(own.id, limit=after), numbers))
-    found = own.store.events(own.id, after=after)
-    return StreamingResponse(
-        events_text(anonymous(found, numbers) if hide else found), media_type="application/x-ndjson"
-    )
-
-
-async def _stream(
-    request: Request, views: CampaignViews, after: int, numbers: dict[str, str] | None
-) -> AsyncIterator[str]:
-    own, seen = views.campaign, 0 if numbers is not None else after
-    while not await request.is_disconnected():
-        found = await run_in_threadpool(partial(own.store.events, own.id, after=seen, limit=1000))
-        shown = found if numbers is None else anonymous(found, numbers)
-        for event, text in zip(found, events_text(shown), strict=True):
-            seen = event.seq
-            if seen > after:
-                yield f"id: {seen}\nevent: {event.kind}\ndata: {text.strip()}\n\n"
-        if not found:
-            yield ": nothing new\n\n"
-            # Looked for, not waited for in a thread: as many may listen as like to.
-            until = time.monotonic() + BEAT
-            while own.last <= seen and time.monotonic() < until:
-                await asyncio.sleep(GLANCE)
+    """The log after an event, as lines of JSON. Anonymous people are person-1, person-2, ... as they came."""
+    own = views.campaign
+    found = own.store.events(own.id, after=0 if hide else after)
+    if hide:
+        found = [event for event in anonymous(found) if event.seq > after]
+    return StreamingResponse(events_text(found), media_type="application/x-ndjson")
 
 
 @api.get("/campaigns/{c}/labels")
 def labels(
     views: Read,
+    visitor: Who,
     after: Annotated[int, Query(ge=-1, le=MOST_ROW)] = -1,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> dict[str, Any]:
-    """The label of every node by `auto` from all answers, a page of them."""
-    found = views.labelling()
-    rows = range(after + 1, min(after + 1 + limit, len(found.labels)))
-    return {
-        "labels": [
-            {"row": row, "node": found.graph.nodes[row], "label": found.labels[row]}
-            | ({"probability": float(found.probability[row])} if found.reached[row] else {})
-            for row in rows
-        ],
-        "next": rows[-1] if rows and rows[-1] + 1 < len(found.labels) else None,
-    }
+    """The label of every node by `auto` from all answers, a page of them; null if it is hidden from you."""
+    return views.labels(after, limit, visitor)
 
 
 FILE: dict[str, Any] = {
     "response_class": Response,
     "responses": {200: {"content": {kind: {} for kind in FORMATS.values()}}},
 }
-Format = Annotated[Literal["csv", "parquet", "jsonl"], Query(alias="format")]
+AsFormat = Annotated[Format, Query(alias="format")]
 
 
-def _file(name: str, form: str, content: bytes) -> Response:
+def _file(name: str, form: Format, content: bytes) -> Response:
     place = quote(f"{name}.{form}")
     return Response(
         content,
@@ -389,17 +369,17 @@ def _file(name: str, form: str, content: bytes) -> Response:
 
 
 @api.get("/campaigns/{c}/export", **FILE)
-def export(views: Read, form: Format = "csv") -> Response:
-    """The labels of all nodes as a file: csv, parquet or jsonl."""
-    return _file(views.campaign.name, form, views.export(form))
+def export(views: Read, visitor: Who, form: AsFormat = "csv") -> Response:
+    """The labels of all nodes but those hidden from you, as a file: csv, parquet or jsonl."""
+    return _file(views.campaign.name, form, views.export(form, visitor))
 
 
 @api.get("/campaigns/{c}/answers", **FILE)
 def export_answers(
-    views: Manage, form: Format = "csv", hide: Annotated[bool, Query(alias="anonymous")] = False
+    views: Manage, form: AsFormat = "csv", hide: Annotated[bool, Query(alias="anonymous")] = False
 ) -> Response:
     """Who answered what, when and in how many seconds, as a file: csv, parquet or jsonl. Anonymous people
-    are person-1, person-2, ... in the order of their first answer."""
+    are person-1, person-2, ... in the order they came."""
     return _file(f"{views.campaign.name} answers", form, views.export_answers(form, hide))
 
 
@@ -409,15 +389,7 @@ def tokens(views: Manage) -> list[dict[str, Any]]:
     own = views.campaign
     names = own.store.people(own.id)
     return [
-        {
-            "id": t.id,
-            "person": t.person,
-            "name": names.get(t.person),
-            "role": t.role,
-            "created": t.created,
-            "expires": t.expires,
-            "revoked": t.revoked,
-        }
+        {"name": names.get(t.person), **{k: v for k, v in vars(t).items() if k not in ("hash", "campaign")}}
         for t in own.store.tokens(own.id)
     ]
 

@@ -1,13 +1,16 @@
 """A server on one address, from its first line to a graceful stop."""
 
+import asyncio
+import gc
 import json
 import logging
 import socket
 import sys
-import time
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from querist.errors import InputError
 from querist.serve.app import make_app
@@ -16,7 +19,11 @@ from querist.serve.uploads import Limits
 
 KEEP = 75
 """Seconds that a connection is kept for the next answer of somebody who thinks about it."""
-HOST, PORT = "127.0.0.1", 8377
+ARRIVAL_SECONDS, BYTES_PER_SECOND = 30.0, 1000
+"""Seconds that a request may keep the server waiting, and the least pace of its body."""
+READ_BYTES = 16_384
+"""Most bytes of one connection that are parsed before the others have their turn."""
+LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class JsonLines(logging.Formatter):
@@ -38,6 +45,53 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             body["error"] = self.formatException(record.exc_info)
         return json.dumps(body, default=str)
+
+
+class _TimedProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection whose request does not arrive; uvicorn by itself waits without end.
+
+    A request that is being answered has no limit of time. h11 limits the size of headers; httptools does not.
+    """
+
+    _end: float | None = None
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        with suppress(AttributeError):  # uvloop has no such attribute
+            transport.max_size = READ_BYTES
+        super().connection_made(transport)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._await_request(len(data))
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._await_request()
+
+    def _await_request(self, size: int = 0) -> None:
+        """Set when the request must be here: not while one is answered, nor between two of them."""
+        if self._timer is not None:
+            self._timer.cancel()
+        refused = self.cycle is not None and self.cycle.response_complete
+        answering = self.cycle is not None and not refused and not self.cycle.more_body
+        if answering or self.timeout_keep_alive_task is not None:
+            self._end = None
+            return
+        latest = self.loop.time() + ARRIVAL_SECONDS
+        # The rest of a body that was refused earns no time.
+        earned = 0 if refused else size / BYTES_PER_SECOND
+        self._end = latest if self._end is None else min(self._end + earned, latest)
+        self._timer = self.loop.call_at(self._end, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.flow.read_paused:  # the server is slow, not the client
+            self._timer = self.loop.call_later(ARRIVAL_SECONDS, self._give_up)
+        elif not self.transport.is_closing():
+            if self.cycle is not None and not self.cycle.response_started:
+                self.transport.write(LATE)
+            self.transport.close()
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -71,6 +125,7 @@ def run(server: CampaignServer, where: socket.socket, *, limits: Limits | None =
         logger.setLevel(logging.INFO if log else logging.WARNING)
     config = uvicorn.Config(
         make_app(server, limits),
+        http=_TimedProtocol,
         log_config=None,
         access_log=log,
         timeout_graceful_shutdown=10,
@@ -79,7 +134,5 @@ def run(server: CampaignServer, where: socket.socket, *, limits: Limits | None =
         ws="none",
     )
     own = uvicorn.Server(config)
-    began = time.time()
+    gc.freeze()  # else a large body has the collector look through all libraries, for a third of a second
     own.run(sockets=[where])
-    if log:
-        logging.getLogger("uvicorn.error").info("stopped after %.0f s", time.time() - began)

@@ -6,11 +6,10 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from querist.asking.arrivals import KIND, Arrival, arrival
-from querist.asking.people import DOUBT
+from querist.asking.arrivals import KIND, arrival
+from querist.asking.policy import arrived
 from querist.asking.store.events import Draft
-from querist.asking.store.interface import EventStore
-from querist.labelling.growth import join
+from querist.asking.store.sql import EventStore
 from querist.progress import Progress
 from querist.serve.access import Gate
 from querist.serve.campaign import ServedCampaign
@@ -20,7 +19,6 @@ from querist.serve.writing import RefusedError
 
 SWEEP = 2.0
 """Seconds between two looks for leases that have ended, and for what other servers wrote."""
-CAME_BY = "it came by, and the model is unsure of it"
 
 
 class CampaignServer:
@@ -29,8 +27,7 @@ class CampaignServer:
     def __init__(self, store: EventStore, *, device: str | None = None) -> None:
         self.store, self.gate, self.device = store, Gate(store), device
         self._open: dict[str, CampaignViews] = {}
-        self._opening: dict[str, threading.Lock] = {}
-        self._lock = threading.Lock()
+        self._opening = threading.Lock()
         self.made_so_far: dict[str, tuple[float, str]] = {}
         """How far the campaigns are that people make of files now, by person, and what is being done."""
         self._ended = threading.Event()
@@ -52,17 +49,11 @@ class CampaignServer:
 
     def add(self, campaign: ServedCampaign) -> CampaignViews:
         """Serve a campaign that is open already."""
-        with self._lock:
-            return self._open.setdefault(campaign.id, CampaignViews(campaign))
+        return self._open.setdefault(campaign.id, CampaignViews(campaign))
 
     def views(self, id: str) -> CampaignViews:
         """A campaign, which is opened where it is not."""
-        with self._lock:
-            found = self._open.get(id)
-            opening = self._opening.setdefault(id, threading.Lock())
-        if found is not None:
-            return found
-        with opening:
+        with self._opening:
             if id not in self._open:
                 if all(entry.id != id for entry in self.store.campaigns()):
                     raise RefusedError(f"there is no campaign {id!r} here", 404)
@@ -75,8 +66,7 @@ class CampaignServer:
 
     def open_campaigns(self) -> list[ServedCampaign]:
         """Those that are open."""
-        with self._lock:
-            return [views.campaign for views in self._open.values()]
+        return [views.campaign for views in list(self._open.values())]
 
     def close(self) -> None:
         """Stop learning and sweeping; leases stay, as all else that is in the store."""
@@ -99,31 +89,22 @@ def arrive(campaign: ServedCampaign, edges: Any, nodes: Any, patience: float = 6
     """New nodes and edges join the graph; each new node is labelled at once, and asked about where that is
     in doubt: the question is open for whoever comes next."""
     while True:
-        with campaign.lock:
-            grown = campaign.grown
+        grown = campaign.grown
         _catch_up(campaign, grown, patience)
         before = campaign.asking.graph
-        came = arrival(before, join(before, edges, nodes))
+        came = arrival(before, edges, nodes)
         if not came:
             return []
         events = campaign.write(partial(_growth, campaign, grown, came))
         if events:
             break
     _catch_up(campaign, events[-1].seq, patience)
-    rows = range(before.n_nodes, before.n_nodes + len(came.nodes))
     found = []
-    for row in rows:
+    for row in range(before.n_nodes, before.n_nodes + len(came["nodes"])):
         about = campaign.asking.state.about(row)
-        asked = _ask_about(campaign, row, about)
-        found.append(
-            {
-                "row": row,
-                "node": campaign.asking.graph.nodes[row],
-                "label": about["guess"],
-                "probability": about["probability"],
-                "asked": asked,
-            }
-        )
+        asked = bool(campaign.write(partial(_ask_about, campaign, row, about["probability"])))
+        named = {"row": row, "node": campaign.asking.graph.nodes[row], "label": about["guess"]}
+        found.append({**named, "probability": about["probability"], "asked": asked})
     return found
 
 
@@ -133,23 +114,12 @@ def _catch_up(campaign: ServedCampaign, seq: int, patience: float) -> None:
     campaign.check_learner()
 
 
-def _growth(campaign: ServedCampaign, grown: int, came: Arrival) -> list[Draft]:
+def _growth(campaign: ServedCampaign, grown: int, came: dict[str, Any]) -> list[Draft]:
     """What came, if nothing else came by since: the rows of its nodes follow those that there were."""
-    return [Draft(KIND, came.body())] if campaign.grown == grown else []
+    return [Draft(KIND, came)] if campaign.grown == grown else []
 
 
-def _ask_about(campaign: ServedCampaign, row: int, about: dict[str, Any]) -> bool:
-    """Open a question about a node that came by, where the model is in doubt and the budget allows it."""
-    sure = about["probability"]
-
-    def decide() -> list[Draft]:
-        turns = campaign.turns
-        spent = campaign.spent >= campaign.budget or campaign.enough is not None
-        if spent or campaign.paused or turns.about(row) or (sure is not None and sure >= DOUBT):
-            return []
-        if not campaign.asking.state.chooser.foresees:
-            return []
-        plain = {"audit": False, "reason": CAME_BY, "round": 0, "value": 0.0, "gain": None}
-        return [Draft("question", {"row": row, **plain, **about})]
-
-    return bool(campaign.write(decide))
+def _ask_about(campaign: ServedCampaign, row: int, sure: float | None) -> list[Draft]:
+    """Open a question about a node that came by, if the policy wants one."""
+    pick = arrived(campaign.status, row, sure)
+    return [] if pick is None else [Draft("question", campaign.asking.state.question(pick))]

@@ -11,6 +11,7 @@ from querist.serve.access import COOKIE, CSRF_COOKIE, csrf_of
 from querist.serve.metrics import Metrics
 from querist.serve.routes import Answer, Read, Who, campaigns, check_may_create, server_of
 from querist.serve.writing import RefusedError
+from querist.tables.formats import some
 from querist.version import VERSION
 
 YEAR = 365 * 86_400
@@ -37,8 +38,7 @@ def enter(request: Request, token: str = "") -> Response:
 @site.get("/")
 def home(request: Request, visitor: Who) -> HTMLResponse:
     """The campaigns that you may see."""
-    found, creates = campaigns(request, visitor), visitor.may("manager", None)
-    return HTMLResponse(pages.campaigns_page(found, {each["id"]: each["role"] for each in found}, creates))
+    return HTMLResponse(pages.campaigns_page(campaigns(request, visitor), visitor.may("manager", None)))
 
 
 @site.get("/new")
@@ -79,9 +79,9 @@ def health(request: Request) -> dict[str, Any]:
     """Whether the store answers and the learners work."""
     own = server_of(request)
     own.store.campaigns()
-    failed = [each.id for each in own.open_campaigns() if each.learner.failed is not None]
+    failed = sum(each.learner.failed is not None for each in own.open_campaigns())
     if failed:
-        raise RefusedError(f"the learner of {', '.join(failed)} failed; restart the server", 503)
+        raise RefusedError(f"the learner of {some(failed, 'campaign')} failed; restart the server", 503)
     return {"status": "ok", "version": VERSION}
 
 

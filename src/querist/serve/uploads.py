@@ -1,14 +1,14 @@
-"""Files that come over the network, held to limits before anything reads them."""
+"""Files that come over the network, and the limits that they are held to."""
 
-import gzip
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
+from querist import memory
 from querist.serve.writing import RefusedError
 
 CHUNK = 1 << 20
@@ -17,20 +17,23 @@ ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".npz", ".graphml", ".json
 
 @dataclass(frozen=True)
 class Limits:
-    """Most bytes of all files of a request, bytes that they unpack to, and lines; and most bytes of a request
-    without files."""
+    """Most bytes of a request with files, and of memory while they are read; most bytes of a request with
+    nodes and edges that arrive, and of any other request."""
 
     bytes: int = 200_000_000
-    unpacked: int = 2_000_000_000
-    lines: int = 50_000_000
-    body: int = 20_000_000
+    memory: int = 5_000_000_000
+    arrivals: int = 20_000_000
+    body: int = 200_000
 
 
 @contextmanager
 def received(files: Mapping[str, Any], limits: Limits) -> Iterator[dict[str, Path]]:
-    """Uploaded files in a folder of their own, which is gone afterwards; the path of each by its role."""
+    """Uploaded files in a folder of their own, which is gone afterwards; the path of each by its role.
+
+    Inside the block, no more than `limits.memory` counts as free.
+    """
     with TemporaryDirectory(prefix="querist-upload-") as folder:
-        places, left = {}, limits.bytes
+        places = {}
         for role, upload in files.items():
             if upload is None or not upload.filename:
                 continue
@@ -43,59 +46,7 @@ def received(files: Mapping[str, Any], limits: Limits) -> Iterator[dict[str, Pat
                 )
             place = Path(folder) / f"{role}{ending}"
             with place.open("wb") as out:
-                while piece := upload.file.read(CHUNK):
-                    left -= len(piece)
-                    if left < 0:
-                        raise RefusedError(
-                            f"more than {limits.bytes:,} bytes; begin the campaign where the files are, with "
-                            "querist campaign create",
-                            413,
-                        )
-                    out.write(piece)
-            _check_unpacked(place, role, limits)
+                copyfileobj(upload.file, out, CHUNK)
             places[role] = place
-        yield places
-
-
-def _check_unpacked(place: Path, role: str, limits: Limits) -> None:
-    """Refuse what unpacks to more than it may, without unpacking all of it."""
-    name = place.name
-    if name.endswith(".gz"):
-        with place.open("rb") as packed:
-            size, lines = _measured(gzip.GzipFile(fileobj=packed), role, limits)
-    elif name.endswith(".npz"):
-        try:
-            with zipfile.ZipFile(place) as archive:
-                size, lines = sum(each.file_size for each in archive.infolist()), 0
-        except zipfile.BadZipFile as problem:
-            raise RefusedError(f"{role}: a damaged npz file ({problem})", 422) from problem
-    elif name.endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        try:
-            about = pq.ParquetFile(place).metadata
-        except Exception as problem:
-            raise RefusedError(f"{role}: a damaged parquet file ({problem})", 422) from problem
-        groups = [about.row_group(k).total_byte_size for k in range(about.num_row_groups)]
-        size, lines = sum(groups), about.num_rows
-    else:
-        with place.open("rb") as plain:
-            size, lines = _measured(plain, role, limits)
-    if size > limits.unpacked or lines > limits.lines:
-        raise RefusedError(
-            f"{role}: it unpacks to {size:,} bytes and {lines:,} lines; there may be {limits.unpacked:,} and "
-            f"{limits.lines:,}",
-            413,
-        )
-
-
-def _measured(file: IO[bytes] | gzip.GzipFile, role: str, limits: Limits) -> tuple[int, int]:
-    """Bytes and lines, read no further than the limits."""
-    size = lines = 0
-    try:
-        while (piece := file.read(CHUNK)) and size <= limits.unpacked and lines <= limits.lines:
-            size += len(piece)
-            lines += piece.count(b"\n")
-    except (OSError, EOFError) as problem:
-        raise RefusedError(f"{role}: a damaged file ({problem})", 422) from problem
-    return size, lines
+        with memory.at_most(limits.memory):
+            yield places

@@ -1,20 +1,27 @@
 """What a campaign says of itself, as plain values: for the answers of the server and for its pages."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.sparse import triu
 
-from querist.asking.answers import Code, as_kept, likeliest, sureness
+from querist.asking.answers import as_kept
 from querist.asking.campaign import Question
+from querist.asking.nodes import NodeDescriptions
+from querist.asking.options import CampaignOptions
+from querist.asking.policy import SECOND
 from querist.asking.results import Audit, measured
 from querist.labelling.influence import influences
 from querist.labelling.storage import columns_of
 from querist.report.drawing import layout, piece
+from querist.serve.access import Visitor
 from querist.serve.campaign import ServedCampaign
-from querist.serve.exports import answers_table, file_of
+from querist.serve.exports import anonymous, answers_table, file_of
 from querist.types import Codes, Floats
 
 DRAWN, AROUND = 150, 40
@@ -25,6 +32,9 @@ PATIENCE = 60.0
 """Seconds that an export waits for the learner."""
 NEIGHBOURS = 50
 """Most neighbours that are listed."""
+FOUND = (*("label", "by", "belief", "answer", "votes"),
+         *("guess", "probability", "second", "second_probability", "probabilities", "chance"))  # fmt: skip
+"""What is answered and guessed about a node."""
 
 
 class CampaignViews:
@@ -32,6 +42,7 @@ class CampaignViews:
 
     def __init__(self, campaign: ServedCampaign) -> None:
         self.campaign = campaign
+        self._nodes = NodeDescriptions(campaign.status, campaign.asking.state, campaign.texts, campaign.lock)
         self.places = lru_cache(512)(self._places)
         self._labelling = threading.Lock()
         self._audit: tuple[Any, Audit | None] = (None, None)
@@ -43,19 +54,16 @@ class CampaignViews:
     def summary(self) -> dict[str, Any]:
         """How the campaign stands."""
         own = self.campaign
-        graph, spec, curve = own.asking.graph, own.asking.specification, own.learner.curve
+        graph, curve = own.asking.graph, own.learner.curve
         with own.lock:
-            turns = own.turns
+            turns, spec = own.turns, own.status.options
             standing = {
                 "id": own.id,
                 "name": own.name,
                 "classes": list(own.classes),
-                "multilabel": spec.multilabel,
-                "choose": spec.choose,
-                "find": spec.find,
-                "paused": own.paused,
-                "budget": own.budget,
-                "stop": own.stop,
+                **{name: getattr(spec, name) for name in ("multilabel", "strategy", "find", "budget")},
+                "paused": own.status.paused,
+                "options": {name: getattr(spec, name) for name in CampaignOptions.changing("http")},
                 "asked": turns.asked,
                 "unanswered": turns.unanswered,
                 "open": turns.n_open,
@@ -69,9 +77,7 @@ class CampaignViews:
             **standing,
             "expected_accuracy": curve[-1][1] if curve else None,
             "curve": [list(point) for point in curve],
-            "audit": None
-            if audit is None or not audit.answered
-            else {"accuracy": audit.accuracy, "interval": list(audit.interval), "answered": audit.answered},
+            "audit": None if audit is None or not audit.answered else audit.as_dict(),
         }
 
     def audit(self) -> Audit | None:
@@ -101,119 +107,101 @@ class CampaignViews:
             believed = {p.name: p for p in own.asking.people}
         names = own.store.people(own.id)
         with own.lock:
-            votes: dict[str | None, int] = {}
-            for turn in own.turns:
-                if turn.outcome == "answer":
-                    votes[turn.person] = votes.get(turn.person, 0) + 1
+            answers = Counter(turn.person for turn in own.turns if turn.outcome == "answer")
             holders = [lease.person for lease in own.turns.leases.values()]
-            everybody = {*votes, *holders, *names}
+            everybody = {*answers, *holders, *names}
             seconds = {who: None if who is None else own.turns.seconds(who) for who in everybody}
-        found = []
-        for who in sorted(everybody, key=lambda who: (-votes.get(who, 0), str(who))):
-            person = believed.get(who)
-            found.append(
-                {
-                    "person": who,
-                    "name": names.get(who or "", None) or who or "somebody",
-                    "votes": votes.get(who, 0),
-                    "accuracy": None if person is None else person.accuracy,
-                    "interval": None if person is None else list(person.interval),
-                    "median_seconds": seconds[who],
-                    "open": holders.count(who or ""),
-                }
-            )
-        return found
+        return [
+            {
+                **(believed[who].as_dict() if who in believed else {"accuracy": None, "interval": None}),
+                "person": who,
+                "name": names.get(who or "", None) or who or "somebody",
+                "answers": answers[who],
+                "median_seconds": seconds[who],
+                "open": holders.count(who or ""),
+            }
+            for who in sorted(everybody, key=lambda who: (-answers[who], str(who)))
+        ]
 
-    def doubts(self) -> list[dict[str, Any]]:
-        """The answered nodes whose class is in doubt, the least sure first."""
+    def doubts(self, visitor: Visitor | None = None) -> list[dict[str, Any]]:
+        """The answered nodes whose class is in doubt, the least sure first, but for those hidden."""
         own = self.campaign
         with own.learner.lock:
             doubts = own.asking.doubts
         rows = [(own.asking.graph.row_of[node], belief) for node, belief in doubts.items()]
-        return [
-            {"row": row, "belief": belief, **self._named(row), "votes": self.votes(row)}
+        found = (
+            {"row": row, "belief": belief, **self._nodes.named(row), "votes": self.votes(row)}
             for row, belief in rows
-            if row not in own.verdicts
-        ]
+            if row not in own.status.settled and not self.hides(row, visitor)
+        )
+        return [self.seen(each, visitor) for each in found]
+
+    # -- who sees what ------------------------------------------------------------------------------------
+
+    def hides(self, row: int, visitor: Visitor | None) -> bool:
+        """Whether what is answered and guessed about a node is hidden from a visitor."""
+        return visitor is not None and visitor.role == "labeller" and self.campaign.hides(visitor.person, row)
+
+    def seen(self, about: dict[str, Any], visitor: Visitor | None) -> dict[str, Any]:
+        """What a visitor may see of what is known about a node; whatever leaves the server goes through here.
+
+        A manager sees everything, and so does this program (None). Others do not see who else voted or
+        commented. What is hidden from a labeller is None, and only their own comments are left.
+        """
+        if visitor is None or visitor.role == "manager":
+            return about
+        hidden, me = self.hides(about["row"], visitor), visitor.person
+        found: dict[str, Any] = {key: None if hidden and key in FOUND else about[key] for key in about}
+        for name in ("votes", "comments"):
+            if isinstance(found.get(name), list):
+                own = (v if v["person"] == me else {**v, "person": None, "name": None} for v in found[name])
+                found[name] = [each for each in own if each["person"] or not hidden]
+        return found
 
     # -- nodes --------------------------------------------------------------------------------------------
 
-    def nodes(self, after: int, limit: int) -> dict[str, Any]:
+    def nodes(self, after: int, limit: int, visitor: Visitor | None = None) -> dict[str, Any]:
         """A page of nodes behind a row, and where the next page begins."""
-        n = self.campaign.n_nodes
-        rows = list(range(after + 1, min(after + 1 + limit, n)))
-        return {"nodes": self.listed(rows), "next": rows[-1] if rows and rows[-1] + 1 < n else None}
+        rows, following = _page(after, limit, self.campaign.n_nodes)
+        return {"nodes": self.listed(rows, visitor), "next": following}
 
-    def listed(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """What is known of some rows: the label, by whom, how sure."""
-        own, found = self.campaign, list[dict[str, Any]]()
-        if not len(rows):
-            return found
-        model = own.asking.state.model
-        # Neighbours that just came by may not be learned yet: nothing is known of them.
-        n = len(model.rows)
-        p, reached = model.beliefs_at([row if row < n else 0 for row in rows])
-        beliefs = sureness(p, model.several).tolist()
-        with own.lock:
-            for row, each, there, belief in zip(rows, p, reached.tolist(), beliefs, strict=True):
-                code, by = self._label(row)
-                if code is None and there and row < n:
-                    code, by = likeliest(each, model.several), "guess"
-                sure = None if code is None or by != "guess" else belief
-                votes = sum(turn.outcome == "answer" for turn in own.turns.about(row))
-                label = None if code is None else as_kept(code)
-                found.append({"row": row, **self._named(row), "label": label, "by": by, "belief": sure})
-                found[-1]["votes"] = votes
-        return found
+    def listed(self, rows: Sequence[int], visitor: Visitor | None = None, guesses: bool = True) -> list[Any]:
+        """What is known of some rows: the label, how it is known, how sure; perhaps without guesses."""
+        return [self.seen(each, visitor) for each in self._nodes.listed(rows, guesses)]
 
-    def node(self, row: int) -> dict[str, Any]:
-        """Everything about a node: its row of the table, its guess, answers, comments, neighbourhood."""
+    def node(self, row: int, visitor: Visitor | None = None) -> dict[str, Any]:
+        """Everything about a node: its row of the table, its guess, answers, comments, neighbourhood. If its
+        label is hidden, so are guesses about the nodes around it: they come from the same answers."""
         own = self.campaign
         names = own.store.people(own.id)
-        about = own.asking.state.about(row)
-        code, _ = self._label(row)
         with own.lock:
-            comments = [
-                {"person": c.person, "name": names.get(c.person, c.person), "text": c.text, "at": c.at}
-                for c in own.comments.get(row, ())
-            ]
-        return {
-            "row": row,
-            **self._named(row),
-            "values": [list(pair) for pair in own.texts.values(row)],
-            **about,
-            "answer": None if code is None else as_kept(code),
+            said = own.comments.get(row, ())
+            comments = [{**each, "name": names.get(each["person"], each["person"])} for each in said]
+        guesses = not self.hides(row, visitor)
+        near = self._nodes.neighbours(row, NEIGHBOURS, guesses, lambda other: self.hides(other, visitor))
+        found = {
+            **self._nodes.full(row),
             "votes": self.votes(row),
             "comments": comments,
-            "degree": int(np.diff(own.asking.graph.adjacency.indptr[row : row + 2])[0]),
-            "neighbours": self.neighbours(row),
-            "drawing": self.drawing(row),
+            "neighbours": [self.seen(each, visitor) for each in near],
+            "drawing": self.drawing(row, visitor, guesses),
         }
+        return self.seen(found, visitor)
 
-    def lease(self, question: Question, detail: bool = True) -> dict[str, Any]:
-        """A question that somebody has."""
-        own = self.campaign
-        codes = {name: code for code, name in enumerate(own.classes)}
-
-        def code(name: Any) -> Any:
-            return [codes[each] for each in name] if isinstance(name, tuple) else codes.get(name)
-
-        held, each = own.turns.leases.get(question.row), question.probabilities
-        return {
-            "row": question.row,
-            **self._named(question.row),
-            "number": question.number,
+    def lease(self, question: Question, visitor: Visitor, detail: bool = True) -> dict[str, Any]:
+        """A question that a visitor has; a manager who answers sees of it what a labeller does."""
+        own, visitor = self.campaign, replace(visitor, role="labeller")
+        row, held = question.row, own.turns.leases.get(question.row)
+        blind = self.hides(row, visitor)
+        found = {
+            **question.kept(own.classes),
+            **self._nodes.named(row),
             "until": None if held is None else held.until,
-            "audit": question.audit,
-            "again": question.again,
-            "reason": question.reason,
-            "guess": code(question.guess),
-            "probability": question.probability,
-            "second": code(question.second),
-            "second_probability": question.second_probability,
-            **({} if each is None else {"probabilities": list(each.values())}),
-            **({"detail": self.node(question.row)} if detail else {}),
+            "blind": blind,
+            "reason": SECOND if blind and not question.audit else question.reason,
+            **({"detail": self.node(row, visitor)} if detail else {}),
         }
+        return self.seen(found, visitor)
 
     def votes(self, row: int) -> list[dict[str, Any]]:
         """Who answered what about a node."""
@@ -221,31 +209,15 @@ class CampaignViews:
         names = own.store.people(own.id)
         with own.lock:
             turns = own.turns.about(row)
-        return [
-            {
-                "person": turn.person,
-                "name": names.get(turn.person or "", turn.person),
-                "label": as_kept(turn.code),
-            }
-            for turn in turns
-            if turn.outcome == "answer"
-        ]
+        given = [(turn.person, as_kept(turn.code)) for turn in turns if turn.outcome == "answer"]
+        return [{"person": who, "name": names.get(who or "", who), "label": code} for who, code in given]
 
-    def neighbours(self, row: int) -> list[dict[str, Any]]:
-        """The neighbours by the heaviest edges, those with a label first."""
-        S = self.campaign.asking.graph.adjacency
-        part = slice(S.indptr[row], S.indptr[row + 1])
-        near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")].tolist()
-        known = {other for other in near if self._label(other)[0] is not None}
-        rows = sorted(near, key=lambda other: other not in known)[:NEIGHBOURS]
-        return [{**each, "known": each["row"] in known} for each in self.listed(rows)]
-
-    def drawing(self, row: int) -> dict[str, Any]:
+    def drawing(self, row: int, visitor: Visitor | None, guesses: bool) -> dict[str, Any]:
         """The neighbourhood of a node: places from 0 to 1, and edges between them."""
         rows, places, edges = self.places(row, self.campaign.asking.graph.n_nodes)
         drawn = [
             {**{k: each[k] for k in ("row", "name", "label")}, "known": each["by"] not in ("guess", None)}
-            for each in self.listed(rows)
+            for each in self.listed(rows, visitor, guesses)
         ]
         for each, (x, y) in zip(drawn, places, strict=True):
             each |= {"x": x, "y": y, "centre": each["row"] == row}
@@ -254,33 +226,24 @@ class CampaignViews:
     def _places(self, row: int, n_nodes: int) -> tuple[list[int], list[list[float]], list[list[int]]]:
         """Rows around a row, their places and edges. `n_nodes` makes a grown graph a new question."""
         S = self.campaign.asking.graph.adjacency
-        rows = [row, *self._near(row)][:DRAWN]
+        rows = [row, *self._nodes.near(row)][:DRAWN]
         for other in rows[1:]:
             if len(rows) >= AROUND:
                 break
-            rows += [far for far in self._near(other) if far not in rows][: max(0, AROUND - len(rows))]
-        own = S[rows][:, rows].tocsr()
-        X = (layout(own) + 1) / 2 if len(rows) > 1 else np.full((1, 2), 0.5)
-        return rows, np.round(X, 4).tolist(), _pairs(own)
+            rows += [far for far in self._nodes.near(other) if far not in rows][: max(0, AROUND - len(rows))]
+        X, edges = _placed(S, rows)
+        return rows, X.tolist(), edges
 
-    def _near(self, row: int) -> list[int]:
-        S = self.campaign.asking.graph.adjacency
-        part = slice(S.indptr[row], S.indptr[row + 1])
-        near = S.indices[part][np.argsort(-np.abs(S.data[part]), kind="stable")]
-        return [other for other in near.tolist() if other != row]
-
-    def map(self) -> dict[str, Any]:
+    def map(self, visitor: Visitor | None = None) -> dict[str, Any]:
         """The graph, or a piece of a large one, with what is known of every node."""
         graph = self.campaign.asking.graph
         if self._map is None or len(self._map[0]) < min(graph.n_nodes, MAPPED):
             n, S = graph.n_nodes, graph.adjacency
             none = np.zeros(n, dtype=bool)
             rows = np.arange(n) if n <= MAPPED else piece(S, none, np.zeros(n, dtype=np.int64), MAPPED)
-            own = S[rows][:, rows].tocsr()
-            X = (layout(own) + 1) / 2 if n > 1 else np.full((n, 2), 0.5)
-            self._map = rows, np.round(X, 4), _pairs(own)
+            self._map = rows, *_placed(S, rows)
         rows, X, edges = self._map
-        listed = self.listed(rows.tolist())
+        listed = self.listed(rows.tolist(), visitor)
         return {
             "rows": rows.tolist(),
             "x": X[:, 0].tolist(),
@@ -301,50 +264,47 @@ class CampaignViews:
         with self._labelling:
             return own.asking.label_from(answers)
 
-    def export(self, format: str, *, safe_csv: bool = True) -> bytes:
-        """The labels of all nodes as a file; in CSV what a spreadsheet would run is made harmless.
+    def labels(self, after: int, limit: int, visitor: Visitor | None = None) -> dict[str, Any]:
+        """A page of the labels of all nodes behind a row, and where the next page begins."""
+        found = self.labelling()
+        rows, following = _page(after, limit, len(found.codes))
+        shown = []
+        for row in rows:
+            about: dict[str, Any] = {"row": row, "node": found.graph.nodes[row], "label": None}
+            if found.reached[row]:
+                own = found.codes[row]
+                about["label"] = own.nonzero()[0].tolist() if found.multilabel else int(own)
+                about["probability"] = float(found.probability[row])
+            shown.append(self.seen(about, visitor))
+        return {"labels": shown, "next": following}
 
-        It is what people open by a click; where it must read back as it was, `safe_csv` is False.
+    def export(self, format: str, visitor: Visitor | None = None, *, safe_csv: bool = True) -> bytes:
+        """The labels of all nodes but those hidden, as a file.
+
+        In CSV, what a spreadsheet would run is made harmless: people open it by a click. Where it must read
+        back as it was, `safe_csv` is False.
         """
         found = self.labelling()
         table = columns_of(found, influences(found), text=format == "csv")
+        table = table.filter([not self.hides(row, visitor) for row in range(table.num_rows)])
         return file_of(table, format, safe_csv=safe_csv)
 
-    def export_answers(self, format: str, anonymous: bool = False, *, safe_csv: bool = True) -> bytes:
-        """Who answered what, when and in how many seconds, as a file."""
+    def export_answers(self, format: str, hide: bool = False, *, safe_csv: bool = True) -> bytes:
+        """Who answered what, when and in how many seconds, as a file; `hide` leaves out who people are."""
         own = self.campaign
         events = own.store.events(own.id)
         own.check_row(max((event.body["row"] for event in events if event.kind == "question"), default=0))
-        names = None if anonymous else own.store.people(own.id)
-        found = answers_table(events, own.asking.graph.nodes, own.classes, names)
+        names = None if hide else own.store.people(own.id)
+        events = anonymous(events) if hide else events
+        nodes, multilabel = own.asking.graph.nodes, own.asking.multilabel
+        found = answers_table(events, nodes, own.classes, names, multilabel=multilabel)
         return file_of(found, format, safe_csv=safe_csv)
 
-    # -- inside -------------------------------------------------------------------------------------------
 
-    def _named(self, row: int) -> dict[str, Any]:
-        asking = self.campaign.asking
-        node = asking.graph.nodes[row]
-        return {"node": node, "name": self.campaign.texts.name_of(asking, node)}
-
-    def _label(self, row: int) -> tuple[Code | None, str | None]:
-        """The class of a row that somebody gave, and how: a verdict, a label known before, an answer."""
-        own = self.campaign
-        state = own.asking.state
-        with own.lock:
-            if row in own.verdicts:
-                return own.verdicts[row], "verdict"
-            if row in state.known:
-                return state.known[row], "known"
-            codes = [turn.code for turn in own.turns.about(row) if turn.outcome == "answer"]
-        if not codes:
-            return None, None
-        opinions = state.opinions
-        at = -1 if opinions is None else opinions.rows.get(row, -1)
-        # As in the labels: what is believed by the answers. The learner works meanwhile: a row may be there a
-        # moment before its target.
-        if opinions is not None and 0 <= at < len(opinions.targets):
-            return likeliest(opinions.targets[at], opinions.several), "answer"
-        return codes[-1], "answer"
+def _page(after: int, limit: int, n: int) -> tuple[list[int], int | None]:
+    """Up to so many of n rows behind one, and the last of them if others follow."""
+    rows = list(range(after + 1, min(after + 1 + limit, n)))
+    return rows, rows[-1] if rows and rows[-1] + 1 < n else None
 
 
 def _coloured(label: int | list[int] | None) -> int:
@@ -353,8 +313,8 @@ def _coloured(label: int | list[int] | None) -> int:
     return -1 if first is None else first
 
 
-def _pairs(S: Any) -> list[list[int]]:
-    """Every edge of a symmetric matrix once."""
-    heads = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    once = heads < S.indices
-    return np.column_stack([heads[once], S.indices[once]]).tolist()  # type: ignore[no-any-return]
+def _placed(S: Any, rows: Any) -> tuple[Floats, list[list[int]]]:
+    """Places of some nodes, from 0 to 1, and every edge among them once."""
+    own = S[rows][:, rows].tocsr()
+    X = (layout(own) + 1) / 2 if len(rows) > 1 else np.full((len(rows), 2), 0.5)
+    return np.round(X, 4), np.column_stack(triu(own, 1).nonzero()).tolist()

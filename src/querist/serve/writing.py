@@ -6,15 +6,17 @@ each other: those that wait at the same time are written together.
 """
 
 import asyncio
-import threading
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
-from querist.asking.store.events import Draft, Event
-from querist.asking.store.interface import ConflictError, MakeReply, Part
+from querist.asking.store.events import ConflictError, Draft, Event, MakeReply
 from querist.errors import QueristError
+
+if TYPE_CHECKING:
+    from querist.serve.campaign import ServedCampaign
 
 TOGETHER = 32
 """Most requests that are written in one transaction."""
@@ -30,20 +32,7 @@ class RefusedError(QueristError):
         self.status = status
 
 
-class Log(Protocol):
-    """The log of a campaign, as one server knows it."""
-
-    @property
-    def lock(self) -> AbstractContextManager[Any]:
-        """Held while it is read and written."""
-
-    def catch_up(self) -> int:
-        """Take in what others wrote; how many events."""
-
-    def append_all(self, parts: Sequence[Part]) -> list[list[Event]]:
-        """Write after the newest event that is known here, and take it in."""
-
-
+@dataclass(eq=False)
 class PendingWrite:
     """Something to be written: the events that `decide` drafts, and the reply under its key.
 
@@ -51,18 +40,12 @@ class PendingWrite:
     `events`, None where its key is taken; or a `problem`.
     """
 
-    def __init__(
-        self,
-        decide: Callable[[], list[Draft]],
-        reply: tuple[str, MakeReply] | None = None,
-        row: int | None = None,
-    ) -> None:
-        self.decide, self.reply, self.row = decide, reply, row
-        self.done = False
-        self.events: list[Event] | None = None
-        self.problem: BaseException | None = None
-        self.waiting: asyncio.Future[None] | None = None
-        """Of a request that waits without a thread."""
+    decide: Callable[[], list[Draft]]
+    reply: tuple[str, MakeReply] | None = None
+    row: int | None = None
+    done: bool = False
+    events: list[Event] | None = None
+    problem: BaseException | None = None
 
     def finish(self, events: list[Event] | None = None, problem: BaseException | None = None) -> None:
         """It is done with: written, not to be written, or a problem of whoever asked for it."""
@@ -72,70 +55,43 @@ class PendingWrite:
 class Writer:
     """Writes for one campaign."""
 
-    def __init__(self, log: Log) -> None:
-        self.log = log
+    def __init__(self, campaign: "ServedCampaign") -> None:
+        self.campaign = campaign
         self.pending: deque[PendingWrite] = deque()
         """Those that wait, and may be written with others."""
-        self._came, self._ended = threading.Event(), False
-        self._thread: threading.Thread | None = None
+        self._turns = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 
-    def write(self, own: PendingWrite) -> None:
+    def write(self, own: PendingWrite) -> PendingWrite:
         """Write it; the thread waits until it is done."""
         if own.row is not None:
             self.pending.append(own)
-        with self.log.lock:
-            if own.done:
-                return
-            if own.row is not None:
-                self.pending.remove(own)
-            together = [own, *self._others(own)]
-            self._finish(together)
-        _tell(together)
+        self._take_turn(own)
+        return own
 
-    async def write_soon(self, own: PendingWrite) -> None:
-        """Write it, in a thread that all such requests share."""
-        own.waiting = asyncio.get_running_loop().create_future()
+    async def write_soon(self, own: PendingWrite) -> PendingWrite:
+        """The same about one row; requests that wait on one event loop share a thread."""
         self.pending.append(own)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, daemon=True, name=f"querist-writer-{id(self)}")
-            self._thread.start()
-        self._came.set()
-        await own.waiting
-
-    def close(self) -> None:
-        """Write what waits, and no more."""
-        self._ended = True
-        self._came.set()
-        if self._thread is not None:
-            self._thread.join(10.0)
+        async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            if not own.done:
+                await asyncio.to_thread(self._take_turn, own)
+        return own
 
     # -- inside -------------------------------------------------------------------------------------------
 
-    def _work(self) -> None:
-        while not self._ended or self.pending:
-            self._came.wait()
-            self._came.clear()
-            while self.pending:
-                with self.log.lock:
-                    if not self.pending:
-                        break
-                    first = self.pending.popleft()
-                    together = [first, *self._others(first)]
-                    self._finish(together)
-                _tell(together)
+    def _take_turn(self, own: PendingWrite) -> None:
+        with self.campaign.lock:
+            if not own.done:
+                if own.row is not None:
+                    self.pending.remove(own)
+                self._finish([own, *self._others(own)])
 
     def _others(self, first: PendingWrite) -> list[PendingWrite]:
         """Those that wait about other rows."""
-        if first.row is None:
-            return []
         found, later, rows = list[PendingWrite](), list[PendingWrite](), {first.row}
-        while self.pending and len(found) < TOGETHER - 1:
+        while first.row is not None and self.pending and len(found) < TOGETHER - 1:
             request = self.pending.popleft()
-            if request.row is None or request.row in rows:
-                later.append(request)
-            else:
-                found.append(request)
-                rows.add(request.row)
+            (later if request.row in rows else found).append(request)
+            rows.add(request.row)
         self.pending.extendleft(reversed(later))
         return found
 
@@ -152,7 +108,7 @@ class Writer:
         """Write requests about different rows; a refusal stands when all there is was seen."""
         for _ in range(TRIES):
             drafted = [(each, *_decided(each)) for each in requests]
-            if any(refusal or not drafts for _, drafts, refusal in drafted) and self.log.catch_up():
+            if any(refusal or not drafts for _, drafts, refusal in drafted) and self.campaign.catch_up():
                 continue
             for each, drafts, refusal in drafted:
                 if refusal is not None:
@@ -164,9 +120,9 @@ class Writer:
             if not requests:
                 return
             try:
-                found = self.log.append_all([(drafts, each.reply) for each, drafts in parts])
+                found = self.campaign.append_all([(drafts, each.reply) for each, drafts in parts])
             except ConflictError:
-                if not self.log.catch_up():
+                if not self.campaign.catch_up():
                     # Nothing is newer: it is the key of one of them.
                     self._find_taken(requests)
                     return
@@ -189,19 +145,3 @@ def _decided(request: PendingWrite) -> tuple[list[Draft], RefusedError | None]:
         return request.decide(), None
     except RefusedError as refusal:
         return [], refusal
-
-
-def _tell(requests: Sequence[PendingWrite]) -> None:
-    """Wake those who wait without a thread: all of a loop at once."""
-    waiting = defaultdict(list)
-    for each in requests:
-        if each.waiting is not None:
-            waiting[each.waiting.get_loop()].append(each.waiting)
-    for loop, futures in waiting.items():
-        loop.call_soon_threadsafe(_wake, futures)
-
-
-def _wake(futures: Sequence["asyncio.Future[None]"]) -> None:
-    for future in futures:
-        if not future.done():  # whoever asked may have gone
-            future.set_result(None)

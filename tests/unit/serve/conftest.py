@@ -104,6 +104,7 @@ class Site:
     def papers(self, classes=CLASSES, titles=None, column="abstract", text=TEXT, **options):
         import pandas as pd
 
+        from querist.labelling.reading import GraphFiles
         from querist.serve.opening import create
 
         place = self.folder / str(next(self.made))
@@ -125,8 +126,7 @@ class Site:
         options = {"name": "Papers", "budget": 30, **options}
         made = create(
             self.server.store,
-            place / "edges.csv",
-            nodes=place / "nodes.csv",
+            GraphFiles(place / "edges.csv", place / "nodes.csv"),
             classes=list(classes),
             **options,
         )

@@ -65,6 +65,14 @@ def test_a_campaign_over_the_network_is_asked_and_answered_like_one_at_hand(serv
     assert len({question.node for question in (*mine, *theirs)}) == 5
     ann.answer(TRUTH[mine[1].node], mine[1].node)
     ann.comment("looks odd")
+    about = ann.describe()
+    assert about["node"] == mine[0].node and about["comments"][0]["text"] == "looks odd"
+    assert {about["guess"], about["answer"]} <= {None, *ann.classes}
+    near = ann.neighbours(mine[1].node)
+    assert len(near) == ann.describe(mine[1].node)["degree"]
+    assert all(mine[1].node in [node for node, _, _ in bob.neighbours(node)] for node, _, _ in near[:2])
+    with pytest.raises(InputError, match="there is no node 'm999'"):
+        ann.describe("m999")
     bob.skip()
     assert bob.undo() and {each.node for each in bob.questions(2)} == {each.node for each in theirs}
     bob.unsure(theirs[1].node)
@@ -94,7 +102,7 @@ def test_a_campaign_over_the_network_is_asked_and_answered_like_one_at_hand(serv
             _ = ann.people
         came = manager.extend([("new", "m001"), ("new", "m002")], [{"id": "new"}, {"id": "alone"}])
         assert [each["node"] for each in came] == ["alone", "new"]
-        assert came[1]["label"] is not None and came[0]["label"] is None
+        assert came[1]["label"] in manager.classes and came[0]["label"] is None
     finally:
         again.terminate()
         assert again.wait(30) == 128 + signal.SIGTERM, "it finishes what is under way first"
@@ -129,7 +137,7 @@ def test_a_campaign_of_ask_opens_in_the_server_and_the_other_way_round(tmp_path)
     kept, waiting = begun.answers, begun.question.node
     begun.close()
 
-    from querist.asking.store import SqliteStore
+    from querist.asking.store.sqlite import SqliteStore
     from querist.serve.opening import open_campaign
 
     files = querist.labelling.GraphFiles(edges, nodes)

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from querist.asking.store import SqliteStore
+from querist.asking.store.sqlite import SqliteStore
 from querist.serve.campaign import LEASE
 from querist.serve.opening import create, open_campaign
 from querist.serve.writing import RefusedError
@@ -58,18 +58,29 @@ class Replay:
             assert self.holder[row] == who
             self.holder[row] = None
         elif event.kind in ("answer", "skip", "unsure"):
-            del self.holder[row]
-            self.closed[who].append((row, event.kind, self.late[row]))
+            if "replaces" in body:
+                ((before, late),) = [
+                    (each, each[2]) for each in self.closed[who] if each[:2] == (row, "answer")
+                ]
+                self.closed[who].remove(before)
+                self.answers = {seq: own for seq, own in self.answers.items() if own[::2] != (row, who)}
+            else:
+                del self.holder[row]
+                late = self.late[row]
+            self.closed[who].append((row, event.kind, late))
             if event.kind == "answer":
+                assert (row, who) not in {own[::2] for own in self.answers.values()}
                 self.answers[event.seq] = (row, body["code"], who)
         elif event.kind == "undo":
-            before, _, self.late[row] = self.closed[who].pop()
+            before, kind, self.late[row] = self.closed[who].pop()
             assert before == row
+            if kind == "answer":
+                self.answers = {seq: own for seq, own in self.answers.items() if own[::2] != (row, who)}
             self.holder[row] = who
         elif event.kind == "verdict":
             self.holder.pop(row, None)
-        elif event.kind == "budget":
-            self.budget = body["budget"]
+        elif event.kind == "options":
+            self.budget = body.get("budget", self.budget)
         assert event.seq == self.seen + 1
         self.seen = event.seq
         assert self.asked + sum(not self.late[row] for row in self.holder) <= self.budget
@@ -119,7 +130,7 @@ class Leases(RuleBasedStateMachine):
             each.catch_up()
             assert each.learner.caught_up(each.last, 60)
             each.close()
-        assert one.turns == two.turns
+        assert [*one.turns] == [*two.turns]
         assert one.turns.leases == two.turns.leases
         assert np.array_equal(one.asking.state.model.scores, two.asking.state.model.scores)
         for store in self.stores:
@@ -145,17 +156,25 @@ class Leases(RuleBasedStateMachine):
 
     def sent(self, at, *request):
         self.keys += 1
-        body = self.servers[at].close_question(*request, f"k{self.keys}").body
-        if request[2] == "answer":
-            assert body["seq"] not in self.acknowledged
-            self.acknowledged[body["seq"]] = (request[1], request[3], request[0])
+        who, row, outcome, code = request
+        mine = [seq for seq, own in self.acknowledged.items() if own[::2] == (row, who)]
+        try:
+            body = self.servers[at].close_question(*request, f"k{self.keys}")
+        except RefusedError:
+            assert mine and outcome != "answer"
+            return multiple()
+        if outcome == "answer":
+            same = [seq for seq in mine if self.acknowledged[seq][1] == code]
+            assert (body["seq"] in self.acknowledged) == bool(same)
+            for seq in mine:
+                del self.acknowledged[seq]
+            self.acknowledged[body["seq"]] = (row, code, who)
         return request, f"k{self.keys}", body
 
     @rule(at=server, done=done)
     def again(self, at, done):
         request, key, body = done
-        found = self.servers[at].close_question(*request, key)
-        assert (found.body, found.repeated) == (body, True)
+        assert self.servers[at].close_question(*request, key) == body
 
     @rule(at=server, given=given)
     def beat(self, at, given):
@@ -167,7 +186,10 @@ class Leases(RuleBasedStateMachine):
 
     @rule(at=server, person=person)
     def undo(self, at, person):
-        self.perhaps(self.servers[at].undo, person)
+        with suppress(RefusedError):
+            row = self.servers[at].undo(person)["row"]
+            kept = self.acknowledged.items()
+            self.acknowledged = {seq: own for seq, own in kept if own[::2] != (row, person)}
 
     @rule(at=server, row=st.integers(0, 33), code=st.integers(0, 1))
     def verdict(self, at, row, code):

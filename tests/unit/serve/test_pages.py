@@ -4,7 +4,17 @@ import gzip
 import re
 from html.parser import HTMLParser
 
+import typer
+from starlette.testclient import TestClient
+
+from querist.asking.options import CampaignOptions
+from querist.asking.store.sqlite import SqliteStore
+from querist.cli.app import app
+from querist.graph_options import FileOptions
 from querist.serve import pages
+from querist.serve.app import make_app
+from querist.serve.options import NewCampaignOptions
+from querist.serve.server import CampaignServer
 
 CAMPAIGN = {
     "id": "a/b c", "name": "Papers", "classes": ["cat", "dog"], "paused": False, "budget": 10, "asked": 0,
@@ -38,7 +48,7 @@ def all_pages(campaign):
         "labeller": pages.labeller_page(campaign, "p1", campaign["name"], "manager"),
         "manager": pages.manager_page(campaign),
         "reader": pages.manager_page(campaign, "reader"),
-        "campaigns": pages.campaigns_page([campaign], creates=True),
+        "campaigns": pages.campaigns_page([campaign | {"role": "manager"}], creates=True),
         "new": pages.new_page(),
         "message": pages.message_page("Gone", campaign["name"], "/"),
     }
@@ -69,12 +79,15 @@ def test_pages_hold_nothing_that_the_policy_forbids():
 
 
 def test_addresses_of_a_campaign_are_quoted():
-    assert 'href="/c/a%2Fb%20c/manage"' in pages.campaigns_page([CAMPAIGN])
+    assert 'href="/c/a%2Fb%20c/manage"' in pages.campaigns_page(
+        [CAMPAIGN | {"role": "manager"}], creates=False
+    )
 
 
 def test_a_role_sees_what_it_may_do():
     roles = {
-        role: pages.campaigns_page([CAMPAIGN], {"a/b c": role}) for role in ("manager", "labeller", "reader")
+        role: pages.campaigns_page([CAMPAIGN | {"role": role}], creates=False)
+        for role in ("manager", "labeller", "reader")
     }
     assert {role: ("/label" in text, "/manage" in text) for role, text in roles.items()} == {
         "manager": (True, True), "labeller": (True, False), "reader": (False, True),
@@ -111,3 +124,32 @@ def test_no_class_shares_a_key_with_a_command():
         commands = command_keys(names, pages.BROWSER_COMMANDS).values()
         keys = keys_for(names, pages.BROWSER_COMMANDS)
         assert len({*commands, *keys}) == len(commands) + len(names)
+
+
+def test_every_surface_has_the_declared_options():
+    """The command line, the HTTP schema and the forms name the same options as the declarations."""
+    options, columns = NewCampaignOptions.on("http"), FileOptions.on("http")
+    with TestClient(make_app(CampaignServer(SqliteStore(None)))) as client:
+        document = client.get("/v1/openapi.json").json()
+    schemas = {name: set(each["properties"]) for name, each in document["components"]["schemas"].items()}
+    (files,) = (fields for fields in schemas.values() if "edges" in fields and "strategy" in fields)
+    assert schemas["NewCampaign"] - {"data"} == set(options)
+    assert files - {"edges", "nodes", "labels"} == {*options, *columns}
+    assert schemas["Change"] - {"paused"} == set(CampaignOptions.changing("http"))
+
+    def fields(page):
+        return {about["name"] for _, about in Found(page).tags if "name" in about} - {"viewport"}
+
+    apart = {"edges", "nodes", "labels", "generator", "color-scheme"}
+    assert fields(pages.new_page()) - apart == {*options, *columns}
+    assert fields(pages.manager_page(CAMPAIGN)) - apart == set(CampaignOptions.changing("http"))
+
+    verbs = typer.main.get_command(app).commands
+    for verb, declared in (
+        (verbs["serve"], options),
+        (verbs["campaign"].commands["create"], options),
+        (verbs["ask"], NewCampaignOptions.on("command line")),
+    ):
+        own = {parameter.name for parameter in verb.params}
+        others = CampaignOptions.declared().keys() - declared.keys() - {"device", "missing"}
+        assert {*declared, *FileOptions.on("command line")} <= own and not others & own

@@ -1,5 +1,6 @@
 """All pages in Chromium: what axe finds, a phone's width, script in names, the manager's work."""
 
+import re
 import subprocess
 import tarfile
 
@@ -116,19 +117,20 @@ def test_a_manager_sees_how_it_goes_and_decides(opened, papers):
     assert row in rows
     first.get_by_role("button", name="Databases").click()
     page.locator(f"#doubts > li[data-row='{row}']").wait_for(state="detached")
-    assert own.verdicts == {row: 1}
+    assert own.status.settled == {row: 1}
     assert page.evaluate("document.activeElement.closest('#doubts') !== null")  # on to the next one
 
     page.locator("#pause").click()
     page.locator("#pause", has_text="Go on").wait_for()
-    assert own.paused
-    page.locator("#budget-field").fill("1")
+    assert own.status.paused
+    page.locator("#more summary").click()
+    page.locator("#options #budget").fill("1")
     page.keyboard.press("Enter")
     page.locator("#notice", has_text="give that or more").wait_for()
-    page.locator("#budget-field").fill("40")
+    page.locator("#options #budget").fill("40")
     page.keyboard.press("Enter")
     page.locator("#headline", has_text="of a budget of 40").wait_for()
-    assert own.budget == 40 and page.locator("#notice").is_hidden()
+    assert own.status.options.budget == 40 and page.locator("#notice").is_hidden()
 
 
 def test_a_campaign_that_stopped_says_why_and_goes_on_by_its_manager(opened, site):
@@ -140,11 +142,12 @@ def test_a_campaign_that_stopped_says_why_and_goes_on_by_its_manager(opened, sit
     labeller.locator("#rest-text", has_text="less than 100.000%").wait_for()
     page = opened(papers.link("manager"))
     page.locator("#state", has_text="less than 100.000%").wait_for()
-    assert page.locator("#stop-field").input_value() == "100"
-    page.locator("#stop-field").fill("")
+    page.locator("#more summary").click()
+    assert page.locator("#options #stop").input_value() == "1"
+    page.locator("#options #stop").fill("")
     page.keyboard.press("Enter")
     page.locator("#state", has_text="Running").wait_for()
-    assert own.stop is None
+    assert own.status.options.stop is None
     labeller.locator("#question").wait_for()
 
 
@@ -154,6 +157,7 @@ def test_invitations(opened, papers):
     page.locator("#invite-name").fill("Linus")
     page.get_by_role("button", name="Make a link").click()
     page.locator("#made").wait_for()
+    assert "Only this machine can open it" in page.locator("#made-text").inner_text()
     invited = opened(page.locator("#made-link").input_value())
     invited.locator("#question").wait_for()
     assert invited.get_by_text("How it goes").count() == 0
@@ -190,6 +194,26 @@ def test_a_reader_looks_and_changes_nothing(opened, papers):
     page.locator("#fresh", has_text="Up to date").wait_for()
     assert page.locator("#doubts li").count() > 0
     assert page.locator("#doubts button, #pause, #invite, #people").count() == 0
+
+
+def test_a_page_names_nobody_to_a_reader(opened, papers):
+    own = papers.campaign
+    people = [papers.link(name=name).rpartition("=")[2] for name in ("Ann", "Bob", "Cem")]
+    who = [papers.site.server.gate.entered(secret).person for secret in people]
+    row = own.lease(who[0])[0][0].row
+    for code, person in enumerate(who):
+        own.had.add((row, person))
+        own.close_question(person, row, "answer", code)
+    own.comment(who[0], row, "odd")
+    own.learner.caught_up(own.last, 20)
+    page = opened(papers.link("reader", "Ken"))
+    doubt = page.locator("#doubts > li").first
+    doubt.wait_for()
+    doubt.locator("summary").first.click()
+    doubt.locator("dl").wait_for()
+    text = doubt.inner_text()
+    assert "Agents by somebody" in text and "somebody: odd" in text
+    assert not re.search("Ann|Bob|Cem|" + "|".join(who), page.content())
 
 
 def test_the_graph_is_drawn_in_the_colours_of_the_classes(opened, papers):
@@ -268,18 +292,18 @@ def test_a_campaign_is_made_in_the_browser_and_answered(opened, site, everywhere
     page.locator("#classes").fill("cow, dog, cat")
 
     page.locator("#budget").fill("7")
-    page.locator("#stop").fill("0.1")
-    page.locator("#overlap").select_option("2")
-    page.locator("#choose").select_option("random")
+    page.locator("#stop").fill("0.001")
+    page.locator("#overlap").fill("2")
+    page.locator("#strategy").select_option("random")
     page.locator("#name").fill("Papers of mine")
     page.keyboard.press("Enter")
     page.wait_for_url("**/manage")
     id = page.url.split("/")[-2]
     own = site.server.views(id).campaign
     spec = own.asking.specification
-    assert (own.name, own.classes, own.budget) == ("Papers of mine", ("cow", "dog", "cat"), 7)
-    assert own.stop == 0.001
-    assert (spec.audit, spec.overlap, spec.second_opinions, spec.choose) == (2, 2, False, "random")
+    assert (own.name, own.classes, own.status.options.budget) == ("Papers of mine", ("cow", "dog", "cat"), 7)
+    assert own.status.options.stop == 0.001
+    assert (spec.audit, spec.overlap, spec.second_opinions, spec.strategy) == (2, 2, False, "random")
     page.locator("#invite").wait_for()
     page.get_by_role("link", name="Answer questions").click()
     page.locator("#question").wait_for()

@@ -69,7 +69,7 @@ const first = (label) => (Array.isArray(label) ? label[0] ?? null : label);
 const hasClass = (label) => first(label) !== null && first(label) >= 0;
 export const look = (label) => (hasClass(label) ? start.looks[first(label)] ?? "other" : "none");
 export const className = (label) =>
-  Array.isArray(label) ? label.map((code) => start.classes[code]).join("; ") || "none of these"
+  Array.isArray(label) ? label.map((code) => start.classes[code]).join(start.between) || start.empty
     : hasClass(label) ? start.classes[label] : "no guess";
 
 /** A check box a class; `more` goes behind the name of each. */

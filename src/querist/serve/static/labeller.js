@@ -15,10 +15,10 @@ const IDLE = 600_000; // milliseconds without a key or a touch after which loans
 const POLL = 10_000; // milliseconds until asking again where there was no question
 const FIRST_PAUSE = 1_000, LONGEST_PAUSE = 30_000; // milliseconds between tries to send
 const LONG = 60; // letters from which a value is read as a text
-const NEAR = 8; // neighbours shown at first
+const NEAR = start.near; // neighbours shown at first
 const TAGGED = 12; // nodes up to which a drawing has names in it, or else neighbours
 const LAST = 5; // answers shown with their mark
-const SEVERAL = start.campaign.multilabel; // an answer is a list of classes, and their buttons are check boxes
+const multilabel = start.campaign.multilabel; // an answer is a list of classes, and their buttons are check boxes
 
 // -- the outbox: what the server does not have yet ------------------------------------------------------------
 
@@ -233,10 +233,10 @@ function answer(outcome, code = null) {
   const lease = current();
   if (!lease) return;
   held.shift();
-  if (SEVERAL) lease.marked = code; // for when it is taken back
+  if (multilabel) lease.marked = code; // for when it is taken back
   stopped = null; // until the server says so again
   const said = outcome === "answer" ? className(code) : outcome;
-  const body = { row: lease.row, outcome, seconds: Math.round(10 * secondsShown()) / 10 };
+  const body = { row: lease.row, outcome };
   if (outcome === "answer") body.label = code;
   const entry = put("/answers", body, { title: titleOf(lease), said });
   leaving.add(lease.row);
@@ -252,7 +252,7 @@ const sendMarked = () => answer("answer", markedIn($("classes")));
 
 /** A class key was pressed, or a class found. */
 function choose(code) {
-  if (!SEVERAL) return answer("answer", code);
+  if (!multilabel) return answer("answer", code);
   const box = $("classes").children[code].firstChild;
   box.checked = !box.checked;
   showMarked();
@@ -329,7 +329,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   // A button or a link does what it does by Enter.
-  if (SEVERAL && event.key === "Enter" && !event.target.closest("button, a") && ($("single").checked || event.target.closest(".answers"))) {
+  if (multilabel && event.key === "Enter" && !event.target.closest("button, a") && ($("single").checked || event.target.closest(".answers"))) {
     event.preventDefault();
     return sendMarked();
   }
@@ -369,16 +369,12 @@ document.body.classList.toggle("no-keys", !$("single").checked);
 
 // -- what is shown --------------------------------------------------------------------------------------------
 
-let shown = null, shownSince = 0, hiddenFor = 0, hiddenSince = 0;
+let shown = null;
 
 const titleOf = (lease) => lease.name || String(lease.node);
-const secondsShown = () => Math.max(0, performance.now() - shownSince - hiddenFor) / 1000;
-
-/** Whether the answer is to check others, and should not lean on what they or the model say. */
-const checks = (lease) => lease.audit || lease.again;
 
 /** What the model makes of a question's node: as it was last read, which is later than when it was chosen. */
-const guessOf = (lease) => (checks(lease) ? { guess: null, checks: true } : lease.detail.guess === undefined ? lease : lease.detail);
+const guessOf = (lease) => (lease.blind ? { guess: null, blind: true } : lease.detail.guess === undefined ? lease : lease.detail);
 
 function show() {
   const lease = current();
@@ -419,20 +415,19 @@ function showRest() {
 
 function showQuestion(lease) {
   const { detail } = lease;
-  [shownSince, hiddenFor] = [performance.now(), 0];
   notice("");
   $("number").textContent = `Question ${lease.number}`;
   $("kind").textContent = lease.audit ? " · a random check" : lease.again ? " · a second answer is wanted" : "";
   $("name").textContent = titleOf(lease);
   $("why").textContent = lease.reason ?? "";
   const guessed = guessOf(lease);
-  if (SEVERAL) mark(lease.marked ?? []);
+  if (multilabel) mark(lease.marked ?? []);
   showGuess(guessed);
   showValues(detail.values ?? [], $("texts"), $("values"));
   $("values-box").hidden = !$("values").children.length;
   showComments(detail.comments ?? []);
   showNeighbours(detail.neighbours ?? [], detail.degree);
-  $("drawing").replaceChildren(...drawing(detail.drawing, titleOf(lease), checks(lease)));
+  $("drawing").replaceChildren(...drawing(detail.drawing, titleOf(lease)));
   $("find").value = "";
   filter();
   scrollTo({ top: 0 });
@@ -440,9 +435,9 @@ function showQuestion(lease) {
   $("said").textContent = `Question ${lease.number}: ${titleOf(lease)}.${guess} ${lease.reason ?? ""}`;
 }
 
-function showGuess({ guess, probability, second, second_probability: less, probabilities, checks: hidden }) {
+function showGuess({ guess, probability, second, second_probability: less, probabilities, blind }) {
   const box = $("guess");
-  if (hidden) box.replaceChildren("No guess is shown: your answer is to check it.");
+  if (blind) box.replaceChildren("No guess is shown: your answer is to check it.");
   else if (guess === null || guess === undefined) box.replaceChildren("No guess yet.");
   else {
     box.replaceChildren("Guess: ", dot(guess), element("strong", {}, className(guess)), ` ${percent(probability)}`);
@@ -450,8 +445,8 @@ function showGuess({ guess, probability, second, second_probability: less, proba
   }
   for (const button of $("classes").children) {
     const code = Number(button.dataset.code);
-    button.classList.toggle("guessed", SEVERAL ? (guess ?? []).includes(code) : code === guess);
-    button.querySelector(".chance").textContent = SEVERAL
+    button.classList.toggle("guessed", multilabel ? (guess ?? []).includes(code) : code === guess);
+    button.querySelector(".chance").textContent = multilabel
       ? (probabilities ? percent(probabilities[code]) : "")
       : code === guess ? percent(probability) : code === second ? percent(less) : "";
   }
@@ -472,7 +467,7 @@ function showValues(values, texts, table) {
 function showComments(comments) {
   $("comments-box").hidden = !comments.length;
   $("comments").replaceChildren(
-    ...comments.map(({ person, name = person, text }) => element("li", {}, element("strong", {}, name), `: ${text}`)),
+    ...comments.map(({ person, name = person, text }) => element("li", {}, element("strong", {}, name ?? "somebody"), `: ${text}`)),
   );
 }
 
@@ -510,10 +505,9 @@ async function showOther(row, name, label, known) {
   }
 }
 
-function drawing(picture, title, blind) {
+function drawing(picture, title) {
   if (!picture || picture.nodes.length < 2) return [];
-  const size = 400, margin = 22, { edges } = picture;
-  const nodes = picture.nodes.map((node) => (node.centre && blind ? { ...node, label: null, known: false } : node));
+  const size = 400, margin = 22, { nodes, edges } = picture;
   const place = (share) => Math.round(10 * (margin + share * (size - 2 * margin))) / 10;
   const at = nodes.map((node) => [place(node.x), place(node.y)]);
   const radius = nodes.length <= 40 ? 8 : nodes.length <= 70 ? 6 : 4.5;
@@ -603,7 +597,7 @@ function letGo(entry) {
 function showProgress() {
   const { asked, budget, expected_accuracy: expected } = campaign;
   $("progress").value = budget ? Math.min(1, asked / budget) : 0;
-  const sure = expected === null || expected === undefined ? "" : `, expected accuracy ${percent(expected)}`;
+  const sure = expected === null ? "" : `, expected accuracy ${percent(expected)}`;
   $("done").replaceChildren(`${asked} of ${some(budget, "answer")}`, element("span", { class: "sure" }, sure));
 }
 
@@ -618,7 +612,7 @@ function classButtons() {
     element("small", { class: "chance" }),
     start.keys ? element("kbd", { "aria-hidden": "true" }, start.keys[code]) : null,
   ];
-  $("classes").replaceChildren(...(SEVERAL ? boxes(showMarked, more) : start.classes.map((name, code) =>
+  $("classes").replaceChildren(...(multilabel ? boxes(showMarked, more) : start.classes.map((name, code) =>
     element("button", { type: "button", "data-code": code, "aria-keyshortcuts": start.keys?.[code] ?? null, click: () => answer("answer", code) },
       dot(code), element("span", {}, ...breakable(name)), ...more(code)))));
 }
@@ -652,10 +646,10 @@ $("find").addEventListener("keydown", (event) => {
   if (event.key === "Escape") event.target.blur();
   if (event.key !== "Enter" || event.repeat) return;
   const code = filter();
-  if (SEVERAL && !event.target.value) sendMarked();
+  if (multilabel && !event.target.value) sendMarked();
   if (code < 0) return;
   choose(code);
-  if (SEVERAL) event.target.value = "";
+  if (multilabel) event.target.value = "";
   filter();
 });
 $("send")?.addEventListener("click", sendMarked);
@@ -684,13 +678,10 @@ addEventListener("beforeunload", (event) => {
   if (memory.size) event.preventDefault(); // these would be lost
 });
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) hiddenSince = performance.now();
-  else {
-    hiddenFor += performance.now() - hiddenSince;
-    lastTouch = Date.now();
-    beat();
-    send();
-  }
+  if (document.hidden) return;
+  lastTouch = Date.now();
+  beat();
+  send();
 });
 setInterval(beat, BEAT);
 if (!storage) notice("This browser keeps nothing: leave the page open until all answers are saved.");

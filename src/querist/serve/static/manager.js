@@ -71,7 +71,7 @@ function showCampaign() {
     : campaign.stopped || `Running on ${some(nodes, "node")} and ${some(edges, "edge")}${find === null ? "" : `, looking for ${find}`}.`;
   const numbers = [
     [asked.toLocaleString("en"), "answers", `of a budget of ${budget.toLocaleString("en")}`],
-    [percent(expected, 1), "expected accuracy", "of all labels, by the model"],
+    ...(expected === null ? [] : [[percent(expected, 1), "expected accuracy", "of all labels, by model and audit"]]),
     [audit?.answered ? percent(audit.accuracy, 1) : "–", "audited accuracy", audited(audit)],
     [open.toLocaleString("en"), "open questions", "with people now"],
     [unanswered.toLocaleString("en"), "unanswered", "skipped or unsure"],
@@ -86,14 +86,10 @@ function showCampaign() {
   );
   if (start.manager) {
     $("pause").textContent = campaign.paused ? "Go on" : "Pause";
-    if (document.activeElement !== $("budget-field")) $("budget-field").value = budget;
-    if (document.activeElement !== $("stop-field")) $("stop-field").value = campaign.stop ? points(campaign.stop) : "";
+    if (!$("options").contains(document.activeElement)) showOptions();
   }
   showCurve(campaign.curve ?? []);
 }
-
-/** A share in hundredths, as people write it. */
-const points = (share) => String(Number((100 * share).toPrecision(6)));
 
 function audited(audit) {
   if (!audit?.answered) return "no random question answered";
@@ -134,7 +130,7 @@ function showCurve(points) {
   const gain = (y) => `${y < now ? "" : "+"}${(100 * (y - now)).toFixed(1)} points`;
   $("buy").textContent = gains.length
     ? `If it goes on as in the last half of the answers: ${gains.map(([more, y]) => `${gain(y)} with ${more} more answers`).join(", ")}.`
-    : "There are too few answers to tell.";
+    : "Unknown: this takes random questions (an audit) and 30 other answers.";
   $("curve").replaceChildren(...(curve.length < 2 ? [] : [chart(curve, campaign.asked)]));
 }
 
@@ -171,9 +167,9 @@ function chart(curve, asked) {
 
 function showPeople(people) {
   $("people").replaceChildren(
-    ...people.map(({ person, name, votes, accuracy, interval, median_seconds: median, open }) =>
+    ...people.map(({ person, name, answers, accuracy, interval, median_seconds: median, open }) =>
       element("tr", {}, element("th", { scope: "row" }, name || person),
-        ...[votes, accuracy === null ? "" : percent(accuracy), interval ? `${percent(interval[0])} to ${percent(interval[1])}` : "",
+        ...[answers, accuracy === null ? "" : percent(accuracy), interval ? `${percent(interval[0])} to ${percent(interval[1])}` : "",
           median === null || median === undefined ? "" : `${median.toFixed(1)} s`, open].map((each) => element("td", {}, String(each))),
         element("td", {}, !name || name === person || person === null ? ""
           : element("button", { type: "button", class: "button", "aria-label": `Erase name ${name}`, click: () => erase(person, name) }, "Erase name")))),
@@ -202,8 +198,8 @@ function showDoubts(doubts) {
 function doubtItem({ row, node, name, belief, votes }) {
   const texts = element("div", { class: "facts" });
   const more = element("details", { toggle: () => readNode(row, more, texts) }, element("summary", {}, "What it is"), texts);
-  const said = votes.map(({ person, name: who = person ?? "somebody", label }) =>
-    element("li", {}, dot(label), `${className(label)} `, element("small", {}, `by ${who}`)));
+  const said = votes.map(({ name, label }) =>
+    element("li", {}, dot(label), `${className(label)} `, element("small", {}, `by ${name ?? "somebody"}`)));
   return element("li", { "data-row": row },
     element("h3", {}, name || String(node)),
     element("p", {}, `The model believes the likeliest class by ${percent(belief)}.`),
@@ -236,7 +232,7 @@ async function readNode(row, details, box) {
   try {
     const { values, comments } = await call("GET", `/nodes/${row}`);
     box.append(element("dl", {}, ...values.flatMap(([column, text]) => [element("dt", {}, column), element("dd", {}, text)])),
-      element("ul", {}, ...(comments ?? []).map(({ person, name = person, text }) => element("li", {}, `${name}: ${text}`))));
+      element("ul", {}, ...(comments ?? []).map(({ person, name = person, text }) => element("li", {}, `${name ?? "somebody"}: ${text}`))));
   } catch (error) {
     box.append(element("p", {}, error instanceof Refusal ? error.message : "The network is away."));
   }
@@ -300,6 +296,24 @@ addEventListener("resize", showMap);
 
 const day = (seconds) => (seconds ? new Date(1000 * seconds).toISOString().slice(0, 10) : "");
 
+/** The options as they are; an empty field stands for the default. */
+function showOptions() {
+  for (const field of $("options").querySelectorAll("[name]")) {
+    field.value = campaign.options[field.name] ?? "";
+    if (field.selectedIndex === -1) field.value = "";
+  }
+}
+
+async function changeOptions(event) {
+  event.preventDefault();
+  const body = {};
+  for (const { name, type, value } of $("options").querySelectorAll("[name]")) {
+    if (value === String(campaign.options[name] ?? "")) continue;
+    body[name] = value === "" ? null : type === "number" ? Number(value) : { true: true, false: false }[value] ?? value;
+  }
+  if (await change(() => call("PATCH", "", { body }), "The options are changed")) showOptions();
+}
+
 async function showTokens() {
   const tokens = await call("GET", "/tokens").catch(() => []);
   $("tokens").replaceChildren(
@@ -326,7 +340,9 @@ async function invite(event) {
   const made = await change(() => call("POST", "/tokens", { body }), `A link for ${name} is made`);
   if (!made) return;
   $("made").hidden = false;
-  $("made-text").textContent = `For ${name}. It is shown only now: send it to nobody else.`;
+  const local = /^(127\.|localhost$|0\.0\.0\.0$|\[::1?\]$)/.test(new URL(made.link).hostname)
+    ? " Only this machine can open it: for others, open this page by the machine's name or IP address first." : "";
+  $("made-text").textContent = `For ${name}. It is shown only now: send it to nobody else.${local}`;
   $("made-link").value = made.link;
   $("made-link").select();
   $("invite").reset();
@@ -368,16 +384,7 @@ if (start.manager) {
     const paused = !campaign.paused;
     change(() => call("PATCH", "", { body: { paused } }), paused ? "Paused" : "Running");
   });
-  $("budget").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const budget = Number($("budget-field").value);
-    change(() => call("PATCH", "", { body: { budget } }), `The budget is ${budget}`);
-  });
-  $("stop").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const stop = Number($("stop-field").value) / 100;
-    change(() => call("PATCH", "", { body: { stop } }), stop ? `It stops below ${points(stop)}` : "It goes on");
-  });
+  $("options").addEventListener("submit", changeOptions);
   $("anonymous").addEventListener("change", (event) => {
     for (const link of $("of-people").querySelectorAll("a"))
       link.href = link.href.replace(/anonymous=\w+/, `anonymous=${event.target.checked}`);

@@ -3,11 +3,9 @@
 import { $, Refusal, address, call, callHeaders, percent } from "./common.js";
 
 const EVERY = 700; // milliseconds between looks at how far the server is
-const FIELDS = [
-  "edges", "nodes", "labels", "name", "classes", "multilabel", "find", "budget", "audit", "stop", "overlap", "choose",
-];
+const FIELDS = [...$("new").elements].map((each) => each.name).filter(Boolean);
 // What a refusal begins with that does not begin with the name of its field.
-const MEANS = [[/^no classes\b/, "classes"], [/^node table\b/, "nodes"], [/^label /, "labels"], [/^unknown way\b/, "choose"]];
+const MEANS = [[/^no classes\b/, "classes"], [/^node table\b/, "nodes"], [/^label /, "labels"], [/^unknown query strategy\b/, "strategy"]];
 
 let working = false;
 
@@ -21,6 +19,7 @@ function clear() {
 function mark(name, text) {
   $(`${name}-wrong`).textContent = text;
   $(`${name}-wrong`).hidden = !text;
+  if (text) $(name).closest("details")?.setAttribute("open", "");
   if (text) $(name).setAttribute("aria-invalid", "true");
   else $(name).removeAttribute("aria-invalid");
 }
@@ -53,16 +52,11 @@ function filled() {
     const field = $(name);
     if (field.type === "file") {
       if (field.files.length) form.append(name, field.files[0]);
-    } else if (name === "classes") {
+    } else if (field.tagName === "TEXTAREA") {
       const names = field.value.replaceAll(/\s*\n\s*/g, ",").trim();
       if (names) form.append(name, names);
-    } else if (name === "stop") {
-      if (field.value) form.append(name, String(Number(field.value) / 100));
-    } else if (name !== "overlap" && field.value.trim()) form.append(name, field.value.trim());
+    } else if (field.value.trim()) form.append(name, field.value.trim());
   }
-  const people = $("overlap").value;
-  form.append("overlap", people === "doubt" ? "1" : people);
-  form.append("second_opinions", String(people === "doubt"));
   return form;
 }
 

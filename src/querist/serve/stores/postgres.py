@@ -8,18 +8,25 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache, lru_cache
-from itertools import groupby
-from operator import itemgetter
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from functools import cache
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
-from querist.asking.store.interface import StoreError, UnreadableError
-from querist.asking.store.schema import VERSION, statements
-from querist.asking.store.sql import KeyTakenError, SqlStore, Statement
+from querist.asking.store import (
+    POSTGRES,
+    VERSION,
+    EventStore,
+    KeyTakenError,
+    Statement,
+    StoreError,
+    UnreadableError,
+    check_version,
+)
 from querist.errors import InputError
 from querist.lazy import needing
+from querist.serve.stores import database_store
 
 with needing("serve", "a PostgreSQL store"):
     import psycopg
@@ -27,8 +34,6 @@ with needing("serve", "a PostgreSQL store"):
 SCHEMA = "querist"
 # A server may be set up to acknowledge what is not on its disk.
 _SETTINGS = f"SET search_path TO {SCHEMA}; SET synchronous_commit TO on"
-AT_ONCE = 80
-"""Statements that are sent as one."""
 CONNECTIONS = 16
 """A database gives out 100 by default, to all its servers together."""
 _ONE_AT_A_TIME = 0x51535254
@@ -37,7 +42,8 @@ _ONE_AT_A_TIME = 0x51535254
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-class PostgresStore(SqlStore):
+@database_store("postgresql", "postgres")
+class PostgresStore(EventStore):
     """Campaigns in the database that a URL names: `postgresql://user:password@host:port/name`."""
 
     def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
@@ -51,20 +57,26 @@ class PostgresStore(SqlStore):
             _prepare(connection, self.place)
 
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._connection() as connection:
+        with (
+            self._connection() as connection,
+            # A query that fails ends no more than itself: what is read at one moment goes on.
+            connection.transaction() if connection.info.transaction_status else nullcontext(),
+        ):
             return connection.execute(_placed(sql), values).fetchall()
 
-    def _write(self, statements: Iterable[Statement]) -> None:
-        own = list(statements)
-        grouped = [(sql, [values for _, values in same]) for sql, same in groupby(own, key=itemgetter(0))]
-        with self._connection() as connection:
-            if len(own) <= AT_ONCE:
-                sql = _joined(tuple((sql, len(rows)) for sql, rows in grouped))
-                connection.execute(sql, [value for _, values in own for value in values])
-                return
-            with connection.transaction(), connection.cursor() as cursor:
-                for sql, rows in grouped:
-                    cursor.executemany(_placed(sql), rows)
+    def _commit(self, statements: Iterable[Statement]) -> None:
+        with self._connection() as connection, connection.pipeline(), connection.transaction():
+            for sql, values in statements:
+                connection.execute(_placed(sql), values)
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[Self]:
+        """See `EventStore`."""
+        with self._connection() as connection, connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            seen = copy(self)
+            seen._idle, seen._room = [connection], threading.BoundedSemaphore()
+            yield seen
 
     def backup(self, path: str | PathLike[str]) -> None:
         """See `EventStore`."""
@@ -146,17 +158,6 @@ def _placed(sql: str) -> Any:
     return sql.replace("?", "%s")
 
 
-@lru_cache
-def _joined(parts: tuple[tuple[str, int], ...]) -> Any:
-    """Some statements, each with its number of rows, as one: a transaction in a single message."""
-    several = []
-    for sql, count in parts:
-        head, values, row = _placed(sql).partition(" VALUES ")
-        several.append(f"{head}{values}{', '.join([row] * count)}")
-    before = ", ".join(f"part{number} AS ({sql})" for number, sql in enumerate(several[:-1]))
-    return f"WITH {before} {several[-1]}" if before else several[-1]
-
-
 def _place(url: str) -> str:
     """What to call the database in messages: without the password."""
     try:
@@ -167,19 +168,15 @@ def _place(url: str) -> str:
 
 
 def _prepare(connection: Connection, place: str) -> None:
-    """Make the tables, or bring them to this version."""
+    """Make the tables, or check their version."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
         (there,) = connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.version",)).fetchone() or (None,)
         if there is None:
             connection.execute(f"CREATE SCHEMA {SCHEMA}")
             connection.execute("CREATE TABLE version (number INTEGER NOT NULL)")
-            connection.execute("INSERT INTO version VALUES (1)")
-        (version,) = connection.execute("SELECT number FROM version").fetchone() or (1,)
-        if version > VERSION:
-            raise StoreError(
-                f"{place}: a store of version {version}, this querist reads up to {VERSION}; update it"
-            )
-        for statement in statements(version, "postgres"):
-            connection.execute(statement.encode())
-        connection.execute("UPDATE version SET number = %s", (VERSION,))
+            connection.execute("INSERT INTO version VALUES (%s)", (VERSION,))
+            for statement in POSTGRES:
+                connection.execute(statement.encode())
+        (version,) = connection.execute("SELECT number FROM version").fetchone() or (0,)
+        check_version(place, version)
