@@ -4,6 +4,4 @@ A new verb is a module here and a line in `app.py`. Verbs import what they need
 inside their functions, so that `querist --help` stays quick.
 """
 
-from querist.cli.entry import main
-
-__all__ = ["main"]
+from querist.cli.entry import main as main

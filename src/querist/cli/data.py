@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from querist.cli.options import Values
 from querist.cli.screen import Meter, meter, progress
+from querist.graph_options import FileOptions
 
 if TYPE_CHECKING:
     from querist.experiment.results import Result
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
 
 
 def read_graph(data: str, nodes: Path | None, largest: bool, columns: Values, show: Meter) -> "Graph":
-    """The graph called `data`, or in the file of that name with a table of nodes where one is given."""
+    """The graph called `data`, or in the file of that name with a table of nodes where one is given.
+
+    >>> read_graph("karate", None, False, {}, lambda stage, fraction, text="": None).n_nodes
+    34
+    """
     from querist.datasets import load_graph
 
     show("reading", 0.0, data)
-    called = {"weight": "weights", "label_column": "labels"}
-    given: dict[str, Any] = {called.get(name, name): value for name, value in columns.items()}
+    given = FileOptions(**columns).of_graph()
     if nodes is not None:
         given["nodes"] = nodes.expanduser()
     graph = load_graph(data, progress=partial(show, "fetching"), **given)
@@ -48,12 +52,20 @@ def measured(
     method: str,
     chosen: Mapping[str, Any],
     representation: Mapping[str, Any] = MappingProxyType({}),
-    **rest: Any,
+    *,
+    repeats: int,
+    seed: int = 0,
+    protocol: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Any, "Result", Any]:
     """What `read` gives, the runs of a task on it, and what the task prepared of it.
 
-    `chosen` are the method's parameters; a representation of None is left to the task. `rest` is the rest of
-    the specification.
+    `chosen` are the method's parameters; a representation of None is left to the task. The rest is as in a
+    `Specification`.
+
+    >>> read = partial(read_graph, "karate", None, False, {})
+    >>> _, result, _ = measured("collective", "karate", read, "harmonic", {}, repeats=1)
+    >>> len(result.outcomes)
+    1
     """
     from querist.experiment import Specification, run_here
 
@@ -63,7 +75,9 @@ def measured(
         method,
         {name: "none" if value is None else value for name, value in chosen.items()},
         representation={name: value for name, value in representation.items() if value is not None},
-        **rest,
+        protocol=protocol,
+        repeats=repeats,
+        seed=seed,
     )
     with progress() as show:
         found = read(show)

@@ -13,7 +13,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -30,6 +30,8 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     _fill_closed()
+    if not os.environ.get("COLUMNS", "?").strip("0"):  # a width of 0 or none at all: nobody knows
+        del os.environ["COLUMNS"]
     for stream in (sys.stdout, sys.stderr):
         _never_fail(stream)
     command = typer.main.get_command(app)
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(command: Any, arguments: Sequence[str] | None) -> int:
     context: Any = None
-    with warnings.catch_warnings(), redirect_stdout(_StandardOutput(sys.stdout)), _stopping():
+    with warnings.catch_warnings(), _stopping():
         warnings.showwarning = _warn
         try:
             given = list(sys.argv[1:] if arguments is None else arguments)
@@ -84,8 +86,13 @@ class Stopped(KeyboardInterrupt):
 @contextmanager
 def _stopping() -> Iterator[None]:
     """SIGTERM and SIGHUP end a command as Ctrl-C does, unless they are ignored (nohup) or another's."""
+    own = os.getpid()
 
     def stop(number: int, frame: Any) -> None:
+        if os.getpid() != own:  # a worker that some library forked: it ends as if we had not been here
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
         for each in before:  # a second one must not cut short what the first one began
             signal.signal(each, lambda number, frame: None)
         raise Stopped(number)
@@ -120,6 +127,7 @@ def _explain(problem: Exception, with_traceback: bool) -> int:
         traceback.print_exception(problem)
     if isinstance(problem, UsageError):
         text, where = problem.format_message(), getattr(problem, "ctx", None)  # type: ignore[attr-defined]
+        text = text.replace(": Value error, ", ": ")  # what pydantic says before a message
         path = where.command_path if where is not None else "querist"
         joint = "" if text.endswith("?") else ";"
         _say(f"{text[:1].lower()}{text[1:].rstrip('.')}{joint} see {path} --help")
@@ -127,8 +135,8 @@ def _explain(problem: Exception, with_traceback: bool) -> int:
     if isinstance(problem, QueristError):
         _say(str(problem))
         return 2
-    if isinstance(problem, OSError) and problem.filename is not None:
-        _say(f"{problem.filename}: {problem.strerror or problem}")
+    if isinstance(problem, OSError) and problem.strerror:
+        _say(problem.strerror if problem.filename is None else f"{problem.filename}: {problem.strerror}")
         return 2
     _say(f"an unexpected error: {type(problem).__name__}: {problem}")
     if not with_traceback:
@@ -152,33 +160,6 @@ def _warn(
     """A warning as one line; those of other libraries about themselves are not for the reader."""
     if not issubclass(category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
         _say(f"warning: {message}")
-
-
-class _StandardOutput:
-    """The stream itself, whose errors say what it is: a full disk alone does not."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        with _naming_output():
-            return self._stream.write(text)
-
-    def flush(self) -> None:
-        with _naming_output():
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-@contextmanager
-def _naming_output() -> Iterator[None]:
-    try:
-        yield
-    except OSError as problem:
-        problem.filename = "standard output"
-        raise
 
 
 def _fill_closed() -> None:

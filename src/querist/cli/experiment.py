@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.screen import meter, print_json, print_line, print_table, progress, resumable
+from querist.cli.screen import print_json, print_line, print_tables, running
 
 
 def experiment(
@@ -23,36 +23,35 @@ def experiment(
     its controls: asking as often at random, and where the margin is smallest.
 
     Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
-    LaTeX, CSV), figures (SVG, PNG) and a page to read (comparison.html) are written there.
-    """
-    from querist.experiment import compared, index, tables
-    from querist.experiment.comparison import Comparison
-    from querist.experiment.reproduce import put_json, reproduce
+    CSV), figures (SVG, PNG) and a page to read (comparison.html) are written there.
 
-    with resumable(out), progress() as show:
+    Examples:
+
+    querist experiment comparison.toml
+    querist experiment comparison.toml --out results --processes 1
+    """
+    from querist.experiment import compared
+    from querist.experiment.comparison import Comparison
+
+    with running(out) as (show, progress):
         show("checking", 0.0, file.name)
         comparison = Comparison.read(file)
-        compared.check_folder(out)
         show("checking", 1.0, f"{len(comparison.specifications)} experiments")
-        outputs = reproduce(
-            [compared.as_item(comparison)],
+        section = compared.compare(
+            comparison,
             out,
             processes=processes,
             cluster=cluster,
-            progress=meter(show),
+            progress=progress,
             command=f"querist experiment {file.name}",
         )
-    (done,) = outputs.done
-    rows = compared.rows(comparison, done.results)
-    put_json(out / index.ROWS, rows)
     if as_json:
-        print_json(rows)
+        print_json(compared.rows(comparison, section.results))
         return
-    print_line("\n".join([comparison.title, *done.protocol, ""]))
-    for table in done.shown.tables:
-        print_line(table.title)
-        print_table(table.columns, tables.cells(table), text_columns=tables.text_columns(table))
-        print_line(f"{table.note}\n")
-    for remark in done.shown.remarks:
+    print_line("\n".join([comparison.title, *section.said, ""]))
+    for table in section.shown.tables:
+        print_tables([table])
+        print_line("")
+    for remark in section.shown.remarks:
         print_line(remark)
     print_line(f"Everything is in {out}; read {out / 'comparison.html'}.")

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from querist.asking.answers import EMPTY_SET, Code
 from querist.asking.keys import COMMANDS, command_keys, keys_for
 from querist.cli.screen import visible
 from querist.errors import InputError
-from querist.tables.labels import BETWEEN
+from querist.labels import Code
+from querist.tables.labels import BETWEEN, EMPTY_SET
 
 TERMINAL = "CONIN$" if sys.platform == "win32" else "/dev/tty"
 ESCAPE, CTRL_D = "\x1b", "\x04"
@@ -46,24 +46,24 @@ class Keyboard:
     beginning, or the name of a command. When the edges came by the standard input (`taken`), the person types
     at the terminal itself.
 
-    Where an answer is a set (`several`), keys mark classes, or take the mark away, and Enter sends them. A
+    Where an answer is a set (`multilabel`), keys mark classes, or take the mark away, and Enter sends them. A
     line has `;` between classes, and alone it is the empty set.
     """
 
-    def __init__(self, names: Sequence[str], taken: bool = False, several: bool = False) -> None:
+    def __init__(self, names: Sequence[str], taken: bool = False, multilabel: bool = False) -> None:
         self.names = list(names)
         keys = keys_for(self.names)
         self.keys = keys or []
         self.commands = {key: what for what, key in command_keys(self.names).items()}
         self._file: IO[str] = _terminal() if taken else standard_input()
-        self.by_line = not self._file.isatty() or keys is None or not gives_single_keys()
-        self.several = several
+        self.by_line = not self._file.isatty() or keys is None or not _gives_single_keys()
+        self.multilabel = multilabel
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     @property
     def sending(self) -> str:
         """How an answer of several classes is sent; nothing where an answer is one class."""
-        if not self.several:
+        if not self.multilabel:
             return ""
         return f"[{BETWEEN}] between them, alone: {EMPTY_SET}" if self.by_line else "[Enter] these, or none"
 
@@ -74,14 +74,14 @@ class Keyboard:
             typed = self._line() if self.by_line else self._key()
             if typed is None:
                 return "leave", -1
-            if self.several and self.by_line and (codes := self._several(typed)) is not None:
+            if self.multilabel and self.by_line and (codes := self._several(typed)) is not None:
                 return "answer", codes
-            if self.several and not self.by_line and typed in ("\n", "\r"):
+            if self.multilabel and not self.by_line and typed in ("\n", "\r"):
                 return "answer", tuple(sorted(marked))
             found = self._found(typed)
             if found is None and typed.strip():
                 print(f"  {typed!r} is none of the keys", flush=True)
-            elif found is not None and (found[0] != "answer" or not self.several):
+            elif found is not None and (found[0] != "answer" or not self.multilabel):
                 return found
             elif found is not None:
                 marked ^= {found[1]}
@@ -173,7 +173,7 @@ def _terminal() -> IO[str]:
         ) from None
 
 
-def gives_single_keys() -> bool:
+def _gives_single_keys() -> bool:
     """Whether the system can be asked for a key without Enter after it."""
     try:
         import termios  # noqa: F401

@@ -4,21 +4,26 @@ import shlex
 import sys
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from querist.cli import options
-from querist.cli.screen import print_found, print_json, print_line, print_table, progress, visible
+from querist.cli.screen import print_json, print_line, print_parquet, print_table, progress, visible
 from querist.errors import InputError
+from querist.graph_options import FileOptions
+from querist.labelling.options import LabelOptions
+from querist.options import with_options
 
 if TYPE_CHECKING:
     from querist.labelling.files import FilesLabelled
 
 
 @options.with_columns
+@with_options("settings", options.declared(LabelOptions))
 def label(
-    data: options.Data,
+    *,
+    data: options.MaybeData = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -33,32 +38,7 @@ def label(
         ),
     ] = None,
     nodes: options.Nodes = None,
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="auto chooses by cross-validation; or a method by its name.")
-    ] = "auto",
-    multilabel: Annotated[
-        bool, typer.Option("--multi-label", help="A node may have several labels, a row each.")
-    ] = False,
-    picked: Annotated[
-        bool,
-        typer.Option(
-            "--picked",
-            help="The labelled nodes were picked, not drawn: their shares say nothing about classes.",
-        ),
-    ] = False,
-    goal: Annotated[
-        str,
-        typer.Option(
-            metavar="GOAL",
-            help="What the labels shall have much of: accuracy, balanced (mean recall of the classes) or f1.",
-        ),
-    ] = "accuracy",
-    costs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Instead of a goal, a table of what confusions cost: true, said, cost."
-        ),
-    ] = None,
+    settings: options.Values = MappingProxyType({}),
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write a column for each class.")
     ] = False,
@@ -83,8 +63,6 @@ def label(
     extend_nodes: options.ExtendNodes = None,
     columns: options.Values = MappingProxyType({}),
     cluster: options.Cluster = None,
-    seed: options.Seed = 0,
-    device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
     """Label every node of your own graph from the labels of some.
@@ -94,19 +72,24 @@ def label(
     is estimated from them, as are precision and recall of every class. A node that no label reaches is left
     without a label.
 
+    Without DATA, each row of NODES is joined to its nearest neighbours by what its columns hold.
+
     Where DATA is a labelling that --save kept, the nodes that --extend and --extend-nodes bring are labelled,
     in no time, and written alone.
 
     With --cluster DATA, LABELS and NODES are folders of parquet or CSV that all workers see, NODES with rows
     of node, attribute, count; the labels go to a folder, as parquet: node, label, probability, reached.
+
+    Examples:
+
+    querist label edges.csv --labels labels.csv --out labelled.csv
+    querist label --nodes points.csv --labels labels.csv --out labelled.csv
     """
     if cluster is not None:
+        if data is None:
+            raise InputError("--cluster needs DATA, a folder of edges")
+        options.refuse_on_cluster(LabelOptions, settings)
         strange = {
-            "--method": method != "auto",
-            "--multi-label": multilabel,
-            "--picked": picked,
-            "--goal": goal != "accuracy",
-            "--costs": costs is not None,
             "--probabilities": probabilities,
             "--rank": rank is not None,
             "--report": report is not None,
@@ -116,11 +99,19 @@ def label(
             "--extend-nodes": bool(extend_nodes),
         }
         options.refuse_beside("--cluster", strange)
-        label_there(cluster, data, labels, nodes, out, columns, as_json, seed=seed)
+        options.refuse_on_cluster(FileOptions, columns)
+        if labels is None:
+            raise InputError("--cluster needs --labels, a folder of tables with the columns node and label")
+        from querist.cluster import label as label_there
+
+        with progress() as meter:
+            meter("label", 0.0, f"on {cluster}")
+            there = label_there(data, labels, out, cluster=cluster, attributes=nodes, **columns, **settings)
+        print_parquet(there, as_json)
         return
     with progress() as meter:
         meter("label", 0.0, "beginning")  # what is loaded first takes a moment
-        from querist.labelling.files import GraphFiles, from_files
+        from querist.labelling import GraphFiles, from_files
 
         done = from_files(
             GraphFiles(data, nodes, extend or (), extend_nodes or (), **columns),
@@ -131,15 +122,9 @@ def label(
             safe_csv=safe_csv,
             probabilities=probabilities,
             rank=rank,
-            method=method,
-            multilabel=multilabel,
-            picked=picked,
-            goal=goal,
-            costs=costs,
-            seed=seed,
-            device=device,
             command=f"querist {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["label"] else "",
             progress=lambda fraction, text: meter("label", fraction, text),
+            **settings,
         )
     if as_json:
         print_json(done.summary())
@@ -167,8 +152,7 @@ def _print(done: "FilesLabelled") -> None:
     for sentence in sentences(found, done.rank):
         print_line(sentence)
     print_line(f"Influences: {done.influences.how}\n")
-    sizes, seeds = class_sizes(found), found.given_codes
-    given = seeds.sum(axis=0) if found.multilabel else [int((seeds == k).sum()) for k in range(sizes.size)]
+    sizes, given = class_sizes(found), found.known.sizes
     order = sorted(range(sizes.size), key=lambda k: -sizes[k])
     rows = [
         (visible(str(found.classes[k])), f"{given[k]:,}", f"{sizes[k]:,}", *class_words(found, k))
@@ -180,25 +164,3 @@ def _print(done: "FilesLabelled") -> None:
     lost = int((~found.reached).sum())
     if lost:
         print_line(f"{some(lost, 'node')} that no label reaches, and so without a label")
-
-
-def label_there(
-    cluster: str, data: str, labels: str | None, nodes: Path | None, out: Path, columns: options.Values,
-    as_json: bool, **settings: Any,
-) -> None:  # fmt: skip
-    """`querist label --cluster`; NODES are attributes."""
-    from querist.cluster import label
-
-    if labels is None:
-        raise InputError("--cluster needs --labels, a folder of tables with the columns node and label")
-    named = options.columns_there(columns)
-    with progress() as show:
-        show("label", 0.0, f"on {cluster}")
-        done = label(data, labels, out, cluster=cluster, attributes=nodes, **named, **settings)
-    print_found(
-        done.as_dict(),
-        as_json,
-        lambda found: print_line(
-            f"{done.report()}\n{found['out']}: {found['bytes'] / 1e6:.1f} MB of parquet"
-        ),
-    )

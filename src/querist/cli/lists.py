@@ -1,75 +1,87 @@
 """`querist datasets` and `querist algorithms`: what there is to run, and on what."""
 
 import inspect
+import pkgutil
+from types import SimpleNamespace
 from typing import Any
 
 from querist.cli.options import Json
 from querist.cli.screen import print_json, print_line, print_table, width
 
-NAMES = (
-    "gpa",
-    "ollgc",
-    "sslgc",
-    "cmog",
-    "cmog_selected",
-    "msg",
-    "bbq",
-    "bbq_eps",
-    "dgs",
-    "random_sampling",
-    "margin_threshold",
-    "pounce",
-    "nearest",
-    "paced",
-    "fastonl",
-)
-"""The catalogue's names, for a help text that must not load the catalogue; a test keeps the two equal."""
-
-ON_GRAPH = ("pounce", "nearest", "paced", "fastonl")
-"""Algorithms that take the graph itself, unless a rank asks for an embedding."""
-
 APART = ("seed",)
 """Parameters of a factory that are not for `--set`: every shuffle has a seed of its own."""
+KINDS = {
+    "algorithm": ("querist.online:ALGORITHMS", "querist evaluate online DATA --method NAME"),
+    "model": ("querist.labelling.members:MEMBERS", "querist label DATA --method NAME"),
+    "classifier": ("querist.collective:CLASSIFIERS", "querist evaluate collective DATA --method NAME"),
+    "stream learner": ("querist.budgeted:STREAMS", "querist evaluate stream DATA --method NAME"),
+    "query strategy": ("querist.asking:STRATEGIES", "querist ask DATA --strategy NAME"),
+    "embedding": ("querist.embedding.kinds:KINDS", "querist embed DATA --embedding NAME"),
+}
+"""What there is to choose from: where it is registered, and a verb that takes its names."""
+BESIDE = {
+    "query strategy": {
+        "pool": SimpleNamespace(about="contrast; with --find, the node that is likeliest of that class"),
+        "random": SimpleNamespace(about="any node, one as likely as another"),
+    }
+}
+"""Names that a verb takes besides, and that are registered nowhere."""
+NOT_LISTED = (*APART, "budget", "rounds", "tie_order", "classes", "missing", "progress")
+"""Parameters that all algorithms have, or that come with the data."""
 
 
 def algorithms(
     as_json: Json = False,
 ) -> None:
-    """List the algorithms, their parameters, and the rules of `ask`."""
+    """List algorithms, models, classifiers and query strategies.
+
+    Each has its parameters and their defaults; change them with --set PARAMETER=VALUE. Every online algorithm
+    spends a budget, at a pace if you like: --budget QUESTIONS --pace 1.
+
+    Examples:
+
+    querist algorithms
+    querist algorithms --json
+    """
     rows = _rows()
     if as_json:
         print_json(rows)
         return
-    cells = [
-        [row["name"], "\n".join([row["about"], "  ".join(f"{k}={v}" for k, v in row["parameters"].items())])]
-        for row in rows
-    ]
-    print_table(["algorithm", "what it does; its parameters and their defaults"], cells, text_columns=(0, 1))
-    print_line("Change a parameter with: querist online DATA --algorithm NAME --set PARAMETER=VALUE")
-    print_line("Every algorithm spends a budget, at a pace if you like: --budget QUESTIONS --pace 1")
-    from querist.asking import RULES
-
-    reasons = [[name, rule.reason] for name, rule in RULES.items()]
-    print_table(["rule of ask", "why it asks about a node"], reasons, text_columns=(0, 1))
-    print_line("Choose the next question by a rule with: querist ask EDGES --choose NAME")
+    for kind, (_, verb) in KINDS.items():
+        cells = []
+        for row in rows:
+            if row["kind"] == kind:
+                parameters = "  ".join(f"{name}={value}" for name, value in row["parameters"].items())
+                cells.append([row["name"], f"{row['about']}\n{parameters}".rstrip()])
+        print_table([kind, "what it does; its parameters and their defaults"], cells, text_columns=(0, 1))
+        print_line(f"Use one by its name: {verb}\n")
 
 
 def _rows() -> list[dict[str, Any]]:
-    from querist import ALGORITHMS
+    from querist.embedding import kinds
+
+    kinds.known()  # loads them
+    return [
+        {"kind": kind, "name": name, "about": _about(value), "parameters": _parameters(value)}
+        for kind, (place, _) in KINDS.items()
+        for name, value in {**BESIDE.get(kind, {}), **pkgutil.resolve_name(place)}.items()
+    ]
+
+
+def _about(value: Any) -> str:
+    """The words of a value; of a class or a function its first line."""
+    own = getattr(value, "method", value)  # of a model, which has a place in the ensemble beside
+    words = (getattr(own, name, "") for name in ("about", "reason", "what"))
+    return next(filter(None, words), "") or (inspect.getdoc(value) or "").partition("\n")[0]
+
+
+def _parameters(value: Any) -> dict[str, Any]:
     from querist.parameters import parameters_of
 
-    return [
-        {
-            "name": name,
-            "about": (inspect.getdoc(factory) or "").partition("\n")[0],
-            "parameters": {
-                p.name: p.default
-                for p in parameters_of(factory, (*APART, "budget", "rounds", "tie_order")).values()
-                if p.name != "pace" or p.default is not None
-            },
-        }
-        for name, factory in ALGORITHMS.items()
-    ]
+    if not callable(value):
+        return {}
+    known = parameters_of(value, NOT_LISTED).values()
+    return {p.name: p.default for p in known if p.name != "pace" or p.default is not None}
 
 
 def datasets(
@@ -80,10 +92,15 @@ def datasets(
     bundled: it comes with Querist. QUERIST_DATA: it lies in the directory of that
     name. cache: it was downloaded before. download: it will be fetched when first
     used. absent: it has no public address; put its file into QUERIST_DATA.
+
+    Examples:
+
+    querist datasets
+    querist datasets --json
     """
     from dataclasses import asdict
 
-    from querist.datasets import catalogue
+    from querist.datasets.resolve import catalogue
 
     rows = catalogue()
     if as_json:
@@ -104,7 +121,7 @@ def datasets(
     print_table(head, cells, text_columns=(0, 5, 6))
     if any(row.kind == "vectors" for row in rows):
         print_line("Sets without edges are vectors: their nodes are rows, their attributes features.")
-    print_line("Run an algorithm on a graph: querist online NAME")
+    print_line("Run an algorithm on a graph: querist evaluate online NAME")
 
 
 def _count(number: int | None) -> str:

@@ -1,37 +1,62 @@
-"""Options that mean the same in every verb that has them."""
+"""Options that mean the same in every verb that has them.
 
-import functools
-import inspect
+>>> def verb(out: Out = Path("results"), as_json: Json = False) -> None: ...
+"""
+
 import pkgutil
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import typer
 
-from querist.errors import InputError, UnknownNameError
-
-SchemeName = Literal["multiclass", "one-vs-rest"]
-Parallel = Literal["max", "sum", "first"]
+from querist.embedding_options import EmbeddingOptions
+from querist.errors import InputError
+from querist.graph_options import FileOptions
+from querist.labelling.options import LabelOptions
+from querist.options import Option, Options, Surface, with_options
 
 DEFAULT_RANK = 100
+FAR = 1e9
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="Name of a data set (see querist datasets), or a file of edges: .csv, .tsv, .parquet, .npz or "
-        ".graphml, text also as .gz; - is the standard input.",
-    ),
-]
+
+def completing(names: str | Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """The names that a shell offers for an option; `package.module:REGISTRY` is imported only then.
+
+    >>> completing("querist.online:ALGORITHMS")("ms")
+    ['msg']
+    """
+
+    def offered(incomplete: str) -> list[str]:
+        known = pkgutil.resolve_name(names) if isinstance(names, str) else names
+        return [name for name in (known() if callable(known) else known) if name.startswith(incomplete)]
+
+    return offered
+
+
+def named(names: str | Callable[[], Iterable[str]], help: str) -> Any:
+    """An option whose value is one of these names."""
+    return typer.Option(metavar="NAME", help=help, autocompletion=completing(names))
+
+
+def _data_sets(*, vectors: bool) -> list[str]:
+    from querist.datasets.resolve import catalogue
+
+    return [row.name for row in catalogue() if (row.kind == "vectors") == vectors]
+
+
+GRAPHS, VECTORS = (completing(partial(_data_sets, vectors=kind)) for kind in (False, True))
+
+_DATA = (
+    "Name of a data set (see querist datasets), or a file of edges: .csv, .tsv, .jsonl, .parquet, .npz or "
+    ".graphml, text also as .gz; - is the standard input."
+)
+Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA, autocompletion=GRAPHS)]
 MaybeData = Annotated[
     str | None,
-    typer.Argument(
-        metavar="DATA",
-        help="Name of a data set (see querist datasets), or a file of edges: .csv, .tsv, .parquet, .npz or "
-        ".graphml, text also as .gz; - is the standard input. On a cluster a folder of edges.",
-    ),
+    typer.Argument(metavar="DATA", help=f"{_DATA} On a cluster a folder of edges.", autocompletion=GRAPHS),
 ]
 Vectors = Annotated[
     str,
@@ -39,6 +64,7 @@ Vectors = Annotated[
         metavar="DATA",
         help="Name of a data set of vectors; path of a .csv, .tsv, .parquet, .libsvm or .jsonl file; "
         "or - for lines of CSV, JSON or LIBSVM on standard input.",
+        autocompletion=VECTORS,
     ),
 ]
 Nodes = Annotated[
@@ -46,6 +72,10 @@ Nodes = Annotated[
     typer.Option(
         metavar="NODES", help="Table of the nodes of a file of edges, with their labels and attributes."
     ),
+]
+Known = Annotated[
+    str | None,
+    typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked, not counted."),
 ]
 Extend = Annotated[
     list[str] | None,
@@ -59,7 +89,10 @@ ExtendNodes = Annotated[
 ]
 Out = Annotated[
     Path,
-    typer.Option(help="Folder for results, tables, figures and report; what it holds is not run again."),
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder for results, tables, figures and report; what it holds is not run again.",
+    ),
 ]
 Processes = Annotated[
     int, typer.Option(min=0, help="Processes on this machine; 0 means one a core, 1 runs in this one.")
@@ -67,14 +100,6 @@ Processes = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with its scheduler at this address."),
-]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help='Compute on this device of torch, as "cuda", and not on the threads of this machine; "auto" '
-        "takes a GPU where it is worth it.",
-    ),
 ]
 Part = Annotated[Literal["all", "largest"], typer.Option(help="The whole graph, or its largest component.")]
 Rank = Annotated[
@@ -85,48 +110,11 @@ Rank = Annotated[
 ]
 
 
-class _Kinds(str):
-    """The kinds of embedding, as the metavar of an option: found when the help is printed, not before.
-
-    Loading the registry takes long, so that where nobody has, the names of its modules do.
-    """
-
-    def __format__(self, how: str) -> str:
-        registry = sys.modules.get("querist.embedding.kinds")
-        if registry is not None:
-            names = sorted(registry.known())
-        else:
-            home = Path(__file__).parents[1] / "embedding" / "kinds"
-            names = sorted(module.name for module in pkgutil.iter_modules([str(home)]))
-        return format(f"[{'|'.join(names)}]", how)
-
-
-def _kind(name: str) -> str:
-    """A registered kind of embedding."""
-    from querist.embedding.kinds import kind_of
-
-    try:
-        return kind_of(name).name
-    except UnknownNameError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
 Rows = Annotated[
-    str, typer.Option(parser=_kind, metavar=_Kinds("KIND"), help="Where a node's row comes from.")
+    str, named("querist.embedding.kinds:known", "Kind of embedding; `querist algorithms` lists them.")
 ]
-Matrix = Annotated[
-    Literal["normalised", "combinatorial"],
-    typer.Option(help="Laplacian of the spectral part; the papers use combinatorial."),
-]
-Constant = Annotated[float, typer.Option(help="Value of the constant column; the papers use 3.")]
-Problems = Annotated[
-    SchemeName | None,
-    typer.Option(
-        help="All classes at once, or a binary problem a class; the algorithm's own way by default."
-    ),
-]
-Shuffles = Annotated[int, typer.Option(min=1, help="Runs, each over another random order of the nodes.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of runs, each with another random draw.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Budget = Annotated[int | None, typer.Option(min=0, help="The most questions in a run; no limit by default.")]
 Pace = Annotated[
     float | None,
@@ -137,7 +125,7 @@ Pace = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be given several times."),
+    typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter; may be given several times."),
 ]
 SafeCsv = Annotated[
     bool,
@@ -148,115 +136,120 @@ SafeCsv = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-SeveralLabels = Annotated[
-    bool | None,
-    typer.Option("--multi-label", help="A node may have several labels: an answer is a set of classes."),
-]
-
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--label-column",
-        metavar="NAME",
-        help="Column of the labels, in a table of labels or else of nodes; label or class by default.",
-    ),
-]
 VectorLabel = Annotated[
     str | None,
     typer.Option(
         "--label-column",
-        "--label",
-        metavar="NAME",
+        metavar="COLUMN",
         help="Column of the labels in a file or on standard input; label or class by default.",
     ),
 ]
 
+
 Values = Mapping[str, Any]
 """Values of several options by name (see `with_options`)."""
-COLUMNS: Mapping[str, Any] = {
-    "source": Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column of an edge's one end; source, src, from, or the first."),
-    ],
-    "target": Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column of its other end; target, dst, to, or the second."),
-    ],
-    "weight": Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of its weight; weight or value by default.")
-    ],
-    "parallel": Annotated[
-        Parallel | None,
-        typer.Option(
-            help="The weight of an edge that a file gives more than once: the largest (max, the default), "
-            "the sum (for payments, messages) or the first."
-        ),
-    ],
-    "id": Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column of the ids of nodes; node, id, or the first."),
-    ],
-    "label_column": LabelColumn,
-    "missing": Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL",
-            help="The label that means unlabelled, besides an empty field; nan for no other, so that -1 is a "
-            "class.",
-        ),
-    ],
-}
-"""Options of every verb that reads a graph from files, as `labelling.GraphFiles` calls them."""
 
 
-def with_options(
-    place: str, declared: Mapping[str, tuple[Any, Any]]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A verb gets these options, type and default by name, where its parameter `place` stands; that gets the
-    values which are not None."""
+def declared(
+    cls: type[Options], surface: Surface = "command line", defaults: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, tuple[Any, Any]]:
+    """The options of a class as a verb has them, for `with_options`: None unless they are given.
 
-    def widened(verb: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(verb)
-        by_name = inspect.Parameter.KEYWORD_ONLY
-        more = [
-            inspect.Parameter(name, by_name, default=default, annotation=kind)
-            for name, (kind, default) in declared.items()
-        ]
-        parameters = [
-            each
-            for given in own.parameters.values()
-            for each in (more if given.name == place else [given.replace(kind=by_name)])
-        ]
-
-        @functools.wraps(verb)
-        def wider(**given: Any) -> None:
-            values = {name: given.pop(name) for name in declared}
-            verb(**given, **{place: {name: value for name, value in values.items() if value is not None}})
-
-        # What typer reads: the names, their types and their defaults.
-        wider.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        wider.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return wider
-
-    return widened
+    `defaults` are the words of defaults that are others there.
+    """
+    shown = cls.on(surface, defaults)
+    return {name: (_typed(own, may_deny=name in defaults), None) for name, own in shown.items()}
 
 
-with_columns = with_options("columns", {name: (kind, None) for name, kind in COLUMNS.items()})
-"""The options of `COLUMNS` where a verb's parameter `columns` stands."""
+def _typed(own: Option, *, may_deny: bool) -> Any:
+    """What typer needs to know of an option."""
+    flag, numbers = f"--{own.name.replace('_', '-')}", own.numbers
+    if own.base is bool and (may_deny or own.default is True):
+        flag += f"/--no-{flag[2:]}"
+    kinds = get_args(own.kind) if get_origin(own.kind) in (Union, UnionType) else (own.kind,)
+    kinds = tuple(kind for kind in kinds if kind is not NoneType)
+    more: dict[str, Any] = {"metavar": own.metavar or None}
+    if choices := own.names:
+        more = {"metavar": "NAME", "autocompletion": completing(choices)}
+    if Path in kinds:  # what Python takes as a value, the command line reads from a file
+        kind: Any = Path
+    elif len(kinds) == 1 and (kinds[0] in (bool, int, float, str) or get_origin(kinds[0]) is Literal):
+        kind = kinds[0]
+    else:
+        kind, more = str, {"parser": _reader(own), "metavar": own.metavar or "VALUE"}
+    if numbers is not None and kind in (int, float):
+        more |= {"min": _end(numbers.ge, kind), "max": _end(numbers.le, kind)}
+    listed = " `querist algorithms` lists the names." if own.names else ""
+    return Annotated[kind | None, typer.Option(flag, help=own.sentence + listed, **more)]
 
-ON_CLUSTERS = ("source", "target", "weight", "id", "label_column")
-"""Those of them that mean the same on a cluster."""
+
+def _end(number: float, kind: type) -> Any:
+    """One end of a range as the help has it, None if it is open, or too far away to be of use."""
+    return kind(number) if abs(number) < FAR else None
 
 
-def refuse_beside(option: str, given: Mapping[str, bool]) -> None:
+def _reader(own: Option) -> Callable[[str], Any]:
+    """What reads the text of an option that is neither a number nor one text."""
+
+    def read(text: str) -> Any:
+        try:
+            return own.read(text)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return read
+
+
+Device = declared(LabelOptions)["device"][0]
+with_columns = with_options("columns", declared(FileOptions))
+"""The options of `FileOptions` in place of a verb's parameter `columns`."""
+
+with_embedding = with_options(
+    "how",
+    {
+        "embedding": (Rows, "spectral"),
+        **{name: own for cls in EmbeddingOptions.__subclasses__() for name, own in declared(cls).items()},
+    },
+)
+"""The kind of an embedding and the options of all kinds in place of a verb's parameter `how`."""
+
+on_graph = with_options(
+    "given",
+    {"seed": (Seed, 0), "component": (Part, "all"), "nodes": (Nodes, None), **declared(FileOptions)},
+)
+"""A seed and the options of a graph in place of the parameter `given` of a verb of `querist evaluate`."""
+
+
+SHARED = {
+    "data": Data, "nodes": Nodes, "component": Part, "rank": Rank, "seed": Seed, "settings": Settings,
+    "out": Out, "processes": Processes, "cluster": Cluster, "as_json": Json,
+}  # fmt: skip
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def shared_options(verb: Verb) -> Verb:
+    """A verb of a plugin whose parameters have the options of the same names in Querist's own verbs.
+
+    They are data, nodes, columns, component, rank, seed, settings, out, processes,
+    cluster and as_json. `columns` is a mapping of what was given of the options that name columns.
+
+    >>> @shared_options
+    ... def count(data: str, seed: int = 0) -> None: ...
+    >>> count.__annotations__["seed"].__metadata__[0].help
+    'Random seed.'
+    """
+    verb.__annotations__ |= {name: SHARED[name] for name in verb.__annotations__ if name in SHARED}
+    return with_columns(verb) if "columns" in verb.__annotations__ else verb
+
+
+def refuse_beside(option: str, given: Mapping[str, object]) -> None:
     """Refuse options that do nothing beside another."""
     strange = [name for name, is_given in given.items() if is_given]
     if strange:
         raise InputError(f"{strange[0]} does not go with {option}; leave one of the two out")
 
 
-def columns_there(columns: Values) -> dict[str, Any]:
-    """Columns as `querist.cluster` calls them; refused where it has no such option."""
-    refuse_beside("--cluster", {f"--{name}": name not in ON_CLUSTERS for name in columns})
-    called = {"weight": "weights", "label_column": "label"}
-    return {called.get(name, name): value for name, value in columns.items()}
+def refuse_on_cluster(cls: type[Options], values: Values) -> None:
+    """Refuse options of a class that do nothing on a cluster."""
+    known = cls.on("cluster")
+    refuse_beside("--cluster", {f"--{name.replace('_', '-')}": name not in known for name in values})

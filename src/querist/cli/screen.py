@@ -1,25 +1,30 @@
-"""What goes to the screen: tables and JSON to standard output, progress to standard error."""
+"""What goes to the screen: tables and JSON to standard output, progress to standard error.
+
+>>> print_line("34 nodes")
+34 nodes
+"""
 
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
+    from querist.experiment.tables import Table as Entries
     from querist.progress import Progress as Told
+
+__all__ = ["print_found", "print_line", "print_tables", "running"]
 
 QUIET_SECONDS, LINE_SECONDS = 2.0, 10.0
 """Off a terminal, progress is silent at first and then says a line now and then."""
-BEAT = 1.0
-"""Seconds after which it is looked again whether there is something to say."""
 
 UNSEEN = (*range(32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 """Characters that a terminal obeys instead of showing them: controls, and those that turn a line round."""
@@ -33,8 +38,7 @@ FILE_COLUMNS = 160
 class Meter(Protocol):
     """Called with (stage, fraction done, a few words) as work goes on."""
 
-    def __call__(self, stage: str, fraction: float, text: str = "") -> None:  # noqa: D102
-        ...
+    def __call__(self, stage: str, fraction: float, text: str = "") -> None: ...
 
 
 def visible(text: str) -> str:
@@ -54,7 +58,13 @@ def print_json(value: Any) -> None:
 
 
 def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about: str = "") -> None:
-    """What a verb found: JSON, or what it is about and a report for people."""
+    """What a verb found: JSON, or what it is about and a report for people.
+
+    >>> print_found({"nodes": 34}, True, print)
+    {
+      "nodes": 34
+    }
+    """
     if as_json:
         print_json(found)
         return
@@ -63,30 +73,75 @@ def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about:
     report(found)
 
 
+def print_parquet(done: Any, as_json: bool) -> None:
+    """What a cluster has done, and the folder of parquet that it wrote."""
+    size = f"{done.out}: {done.bytes / 1e6:.1f} MB of parquet"
+    print_found(asdict(done), as_json, lambda _: print_line(f"{done.report()}\n{size}"))
+
+
 def print_line(text: str) -> None:
-    """Text, wrapped to the screen, with nothing in it taken as markup, nor obeyed by the terminal."""
+    """Text, wrapped to the screen, with nothing in it taken as markup, nor obeyed by the terminal.
+
+    >>> print_line("34 nodes")
+    34 nodes
+    """
     _print(_showable(text), soft_wrap=not sys.stdout.isatty())
 
 
 def print_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: Iterable[int] = (0,)
 ) -> None:
-    """A table; columns hold numbers and stand to the right, but for the text columns."""
+    """A table; columns hold numbers and stand to the right, but for the text columns.
+
+    Only text columns after the first wrap, unless the table is too wide for the screen: then all do, and
+    nothing is cut off.
+
+    >>> print_table(["name", "nodes"], [["karate", "34"]])
+    name    nodes
+    ─────────────
+    karate     34
+    """
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    left = set(text_columns)
+    left, lines = set(text_columns), [[_showable(cell) for cell in row] for row in (head, *rows)]
+    fixed = [i not in left or i == 0 for i in range(len(head))]
+    room = 2 * (len(head) - 1)
+    for i, column in enumerate(zip(*lines, strict=True)):
+        parts = column if fixed[i] else " ".join(column).split()
+        room += max(map(cell_len, parts), default=0)
+    fits = room <= width()
     table = Table(
         box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold"
     )
-    for i, name in enumerate(head):
-        table.add_column(
-            Text(_showable(name)), justify="left" if i in left else "right", no_wrap=i not in left or i == 0
-        )
-    for row in rows:
-        table.add_row(*(Text(_showable(cell)) for cell in row))
+    for i, name in enumerate(lines[0]):
+        side: Literal["left", "right"] = "left" if i in left else "right"
+        table.add_column(Text(name), justify=side, no_wrap=fits and fixed[i], overflow="fold")
+    for row in lines[1:]:
+        table.add_row(*map(Text, row))
     _print(table)
+
+
+def print_tables(tables: Iterable["Entries"]) -> None:
+    """Tables of `querist.experiment`, with their titles and notes.
+
+    >>> from querist.experiment import Table
+    >>> print_tables([Table("Errors", ["method", "error"], [["msg", 0.2]])])
+    Errors
+    method   error
+    ──────────────
+    msg     0.2000
+    """
+    from querist.experiment.tables import cells, text_columns
+
+    for table in tables:
+        if table.title:
+            print_line(table.title)
+        print_table(table.columns, cells(table), text_columns=text_columns(table))
+        if table.note:
+            print_line(table.note)
 
 
 def width() -> int:
@@ -98,8 +153,7 @@ def width() -> int:
 def progress(keep: bool = False, clock: Callable[[], float] = time.monotonic) -> Iterator[Meter]:
     """A meter that shows bars on a terminal, and a line now and then off it. `keep` leaves the bars."""
     if not sys.stderr.isatty():
-        with _Lines(clock) as lines:
-            yield lines
+        yield _Lines(clock)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -127,44 +181,17 @@ class _Bars:
 
 
 class _Lines:
-    """A plain line, when it takes long; said again while a step that takes longer says nothing."""
+    """A plain line now and then, when it takes long."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._next = clock() + QUIET_SECONDS
-        self._now = ("", 0.0, "")
-        self._lock = threading.Lock()
-        self._over = threading.Event()
+        self._clock, self._next = clock, clock() + QUIET_SECONDS
 
     def __call__(self, stage: str, fraction: float, text: str = "") -> None:
-        self._now = stage, fraction, text
-        self._say()
-
-    def _say(self) -> None:
-        with self._lock:
-            stage, fraction, text = self._now
-            now = self._clock()
-            if stage and now >= self._next:
-                self._next = now + LINE_SECONDS
-                with suppress(OSError):  # the work goes on though nobody can read how far it is
-                    print(
-                        f"querist: {stage} {fraction:4.0%} {visible(text)}".rstrip(),
-                        file=sys.stderr,
-                        flush=True,
-                    )
-
-    def __enter__(self) -> "_Lines":
-        def beat() -> None:
-            while not self._over.wait(BEAT):
-                self._say()
-
-        self._beating = threading.Thread(target=beat, daemon=True)
-        self._beating.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._over.set()
-        self._beating.join()
+        if (now := self._clock()) >= self._next:
+            self._next = now + LINE_SECONDS
+            line = f"querist: {stage} {fraction:4.0%} {visible(text)}".rstrip()
+            with suppress(OSError):  # the work goes on though nobody can read how far it is
+                print(line, file=sys.stderr, flush=True)
 
 
 def _console() -> "Console":
@@ -185,7 +212,9 @@ def _print(what: Any, **options: Any) -> None:
 def _showable(text: str) -> str:
     """The same in letters that the screen has, and shows."""
     text = text.translate(_BUT_LINES)
-    return text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("±", "+-")
+    if "utf" not in (sys.stdout.encoding or "").lower():
+        text = text.replace("±", "+-").replace("\u2013", "-")
+    return text
 
 
 @contextmanager
@@ -200,10 +229,18 @@ def telling_what_is_kept(kept: Callable[[], str]) -> Iterator[None]:
         raise
 
 
-def resumable(out: Path) -> AbstractContextManager[None]:
-    """Say where finished runs are when the work inside is cut short."""
+@contextmanager
+def running(out: Path) -> Iterator[tuple[Meter, "Told"]]:
+    """A meter, and the progress of runs on it; says where finished runs are when the work is cut short.
+
+    The work inside keeps its finished runs in the folder `results` of `out`.
+
+    >>> with running(Path("out")) as (show, progress):
+    ...     progress(0.5, "half of them")
+    """
     said = f"finished runs are kept in {out}; run the command again to go on"
-    return telling_what_is_kept(lambda: said if (out / "results").is_dir() else "")
+    with telling_what_is_kept(lambda: said if (out / "results").is_dir() else ""), progress() as show:
+        yield show, meter(show)
 
 
 def meter(show: Meter) -> "Told":

@@ -1,83 +1,53 @@
 """`querist serve`: a campaign in the browser; `querist campaign`: what can be done with one at a terminal."""
 
-from collections.abc import Mapping
-from io import StringIO
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+from urllib.parse import urlsplit
 
 import typer
 
+from querist.asking.options import TEAM
 from querist.cli import options
+from querist.cli.appearance import Verb, group
 from querist.cli.screen import print_json, print_line, progress
 from querist.errors import InputError
 from querist.lazy import needing
+from querist.options import with_options
+from querist.serve.options import Format, NewCampaignOptions, Role
 
 if TYPE_CHECKING:
-    from querist.asking.store.interface import CampaignEntry
-    from querist.asking.store.sql import SqlStore
+    from querist.asking.store.events import CampaignEntry
+    from querist.asking.store.sql import EventStore
 
 STORE = "querist.db"
 DEMO, DEMO_STORE = "messages", "querist-demo.db"
 
-Store = Annotated[
-    str,
-    typer.Option(metavar="STORE", help="A file (SQLite), or postgresql://user@host/database."),
-]
-Campaign = Annotated[
-    str | None,
-    typer.Argument(metavar="CAMPAIGN", help="Its id or name; the only one where there is one."),
-]
+
+Store = Annotated[str, typer.Option(metavar="STORE", help="SQLite file, or postgresql://user@host/database.")]
+_WHICH: Any = {"metavar": "CAMPAIGN", "help": "Its id or name; the only one by default."}
+Campaign = Annotated[str | None, typer.Argument(**_WHICH)]
+CampaignOption = Annotated[str | None, typer.Option("--campaign", **_WHICH)]
 Optional = Annotated[
     str | None,
     typer.Argument(
-        metavar="[DATA]",
-        help="A campaign on this graph: a data set, or a file of edges. Without it, those there are.",
+        metavar="DATA",
+        help="Graph of a new campaign: a data set, or a file of edges. Without it, the campaigns of "
+        "the store are served.",
+        autocompletion=options.GRAPHS,
     ),
 ]
 BEGUN: Mapping[str, tuple[Any, Any]] = {
     "nodes": (options.Nodes, None),
-    "labels": (
-        Annotated[
-            str | None,
-            typer.Option(metavar="LABELS", help="Labels that are known: learned first, never asked."),
-        ],
-        None,
-    ),
-    "classes": (Annotated[str | None, typer.Option(metavar="A,B,C", help="What an answer may be.")], None),
-    "name": (
-        Annotated[str | None, typer.Option(metavar="NAME", help="What people see the campaign called.")],
-        None,
-    ),
-    "name_column": (
-        Annotated[
-            str | None, typer.Option(metavar="COLUMN", help="The column of NODES by which nodes are shown.")
-        ],
-        None,
-    ),
-    "budget": (Annotated[int, typer.Option(min=1, help="The most answers.")], 100),
-    "audit": (
-        Annotated[int | None, typer.Option(min=0, help="So many questions are random, to measure.")],
-        None,
-    ),
-    "choose": (Annotated[str | None, typer.Option(metavar="WAY", help="As in querist ask.")], None),
-    "find": (Annotated[str | None, typer.Option(metavar="CLASS", help="Find nodes of this class.")], None),
-    "stop": (
-        Annotated[
-            float | None,
-            typer.Option(
-                min=0.0,
-                max=1.0,
-                help="End when an answer is expected to gain less accuracy, as in querist ask.",
-            ),
-        ],
-        None,
-    ),
-    "overlap": (Annotated[int, typer.Option(min=1, help="People who answer about every node.")], 1),
-    "multilabel": (options.SeveralLabels, None),
+    "labels": (options.Known, None),
+    **options.declared(NewCampaignOptions, "http", TEAM),
 }
 """What can be said of a new campaign, as `opening.create` calls it."""
-with_begun = options.with_options("begun", BEGUN)
+with_begun = with_options("begun", BEGUN)
 
 
 @options.with_columns
@@ -86,7 +56,9 @@ def serve(
     data: Optional = None,
     begun: options.Values = MappingProxyType({}),
     store: Store = STORE,
-    host: Annotated[str, typer.Option(help="Where it listens; 0.0.0.0 is everywhere.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where it listens; 0.0.0.0 is everywhere.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8377,
     demo: Annotated[
         bool, typer.Option("--demo", help="A campaign on messages that ship with querist, ready to answer.")
@@ -102,32 +74,33 @@ def serve(
 
     Prints a link that makes whoever opens it first the manager, who invites others. Everything is kept in
     the store before it is acknowledged; stop with Ctrl-C, and the same command goes on.
+
+    Examples:
+
+    querist serve --demo
+    querist serve edges.csv --nodes nodes.csv --classes spam,fine --host 0.0.0.0
     """
     with needing("serve", "a server"):
         from querist.serve.running import address_of, bound, run
-    from querist.labelling.files import GraphFiles
     from querist.operator.device.choice import check_device
     from querist.serve.opening import open_or_create
     from querist.serve.server import CampaignServer
 
     check_device(device)
-    wanted = _named_classes(begun)
+    if data is None and not demo and (idle := [*begun, *columns]):
+        raise InputError(
+            f"--{idle[0].replace('_', '-')} is about a new campaign, and no graph is given; name its DATA, "
+            "or leave the option out"
+        )
+    options.refuse_beside("--demo", {f"DATA ({data})": demo and data is not None})
     if demo:
-        data, wanted["budget"] = DEMO, min(wanted["budget"], 100)
+        data = DEMO
         store = DEMO_STORE if store == STORE else store
     with bound(host, port) as where:
         opened = _opened(store)
         server = CampaignServer(opened, device=device)
         if data is not None:
-            files = GraphFiles(data, wanted.pop("nodes", None), **columns)
-            with progress() as show:
-                found = open_or_create(
-                    opened,
-                    files,
-                    device=device,
-                    progress=lambda done, text: show("embedding", done, text),
-                    **wanted,
-                )
+            found = _made(open_or_create, opened, data, begun, columns, device)
             server.add(found)
         _, secret = server.gate.invite(None, "manager", once=True)
         address = address_of(where)
@@ -135,6 +108,8 @@ def serve(
         said["places"] = [] if data is None else found.asking.places
         if demo:
             said["labeller"] = f"{address}/enter?token={server.gate.invite(found.id, 'labeller', 'You')[1]}"
+        listening = "" if host in ("0.0.0.0", "::") else "pass --host 0.0.0.0 and "
+        _warn_of(where.getsockname()[0], f"{listening}write the name or IP address of this machine there")
         if as_json:
             print_json(said)
         else:
@@ -149,15 +124,19 @@ def serve(
 
 # -- querist campaign --------------------------------------------------------------------------------------
 
-campaign = typer.Typer(
-    help="Make, list, export, move, back up and repair campaigns.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+campaign = group(
+    "campaign",
+    """Make, list, export, move, back up and repair campaigns.
+
+Examples:
+
+querist campaign create edges.csv --classes spam,fine
+querist campaign export --out labels.csv --store querist.db
+""",
 )
 
 
-@campaign.command("create")
+@campaign.command("create", cls=Verb)
 @options.with_columns
 @with_begun
 def create_campaign(
@@ -168,20 +147,19 @@ def create_campaign(
     device: options.Device = None,
     as_json: options.Json = False,
 ) -> None:
-    """Make a campaign; its files are kept in the store."""
+    """Make a campaign; its files are kept in the store.
+
+    Examples:
+
+    querist campaign create edges.csv --classes spam,fine
+    querist campaign create karate --name Club --store postgresql://me@host/db
+    """
     from querist.operator.device.choice import check_device
     from querist.serve.opening import create
 
     check_device(device)
-    with _opened(store) as opened, progress() as show:
-        made = create(
-            opened,
-            data,
-            columns=columns,
-            device=device,
-            progress=lambda done, text: show("embedding", done, text),
-            **_named_classes(begun),
-        )
+    with _opened(store) as opened:
+        made = _made(create, opened, data, begun, columns, device)
         made.close()
     if as_json:
         print_json({"campaign": made.id, "name": made.name, "places": made.asking.places})
@@ -191,9 +169,15 @@ def create_campaign(
         print_line(f"{made.name}: campaign {made.id} in {opened.place}.")
 
 
-@campaign.command("list")
+@campaign.command("list", cls=Verb)
 def list_campaigns(store: Store = STORE, as_json: options.Json = False) -> None:
-    """The campaigns of a store."""
+    """List the campaigns of a store.
+
+    Examples:
+
+    querist campaign list
+    querist campaign list --store labels.db --json
+    """
     with _opened(store, there=True) as opened:
         found = [
             {"campaign": e.id, "name": e.name, "created": e.created, "events": opened.last(e.id)}
@@ -206,7 +190,7 @@ def list_campaigns(store: Store = STORE, as_json: options.Json = False) -> None:
         print_line(f"{each['campaign']}  {each['name']}  {each['events']:,} events")
 
 
-@campaign.command("export")
+@campaign.command("export", cls=Verb)
 def export(
     which: Campaign = None,
     out: Annotated[
@@ -215,7 +199,7 @@ def export(
             "--out",
             "-o",
             metavar="OUT",
-            help="A table as .csv, .parquet or .jsonl; or the events as .ndjson.",
+            help=f"A table as .{', .'.join(get_args(Format))}; or the events as .ndjson.",
         ),
     ] = Path("labels.csv"),
     safe_csv: options.SafeCsv = False,
@@ -228,8 +212,13 @@ def export(
     ] = False,
     store: Store = STORE,
 ) -> None:
-    """Write a label for every node, or every answer, or every event."""
-    from querist.asking.store.moving import export_events
+    """Write a label for every node, or every answer, or every event.
+
+    Examples:
+
+    querist campaign export --out labels.csv
+    querist campaign export Club --answers --anonymous --out answers.csv
+    """
     from querist.atomic import check_writable, replacing
     from querist.serve.exports import FORMATS, anonymous, events_text
     from querist.serve.opening import open_campaign
@@ -240,21 +229,20 @@ def export(
         raise InputError(f"{out}: the name must end in .{', .'.join((*FORMATS, 'ndjson'))}")
     if answers and form == "ndjson":
         raise InputError(f"{out}: it would hold the events; for the answers name it .{', .'.join(FORMATS)}")
+    idle = {
+        "--safe-csv": safe_csv and form != "csv",
+        "--anonymous": hide and not (answers or form == "ndjson"),
+    }
+    options.refuse_beside(f"--out {out}", idle)
     check_writable(out)
     with _opened(store, there=True) as opened:
         entry = _entry(opened, which)
         if form == "ndjson":
-            stream = StringIO()
-            if hide:
-                stream.writelines(events_text(anonymous(opened.events(entry.id), {})))
-            else:
-                export_events(opened, entry.id, stream)
-            content = stream.getvalue().encode()
+            events = opened.events(entry.id)
+            content = "".join(events_text(anonymous(events) if hide else events)).encode()
         else:
             with progress() as show:
-                found = open_campaign(
-                    opened, entry.id, progress=lambda done, text: show("embedding", done, text)
-                )
+                found = open_campaign(opened, entry.id, progress=partial(show, "embedding"))
                 views = CampaignViews(found)
                 content = (
                     views.export_answers(form, hide, safe_csv=safe_csv)
@@ -267,15 +255,19 @@ def export(
     print_line(f"{out}: written.")
 
 
-@campaign.command("move")
+@campaign.command("move", cls=Verb)
 def move(
     to: Annotated[str, typer.Argument(metavar="TO", help="The other store.")],
-    which: Annotated[
-        str | None, typer.Option("--campaign", metavar="CAMPAIGN", help="Its id or name.")
-    ] = None,
+    which: CampaignOption = None,
     store: Store = STORE,
 ) -> None:
-    """Copy a campaign into another store, its events byte for byte."""
+    """Copy a campaign into another store, its events byte for byte.
+
+    Examples:
+
+    querist campaign move postgresql://me@host/labels
+    querist campaign move copy.db --campaign Club --store labels.db
+    """
     from querist.asking.store.moving import move as moved
 
     with _opened(store, there=True) as opened, _opened(to) as target:
@@ -286,69 +278,121 @@ def move(
         )
 
 
-@campaign.command("token")
+@campaign.command("token", cls=Verb)
 def token(
     which: Campaign = None,
-    role: Annotated[str, typer.Option(help="manager, labeller or reader.")] = "labeller",
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Whose it is.")] = None,
-    days: Annotated[float | None, typer.Option(help="It ends after so many.")] = None,
-    address: Annotated[str, typer.Option(help="Of the server, for the link.")] = "http://127.0.0.1:8377",
-    revoke: Annotated[str | None, typer.Option(metavar="ID", help="End this token instead.")] = None,
+    role: Annotated[Role, typer.Option(help="What the person may do.")] = "labeller",
+    name: Annotated[str | None, typer.Option(metavar="PERSON", help="Name of the person.")] = None,
+    days: Annotated[
+        float | None, typer.Option(help="Days after which the token ends; never by default.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address of the server, as querist serve prints it, to begin the link with.",
+        ),
+    ] = None,
+    revoke: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="End the token of this id instead."),
+    ] = None,
     store: Store = STORE,
     as_json: options.Json = False,
 ) -> None:
-    """Invite somebody: a link that is shown once."""
+    """Invite somebody: a link that is shown once.
+
+    Examples:
+
+    querist campaign token --name Ada --address http://host:8377
+    querist campaign token Club --revoke 5f0c8d21a3be
+    """
     from querist.serve.access import Gate
 
-    with _opened(store, there=True) as opened:
-        entry, gate = _entry(opened, which), Gate(opened)
-        if revoke is not None:
-            gate.revoke(entry.id, revoke)
+    if revoke is not None:
+        idle = {"--role": role != "labeller", "--name": name, "--days": days, "--address": address}
+        options.refuse_beside("--revoke", idle)
+        with _opened(store, there=True) as opened:
+            Gate(opened).revoke(_entry(opened, which).id, revoke)
+        if as_json:
+            print_json({"id": revoke, "revoked": True})
+        else:
             print_line(f"token {revoke} has ended.")
-            return
-        made, secret = gate.invite(entry.id, role, name, days)
-    link = f"{address.rstrip('/')}/enter?token={secret}"
+        return
+    try:
+        where = urlsplit(address or "http://NAME")
+        if where.scheme not in ("http", "https") or not where.hostname or where.port == 0:
+            raise ValueError
+    except ValueError:
+        raise InputError(f"--address {address} is no address of a server; write http://NAME:PORT") from None
+    with _opened(store, there=True) as opened:
+        made, secret = Gate(opened).invite(_entry(opened, which).id, role, name, days)
+    _warn_of(where.hostname, "pass --address http://NAME:PORT with the name or IP address of the server")
+    link = f"{(address or '').rstrip('/')}/enter?token={secret}"
     if as_json:
         print_json({"id": made.id, "person": made.person, "role": role, "token": secret, "link": link})
     else:
-        print_line(f"{link}\n(shown once; end it with --revoke {made.id})")
+        before = "" if address else "open it at the address that querist serve prints; "
+        print_line(f"{link}\n({before}shown once; end it with --revoke {made.id})")
 
 
-@campaign.command("backup")
+@campaign.command("backup", cls=Verb)
 def backup(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A new file.")], store: Store = STORE
 ) -> None:
-    """Copy a store as it is at one moment, while it is used."""
+    """Copy a store as it is at one moment, while it is used.
+
+    Examples:
+
+    querist campaign backup copy.db
+    querist campaign backup copy.db --store labels.db
+    """
     with _opened(store, there=True) as opened:
         opened.backup(out)
     print_line(f"{out}: written.")
 
 
-@campaign.command("repair")
+@campaign.command("repair", cls=Verb)
 def repair(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A new file.")],
-    which: Annotated[
-        str | None, typer.Option("--campaign", metavar="CAMPAIGN", help="Its id or name.")
-    ] = None,
+    which: CampaignOption = None,
     store: Store = STORE,
 ) -> None:
-    """Write all that is whole of a damaged campaign into a new store."""
+    """Write all that is whole of a damaged campaign into a new store.
+
+    Examples:
+
+    querist campaign repair whole.db
+    querist campaign repair whole.db --campaign Club --store labels.db
+    """
     from querist.asking.store.moving import repair as repaired
+    from querist.asking.store.wal import salvaged
 
-    with _opened(store, there=True) as opened:
-        damage = repaired(opened, _entry(opened, which).id, out)
-    print_line(f"{out}: written. " + ("Nothing is damaged." if damage is None else str(damage)))
+    with TemporaryDirectory(prefix="querist-") as folder:
+        path = Path(store).expanduser()
+        readable = path if "://" in store else salvaged(path, folder)
+        with _opened(store if readable is path else str(readable), there=True) as opened:
+            damage = repaired(opened, _entry(opened, which).id, out)
+    if readable is not path:
+        print_line(f"{store}-wal is damaged: the newest answers may be missing.")
+    print_line(f"{out}: written. " + ("No event is damaged." if damage is None else str(damage)))
 
 
-def _opened(place: str, *, there: bool = False) -> "SqlStore":
-    from querist.serve import open_store
+def _warn_of(host: str | None, instead: str) -> None:
+    """Warn of links that only this machine can open."""
+    if host and (host.startswith("127.") or host in ("localhost", "0.0.0.0", "::", "::1")):
+        warnings.warn(f"only this machine can open links to {host}; for others, {instead}", stacklevel=3)
+
+
+def _opened(place: str, *, there: bool = False) -> "EventStore":
+    from querist.serve.stores import open_store
 
     if there and "://" not in place and not Path(place).expanduser().exists():
         raise InputError(f"{place}: there is no such store; name it with --store")
     return open_store(place)
 
 
-def _entry(store: "SqlStore", which: str | None) -> "CampaignEntry":
+def _entry(store: "EventStore", which: str | None) -> "CampaignEntry":
     entries = store.campaigns()
     found = [entry for entry in entries if which in (None, entry.id, entry.name)]
     if len(found) == 1:
@@ -358,8 +402,18 @@ def _entry(store: "SqlStore", which: str | None) -> "CampaignEntry":
     raise InputError(f"{store.place} has the campaigns {names}; {wanted}")
 
 
-def _named_classes(begun: options.Values) -> dict[str, Any]:
-    """What was said of a new campaign, its classes one by one."""
-    from querist.tables.formats import comma_separated
+def _made(
+    make: Callable[..., Any],
+    store: "EventStore",
+    data: str,
+    begun: options.Values,
+    columns: options.Values,
+    device: str | None,
+) -> Any:
+    """A campaign that is made of files, as a function of `serve.opening` does."""
+    from querist.labelling.reading import GraphFiles
 
-    return {name: comma_separated(value) if name == "classes" else value for name, value in begun.items()}
+    named = {name: value for name, value in begun.items() if name != "nodes"}
+    files = GraphFiles(data, begun.get("nodes"), **columns)
+    with progress() as show:
+        return make(store, files, device=device, progress=partial(show, "embedding"), **named)

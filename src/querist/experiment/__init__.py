@@ -11,47 +11,23 @@ from typing import TYPE_CHECKING
 
 from querist.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(
-    __name__,
-    {
-        "Cell": ".item",
-        "Comparison": ".comparison",
-        "Figure": ".item",
-        "Item": ".item",
-        "Number": ".item",
-        "Outcome": ".results",
-        "Paper": ".item",
-        "Published": ".item",
-        "Result": ".results",
-        "Shown": ".item",
-        "Specification": ".specification",
-        "SpecificationError": ".specification",
-        "Store": ".store",
-        "Table": ".item",
-        "Task": ".tasks",
-        "register": ".tasks",
-        "run": ".runner",
-        "run_here": ".runner",
-    },
-)
+__getattr__, __dir__, __all__ = names_of(__name__)
 
 if TYPE_CHECKING:
-    from querist.experiment.comparison import Comparison as Comparison
-    from querist.experiment.item import (
-        Cell as Cell,
-        Figure as Figure,
-        Item as Item,
-        Number as Number,
-        Paper as Paper,
-        Published as Published,
-        Shown as Shown,
-        Table as Table,
+    from querist.experiment.results import (
+        CONTROL as CONTROL,
+        Outcome as Outcome,
+        Result as Result,
+        direction as direction,
     )
-    from querist.experiment.results import Outcome as Outcome, Result as Result
     from querist.experiment.runner import run as run, run_here as run_here
-    from querist.experiment.specification import (
-        Specification as Specification,
-        SpecificationError as SpecificationError,
-    )
+    from querist.experiment.specification import Specification as Specification, blame as blame
     from querist.experiment.store import Store as Store
-    from querist.experiment.tasks import Task as Task, register as register
+    from querist.experiment.tables import Cell as Cell, Shown as Shown, Table as Table
+    from querist.experiment.tasks import register as register
+    from querist.experiment.tasks.collective import CollectiveTask as CollectiveTask
+    from querist.experiment.tasks.online import OnlineTask as OnlineTask
+    from querist.experiment.tasks.stream import StreamTask as StreamTask
+    from querist.experiment.tasks.transduce import TransduceTask as TransduceTask
+    from querist.report import charts as charts
+    from querist.report.figures import Figure as Figure

@@ -1,10 +1,10 @@
 """A user's own comparison: a TOML file of several specifications, and how its results are shown.
 
 What stands above the first `[[experiment]]` holds for all of them; an experiment's own keys come before it.
-`dataset` and `method` may be lists: every combination is an experiment. A file without `[[experiment]]` is
-one experiment. Beside every online learner stand its controls, asking as often at random and by the margin;
-they cannot be left out. Classifiers and stream methods get their labels at random: nothing chooses whom to
-ask, and a run is its own control.
+`dataset`, `method` and, of `ask`, `strategy` may be lists: every combination is an experiment. A file without
+`[[experiment]]` is one experiment. Beside every online learner stand its controls, asking as often at random
+and by the margin; they cannot be left out. Classifiers and stream methods get their labels at random: nothing
+chooses whom to ask, and a run is its own control.
 
     title = "Who asks least on karate?"
     task = "online"
@@ -22,19 +22,22 @@ ask, and a run is its own control.
 
 import os
 import tomllib
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from querist.errors import InputError
 from querist.experiment import runner, tuning
-from querist.experiment.lines import Where, lines_of
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import OPEN
 
+Where: TypeAlias = tuple[str | int, ...]
+"""Keys, and numbers within arrays of tables: `("experiment", 0, "parameters", "gamma")`."""
 EXPERIMENT = "experiment"
 CURVE_POINTS = 50
 _OWN = ("title", "measures", EXPERIMENT)
@@ -54,8 +57,6 @@ class Comparison:
     names: Sequence[str]
     specifications: Sequence[Specification]
     measures: Sequence[str] = ()
-    origins: Sequence[int] = ()
-    """Of each specification the number of the `[[experiment]]` that it comes from."""
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Comparison":
@@ -63,33 +64,19 @@ class Comparison:
         file = Path(path)
         try:
             text = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError as problem:
-            raise InputError(f"{file}: not a text in UTF-8; save it as such") from problem
-        try:
             content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
-            raise InputError(f"{file}: not TOML: {problem}") from problem
+        except ValueError as problem:
+            raise InputError(f"{file}: read as UTF-8, it is not TOML: {problem}") from problem
         try:
-            found = _comparison(content, file.stem)
-            found.check()
+            return _comparison(content, file.stem)
         except SpecificationError as problem:
             line = _line(text, problem.where)
             place = f"{file}, line {line}" if line else str(file)
             raise InputError(f"{place}: {problem}") from problem
-        return found
-
-    def check(self) -> None:
-        """Refuse what cannot be run or shown, before anything is run."""
-        for i, spec in enumerate(self.specifications):
-            with blame(EXPERIMENT, self.origins[i] if self.origins else i):
-                runner.check(spec)
-        for j, measure in enumerate(self.measures):
-            for spec in self.specifications:
-                with blame("measures", j):
-                    tuning.check_measure(spec, str(measure), runner.measures_of(spec))
 
 
 def _comparison(content: Mapping[str, Any], title: str) -> Comparison:
+    """What a file says, refused if it cannot be run or shown, before anything is run."""
     shared = {name: value for name, value in content.items() if name not in _OWN}
     given = content.get(EXPERIMENT, [{}])
     if not isinstance(given, list) or not given:
@@ -98,17 +85,19 @@ def _comparison(content: Mapping[str, Any], title: str) -> Comparison:
         if not isinstance(content.get(name, kind()), kind):
             what = "a text" if kind is str else "a list of names"
             raise SpecificationError(f"{name} = {content[name]!r}; it must be {what}", (name,))
-    names, specifications, origins = [], [], []
+    names, specifications = list[str](), list[Specification]()
+    measures = content.get("measures", ())
     for i, own in enumerate(given):
         with blame(EXPERIMENT, i):
             for name, spec in _expanded(_merged(shared, own)):
+                runner.check(spec)
                 names.append(name)
                 specifications.append(spec)
-                origins.append(i)
-    return Comparison(
-        content.get("title", title), _distinct(names, specifications), specifications,
-        content.get("measures", ()), origins,
-    )  # fmt: skip
+    for spec in specifications:
+        with blame("measures"):
+            for measure in measures:
+                tuning.check_measure(spec, str(measure), runner.measures_of(spec))
+    return Comparison(content.get("title", title), _distinct(names, specifications), specifications, measures)
 
 
 def _merged(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,27 +114,27 @@ def _merged(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _expanded(given: dict[str, Any]) -> list[tuple[str, Specification]]:
-    """Every combination of data sets and methods."""
+    """Every combination of data sets, methods and query strategies; a strategy is a parameter of `ask`."""
     name = given.pop("name", "")
-    lists = [given.get(key, "") for key in ("dataset", "method")]
+    lists = [given.get("dataset", ""), given.get("method", ""), given.pop("strategy", None)]
     many = [each if isinstance(each, list) else [each] for each in lists]
-    return [
-        (
-            name or method,
-            _with_control(Specification.from_dict({**given, "dataset": dataset, "method": method})),
-        )
-        for dataset, method in product(*many)
-    ]
+    found = []
+    for dataset, method, strategy in product(*many):
+        spec = Specification.from_dict({**given, "dataset": dataset, "method": method})
+        if strategy is not None:
+            with blame("strategy"):
+                if spec.task != "ask":
+                    raise InputError(f'{spec.task} has no strategy; leave it out, or take task = "ask"')
+            spec = replace(spec, parameters={**spec.parameters, "strategy": strategy})
+        found.append((name or strategy or method, _with_control(spec)))
+    return found
 
 
 def _with_control(spec: Specification) -> Specification:
     """The same with its control and with curves to draw, where the task has them."""
     if "." in spec.task:
         with blame("task"):
-            raise InputError(
-                f"{spec.task!r} is a part of a paper; run it by querist reproduce, or take one of "
-                f"{', '.join(OPEN)}"
-            )
+            raise InputError(f"{spec.task!r} is not for comparisons; take one of {', '.join(OPEN)}")
     if spec.task not in ("online", "stream"):
         return spec
     control = spec.protocol.get("control", True)
@@ -169,11 +158,40 @@ def _distinct(names: Sequence[str], specifications: Sequence[Specification]) -> 
 
 def _line(text: str, where: Where) -> int | None:
     """The line to blame: the key in its experiment, or shared by all, or what stands around it."""
-    known = lines_of(text)
     within = where[:1] == (EXPERIMENT,) and len(where) > 1
     header, key = (where[:2], where[2:]) if within else ((), where)
-    for length in range(len(key), -1, -1):
-        for path in ((*header, *key[:length]), key[:length]):
-            if path in known:
-                return known[path]
+    tried = [key[:length] for length in range(len(key), -1, -1)]
+    if key == ("parameters", "strategy"):  # it may stand by itself
+        tried.insert(1, key[1:])
+    for own in tried:
+        for path in ((*header, *own), own):
+            if path and (line := line_of(text, path)):
+                return line
     return None
+
+
+def line_of(text: str, path: Where) -> int | None:
+    r"""The line of a TOML text on which a key or a header stands, counted from 1; None if it is not there.
+
+    `tomllib` does not report lines. The key begins on the line that follows the longest beginning of the
+    text that is TOML without it.
+
+    >>> line_of('task = "online"\n[[experiment]]\nmethod = "msg"\n', ("experiment", 0, "method"))
+    3
+    """
+    lines, ends = text.split("\n"), [0]
+    for end in range(1, len(lines) + 1):
+        with suppress(tomllib.TOMLDecodeError):  # a list or a text that goes on
+            tomllib.loads("\n".join(lines[ends[-1] : end]))
+            ends.append(end)
+    at = bisect_left(ends, True, key=lambda end: _stands("\n".join(lines[:end]), path))
+    return ends[at - 1] + 1 if at < len(ends) else None
+
+
+def _stands(text: str, path: Where) -> bool:
+    found: Any = tomllib.loads(text)
+    with suppress(KeyError, IndexError, TypeError):
+        for part in path:
+            found = found[part]
+        return True
+    return False

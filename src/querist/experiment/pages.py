@@ -1,95 +1,83 @@
-"""One self-contained HTML report: the items of a paper with tables, figures, protocol, seeds and verdicts."""
+"""One self-contained HTML report of what was run, with its tables and figures.
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+>>> Section(["Run once."], (), Shown()).said
+['Run once.']
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from querist.experiment import tables
-from querist.experiment.index import chance_cells
-from querist.experiment.item import Cell, Number
+from querist.experiment.results import Result
 from querist.experiment.store import machine, versions
-from querist.experiment.tables import shown
-from querist.experiment.verdicts import AGREES, BETTER, DIFFERS, NOT_REACHED, OWN, REACHED
-from querist.report import Figure, page
-
-if TYPE_CHECKING:
-    from querist.experiment.reproduce import Done
-
-FEW = 15
-"""Published numbers beyond which their list is folded."""
-
-WIDE = 6.5
-"""Inches beyond which a figure stands alone."""
+from querist.experiment.tables import Shown
+from querist.report.page import page
 
 
-def report(title: str, done: Sequence["Done"], command: str, left_out: Sequence[str] = ()) -> str:
-    """The whole page; `command` made it, `left_out` says what is missing and why."""
-    numbers = [number for each in done for number in each.shown.numbers]
-    lede = f"{len(numbers):,} published numbers in {len(done)} items. " if numbers else ""
+@dataclass(frozen=True)
+class Section:
+    """What was run, how, and what it shows.
+
+    >>> Section(["Run once."], (), Shown()).results
+    ()
+    """
+
+    protocol: Sequence[str]
+    results: Sequence[Result]
+    shown: Shown
+
+    @property
+    def said(self) -> list[str]:
+        """The protocol, with the seeds and repeats of the results."""
+        return [*self.protocol, *([seeds(self.results)] if self.results else [])]
+
+
+def report(title: str, section: Section, command: str) -> str:
+    """The whole page; `command` made it.
+
+    >>> "<h1>Two runs</h1>" in report("Two runs", Section([], (), Shown()), "querist experiment two.toml")
+    True
+    """
     return page(
-        "paper",
+        "comparison",
         title=title,
-        lede=f"{lede}Every number of ours was computed by the commands below.",
-        numbers=_counted(numbers) if numbers else None,
+        lede="Every number of ours was computed by the command below.",
         command=command,
-        left_out=left_out,
-        items=[_item(each) for each in done],
-        few=FEW,
-        conditions=", ".join(f"{name} {value}" for name, value in {**machine(), **versions()}.items()),
-        n_specifications=len({result.specification.key for each in done for result in each.results}),
+        protocol=section.said,
+        tables=[tables.html(each) for each in section.shown.tables],
+        figures=section.shown.figures,
+        remarks=section.shown.remarks,
+        conditions=", ".join(f"{name} {value}" for name, value in conditions().items()),
+        n_specifications=len({result.specification.key for result in section.results}),
     )
 
 
-def _counted(numbers: Sequence[Number]) -> list[tuple[str, str, str]]:
-    rows = [number.as_dict() for number in numbers]
-    count = Counter(row["verdict"] for row in rows if row["system"])
-    constant, _ = chance_cells([row for row in rows if row["system"] == OWN])
-    return [
-        (f"{count[REACHED]}", "reached", "own systems, within the tolerance of the published number"),
-        (f"{count[BETTER]}", "better", "beyond it, on the good side"),
-        (f"{count[NOT_REACHED]}", "not reached", "said plainly"),
-        (constant, "by a constant", "accuracies and errors that the commonest class alone would reach"),
-        (f"{count[AGREES]}", "agree", "rivals, within the tolerance"),
-        (f"{count[DIFFERS]}", "differ", "rivals, above or below"),
-        (
-            f"{sum(number.post_hoc for number in numbers)}",
-            "post hoc",
-            "a setting chosen by the published number",
-        ),
-    ]
+def conditions() -> dict[str, Any]:
+    """The machine and the versions of the libraries that results come from.
+
+    >>> "numpy" in conditions()
+    True
+    """
+    return {**machine(), **versions()}
 
 
-def _item(done: "Done") -> dict[str, Any]:
-    item, seen = done.item, done.shown
-    return {
-        "heading": f"{item.name}: {item.title}" if item.name else item.title,
-        "protocol": done.protocol,
-        "tables": [tables.html(each) for each in seen.tables],
-        "figures": _arranged(seen.figures),
-        "prefix": f"{item.paper.name}-{item.name}-",
-        "verdicts": [_verdict(number) for number in seen.numbers],
-        "remarks": seen.remarks,
-    }
+def seeds(results: Sequence[Result]) -> str:
+    """Seeds and repeats, in words.
 
-
-def _arranged(figures: Sequence[Figure]) -> list[list[Figure]]:
-    """Wide figures alone, the others side by side."""
-    narrow = [figure for figure in figures if figure.size[0] <= WIDE]
-    return [[figure] for figure in figures if figure.size[0] > WIDE] + ([narrow] if narrow else [])
-
-
-def _verdict(n: Number) -> tuple[str, ...]:
-    return (
-        ", ".join(filter(None, (n.dataset, n.method))),
-        n.measure.replace("_", " "),
-        shown(Cell(n.published, None, _digits(n))),
-        shown(Cell(n.reached, n.std, _digits(n))),
-        "" if n.difference is None else f"{n.difference:+,.{_digits(n)}f}",
-        n.verdict + (", post hoc" if n.post_hoc else ""),
+    >>> from querist.experiment import Outcome, Specification
+    >>> seeds([Result(Specification("online", "karate", "msg", repeats=2), {}, (Outcome({}),))])
+    'Seed 0; 2 repeats; 1 specification.'
+    """
+    specs = [result.specification for result in results]
+    repeats = sorted({spec.repeats for spec in specs})
+    text = (
+        f"Seed {_joined({spec.seed for spec in specs})}; {_joined(repeats)} "
+        f"repeat{'' if repeats == [1] else 's'}; {len(specs)} specification{'s' if len(specs) > 1 else ''}."
     )
+    held = {spec.held_out for spec in specs if spec.grid}
+    return text + (f" Tuned on held-out draws from seed {_joined(held)}." if held else "")
 
 
-def _digits(number: Number) -> int:
-    """Decimals that suit the size of what was published."""
-    size = abs(number.published)
-    return 0 if size >= 100 or float(size).is_integer() else 2 if size >= 1 else 4
+def _joined(values: Iterable[int]) -> str:
+    return ", ".join(f"{value:,}" for value in sorted(values))

@@ -14,8 +14,14 @@ from querist.types import Floats
 SMALLER = SMALLER_IS_BETTER | {"error_rate", "mistakes", "queries", "updates", "seconds", "bound"}
 SMALLER |= {"log_loss", "calibration_error", "violations", "kept", "average_rank"}
 LARGER = frozenset({"average_precision", "macro_f1", "micro_f1", "reached"})
-CONTROL, MARGIN = "control_", "margin_"
-"""What the names of the numbers of a control begin with: random asking, and asking by the margin."""
+CONTROL = "control_"
+"""What the names of the numbers of the control begin with that asks at random.
+
+>>> CONTROL + "error_rate"
+'control_error_rate'
+"""
+MARGIN = "margin_"
+"""The same of the control that asks by the margin."""
 
 
 def direction(measure: str) -> int:
@@ -43,27 +49,6 @@ class Outcome:
     numbers: Mapping[str, float]
     curves: Mapping[str, list[float]] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A number of every run; `std` is the deviation within these runs (ddof = 0)."""
-
-    runs: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """Over the runs."""
-        return float(np.mean(self.runs))
-
-    @property
-    def std(self) -> float:
-        """Over the runs, taken as all there are."""
-        return float(np.std(self.runs))
-
-    def as_dict(self) -> dict[str, Any]:
-        """`{"mean", "std", "runs"}`, ready for JSON."""
-        return {"mean": self.mean, "std": self.std, "runs": list(self.runs)}
 
 
 @dataclass(frozen=True)
@@ -95,9 +80,10 @@ class Result:
         self._check(name, self.outcomes[0].numbers)
         return np.array([outcome.numbers[name] for outcome in self.outcomes], dtype=np.float64)
 
-    def spread(self, name: str) -> Spread:
-        """A number of every run, with its mean and deviation."""
-        return Spread(tuple(self.values(name).tolist()))
+    def spread(self, name: str) -> dict[str, Any]:
+        """`{"mean", "std", "runs"}` of a number, ready for JSON; `std` is within these runs (ddof = 0)."""
+        runs = self.values(name)
+        return {"mean": float(runs.mean()), "std": float(runs.std()), "runs": runs.tolist()}
 
     def mean(self, name: str) -> float:
         """Over the runs."""

@@ -7,7 +7,7 @@ again next time, a finished one never.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,6 @@ STAGES = {TUNING: "tuning", RUN: "running"}
 class Job:
     """One run to make; the task travels with it, so that a worker need not know its name."""
 
-    index: int
     task: Task
     spec: Specification
     stage: str
@@ -59,15 +58,15 @@ def check(spec: Specification) -> None:
 
 
 def check_all(specifications: Sequence[Specification], store: Store) -> None:
-    """Refuse what cannot be run, before anything is; what is finished already is not looked at."""
-    for index in _Work(specifications, store).unfinished():
-        with blame(index):
-            check(specifications[index])
+    """Refuse what cannot be run, before anything is; what is finished already is not looked at.
 
-
-def left_to_run(specifications: Sequence[Specification], store: Store) -> int:
-    """Runs that are not finished yet."""
-    return _Work(specifications, store).size()
+    >>> check_all([Specification("online", "karate", "msg")], Store())
+    """
+    work = _Work(specifications, store)
+    for index, spec in enumerate(specifications):
+        if work.count(spec):
+            with blame(index):
+                check(spec)
 
 
 def measures_of(spec: Specification) -> tuple[str, ...]:
@@ -102,19 +101,19 @@ def run(
     if not checked:
         check_all(specifications, store)
     work = _Work(specifications, store)
-    report, total, done = progress or silent, work.size(), 0
-    for stage, jobs in ((TUNING, work.tuning_jobs), (RUN, work.run_jobs)):
-        todo = jobs()
+    report, total, done = progress or silent, sum(map(work.count, specifications)), 0
+    for stage, words in STAGES.items():
+        todo = work.jobs(stage)
         for shared in _to_share(todo) if processes != 1 or cluster else ():
             count(report, done, total, f"embedding {shared.spec.dataset}")
             with one_thread():
                 prepared_of(shared.spec, shared.task)
         if todo:
-            count(report, done, total, STAGES[stage])
-        for job, outcome, conditions in worked(todo, processes, cluster):
+            count(report, done, total, words)
+        for job, outcome, conditions in worked([job.work for job in todo], processes, cluster):
             work.keep(job, outcome, conditions)
             done += 1
-            count(report, done, total, STAGES[stage])
+            count(report, done, total, words)
     return work.results()
 
 
@@ -132,7 +131,7 @@ def run_here(
     >>> round(result.mean("labelled"), 2)
     8.0
     """
-    with at_hand({spec.dataset: data}):
+    with at_hand(spec.dataset, data):
         check(spec)
         prepared = prepared_of(spec, task_of(spec.task), preparing)
         (found,) = run([spec], Store(), progress=progress, checked=True)
@@ -146,87 +145,60 @@ def _to_share(jobs: Sequence[Job]) -> list[Job]:
 
 
 class _Work:
-    """What is wanted, and what is finished of it."""
+    """What is wanted, and what is finished of it; specifications that differ in repeats alone share it."""
 
     def __init__(self, specifications: Sequence[Specification], store: Store) -> None:
         self.specifications, self.store = specifications, store
-        self.data = [digest(spec) for spec in specifications]
-        self.tasks = [task_of(spec.task) for spec in specifications]
-        shared = {spec.key: store.read(spec) for spec in specifications}
-        self.finished = [shared[spec.key] for spec in specifications]
-        """A table a key: specifications that differ in repeats alone share it."""
+        self.data = {spec.key: digest(spec) for spec in specifications}
+        self.finished = {spec.key: store.read(spec) for spec in specifications}
 
-    def tuning_jobs(self) -> list[Job]:
-        """What must be run before parameters can be chosen."""
-        return self._missing(
-            Job(i, self.tasks[i], spec, TUNING, choice, spec.tuned_from, repeat)
-            for i, spec in self._by_preparation()
-            if spec.grid
-            for choice in tuning.combinations(spec)
-            for repeat in range(tuning.draws(spec))
-        )
+    def jobs(self, stage: str) -> list[Job]:
+        """What is left of a stage, each run once: two items may ask for the same one.
 
-    def run_jobs(self) -> list[Job]:
-        """What is reported; all tuning must be finished."""
-        return self._missing(
-            Job(i, self.tasks[i], spec, RUN, chosen, spec.seed, repeat)
-            for i, spec in self._by_preparation()
-            for chosen in [self._chosen(i)]
-            for repeat in range(spec.repeats)
-        )
-
-    def unfinished(self) -> list[int]:
-        """Specifications with something left to run."""
-        return [i for i in range(len(self.specifications)) if self._left(i)]
-
-    def size(self) -> int:
-        """Jobs left to run."""
-        return sum(self._left(i) for i in range(len(self.specifications)))
+        Equal preparations stand together, since few are kept in a process. What is reported can be said once
+        all tuning is finished.
+        """
+        places = list(dict.fromkeys(spec.preparation for spec in self.specifications))
+        found: dict[tuple[str, Draw], Job] = {}
+        for spec in sorted(self.specifications, key=lambda spec: places.index(spec.preparation)):
+            for job in self.left(spec, stage):
+                found.setdefault((spec.key, job.draw), job)
+        return list(found.values())
 
     def keep(self, job: Job, outcome: Outcome, conditions: dict[str, Any]) -> None:
         """Write a finished run, and know it from now on."""
-        if self.data[job.index]:
-            conditions = {**conditions, "data": self.data[job.index]}
+        key = job.spec.key
+        if self.data[key]:
+            conditions = {**conditions, "data": self.data[key]}
         record = Record(job.stage, job.parameters, job.seed, job.repeat, outcome, conditions)
         self.store.append(job.spec, record)
-        self.finished[job.index][job.draw] = record
+        self.finished[key][job.draw] = record
 
     def results(self) -> list[Result]:
         """All outcomes, in order."""
         found = []
-        for i, spec in enumerate(self.specifications):
-            chosen = self._chosen(i)
-            records = [self.finished[i][draw_of(RUN, chosen, repeat)] for repeat in range(spec.repeats)]
+        for spec in self.specifications:
+            chosen, finished = self.chosen(spec), self.finished[spec.key]
+            records = [finished[draw_of(RUN, chosen, repeat)] for repeat in range(spec.repeats)]
             found.append(Result(spec, chosen, tuple(record.outcome for record in records)))
         return found
 
-    def _chosen(self, i: int) -> dict[str, Any]:
-        return tuning.choose(self.specifications[i], self.tasks[i], self.finished[i])
+    def chosen(self, spec: Specification) -> dict[str, Any]:
+        """The choice of the grid, once all tuning is finished."""
+        return tuning.choose(spec, task_of(spec.task), self.finished[spec.key])
 
-    def _left(self, i: int) -> int:
-        """Jobs of a specification that are not finished; all runs while tuning is not."""
-        spec, finished = self.specifications[i], self.finished[i]
-        tuned = sum(
-            draw_of(TUNING, choice, repeat) not in finished
-            for choice in (tuning.combinations(spec) if spec.grid else ())
-            for repeat in range(tuning.draws(spec))
-        )
-        if tuned:
-            return tuned + spec.repeats
-        chosen = self._chosen(i)
-        return sum(draw_of(RUN, chosen, repeat) not in finished for repeat in range(spec.repeats))
+    def left(self, spec: Specification, stage: str) -> list[Job]:
+        """Jobs of a specification that are not finished."""
+        if stage == TUNING:
+            choices = tuning.combinations(spec) if spec.grid else []
+            seed, count = spec.tuned_from, tuning.draws(spec)
+        else:
+            choices, seed, count = [self.chosen(spec)], spec.seed, spec.repeats
+        task = task_of(spec.task)
+        wanted = [Job(task, spec, stage, own, seed, repeat) for own in choices for repeat in range(count)]
+        return [job for job in wanted if job.draw not in self.finished[spec.key]]
 
-    def _by_preparation(self) -> list[tuple[int, Specification]]:
-        """In the order given, but with equal preparations together: few are kept in a process."""
-        first: dict[str, int] = {}
-        for i, spec in enumerate(self.specifications):
-            first.setdefault(spec.preparation, i)
-        return sorted(enumerate(self.specifications), key=lambda each: first[each[1].preparation])
-
-    def _missing(self, jobs: Iterable[Job]) -> list[Job]:
-        """Those that are not finished, each once: two items may ask for the same run."""
-        found: dict[tuple[str, Draw], Job] = {}
-        for job in jobs:
-            if job.draw not in self.finished[job.index]:
-                found.setdefault((job.spec.key, job.draw), job)
-        return list(found.values())
+    def count(self, spec: Specification) -> int:
+        """How many jobs of a specification are left in both stages."""
+        tuned = len(self.left(spec, TUNING))
+        return tuned + (spec.repeats if tuned else len(self.left(spec, RUN)))

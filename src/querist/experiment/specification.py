@@ -1,8 +1,8 @@
 """An experiment as data: frozen, checked, and named by its content.
 
-A specification says all that the numbers of a run depend on. It goes to TOML and comes back equal, and a
-hash of it names the file of its results. How many repeats are wanted is not part of the hash: repeat r is
-the same run whatever stands beside it, so that more repeats add to what is there.
+A specification says all that the numbers of a run depend on. A hash of it names the file of its results.
+How many repeats are wanted is not part of the hash: repeat r is the same run whatever stands beside it, so
+that more repeats add to what is there.
 
 Data that come from files are named by their path; their runs are kept with a `digest` of what the files held,
 and runs on another content do not count.
@@ -14,13 +14,13 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
 from querist.errors import InputError, QueristError, check_name
-from querist.lazy import needing
+from querist.parameters import Default, Parameter, Range, keywords_of, parameters_of
 
 FORMAT = 1
 """Part of every hash: raise it when the same specification comes to mean other numbers."""
@@ -28,11 +28,18 @@ FORMAT = 1
 HELD_OUT = 10**6
 """The seed that tuning draws from, unless another is given."""
 
-TUNING_KEYS = ("tuning", "tuned_by", "tuned_on", "tuned_with", "tuned_parameters")
-"""Settings of every protocol; see `querist.experiment.tuning`."""
 
-FILES = ("nodes",)
-"""Settings of a representation that name a file."""
+class TuningKeywords(TypedDict, total=False):
+    """Settings of every protocol; see `querist.experiment.tuning`."""
+
+    tuning: Annotated[int, Range(1), Default(1)]
+    tuned_by: str
+    tuned_on: Annotated[Literal["held out", "reported"], Default("held out")]
+    tuned_with: str
+    tuned_parameters: Mapping[str, Any]
+
+
+TUNING_KEYS = tuple(TuningKeywords.__annotations__)
 
 _TABLES = ("parameters", "grid", "representation", "protocol")
 
@@ -51,7 +58,15 @@ class SpecificationError(InputError):
 
 @contextmanager
 def blame(*where: str | int) -> Iterator[None]:
-    """Whatever is refused inside is the fault of this key."""
+    """Whatever is refused inside is the fault of this key.
+
+    >>> try:
+    ...     with blame("protocol", "rounds"):
+    ...         raise InputError("rounds = 0; give 1 or more")
+    ... except SpecificationError as problem:
+    ...     print(problem.where)
+    ('protocol', 'rounds')
+    """
     try:
         yield
     except SpecificationError as problem:
@@ -79,7 +94,7 @@ class Specification:
     held_out : the seed that tuning draws from
 
     >>> one = Specification("online", "karate", "msg", {"gamma": 0.1})
-    >>> one.key == Specification.from_toml(one.to_toml()).key
+    >>> one.key == Specification.from_dict(one.as_dict()).key
     True
     """
 
@@ -90,14 +105,14 @@ class Specification:
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     representation: Mapping[str, Any] = field(default_factory=dict)
     protocol: Mapping[str, Any] = field(default_factory=dict)
-    repeats: int = 20
-    seed: int = 0
-    held_out: int = HELD_OUT
+    repeats: Annotated[int, Range(1)] = 20
+    seed: Annotated[int, Range(0)] = 0
+    held_out: Annotated[int, Range(0)] = HELD_OUT
 
     def __post_init__(self) -> None:
-        for name in ("task", "dataset", "method"):
-            if not isinstance(getattr(self, name), str):
-                raise SpecificationError(f"{name} = {getattr(self, name)!r}; it must be a text", (name,))
+        for name, own in _fields().items():
+            with blame(name):
+                own.check(getattr(self, name))
         for name in _TABLES:
             given = getattr(self, name)
             if not isinstance(given, Mapping):
@@ -114,23 +129,11 @@ class Specification:
                 raise SpecificationError(
                     f"{parameter} is in both parameters and grid; leave it in one", ("grid", parameter)
                 )
-        for name, least in (("repeats", 1), ("seed", 0), ("held_out", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise SpecificationError(
-                    f"{name} = {value!r}; it must be a whole number from {least}", (name,)
-                )
-        last, tuning = self.seed + self.repeats - 1, self.protocol.get("tuning", 1)
-        if not isinstance(tuning, int) or tuning < 1:
-            raise SpecificationError(
-                f"tuning = {tuning!r}; it must be a whole number from 1", ("protocol", "tuning")
-            )
-        on = self.protocol.get("tuned_on", "held out")
-        if on not in ("held out", "reported"):
-            raise SpecificationError(
-                f"tuned_on = {on!r}; it must be 'held out' or 'reported'", ("protocol", "tuned_on")
-            )
-        if self.grid and on == "held out" and self.held_out <= last and self.seed < self.held_out + tuning:
+        for name in (name for name in TUNING_KEYS if name in self.protocol):
+            with blame("protocol", name):
+                _tuning_keywords()[name].check(self.protocol[name])
+        last, end = self.seed + self.repeats - 1, self.held_out + self.protocol.get("tuning", 1)
+        if self.grid and self.tuned_from == self.held_out <= last and self.seed < end:
             raise SpecificationError(
                 f"held_out = {self.held_out} is one of the reported draws, {self.seed} to {last}; what is "
                 f"tuned on a draw must not be reported on it: leave held_out out, or set it above {last}",
@@ -144,10 +147,6 @@ class Specification:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, without the tables that are empty."""
-        return dict(self._content)
-
-    @cached_property
-    def _content(self) -> dict[str, Any]:
         found = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
         return {name: value for name, value in found.items() if value or name not in _TABLES}
 
@@ -155,31 +154,12 @@ class Specification:
     def key(self) -> str:
         """A hash of all that a run depends on: everything but `repeats`."""
         content = {name: value for name, value in self.as_dict().items() if name != "repeats"}
-        text = json.dumps([FORMAT, content], sort_keys=True, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
+        return _hash([FORMAT, content])
 
     @cached_property
     def preparation(self) -> str:
         """A hash of what the data are prepared from."""
-        content = [self.task, self.dataset, plain(self.representation)]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
-
-    def to_toml(self) -> str:
-        """As TOML; `from_toml` gives an equal one."""
-        with needing("report", "a TOML file"):
-            import tomli_w
-
-        return tomli_w.dumps(self.as_dict())
-
-    @classmethod
-    def from_toml(cls, text: str) -> "Specification":
-        """One specification from TOML; see `querist.experiment.comparison` for files of several."""
-        import tomllib
-
-        try:
-            return cls.from_dict(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as problem:
-            raise InputError(f"not TOML: {problem}") from problem
+        return _hash([self.task, self.dataset, plain(self.representation)])
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> "Specification":
@@ -197,6 +177,20 @@ class Specification:
 
     def __hash__(self) -> int:
         return hash((self.key, self.repeats))
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()[:20]
+
+
+@cache
+def _fields() -> Mapping[str, Parameter]:
+    return {"task": Parameter("task", str, ""), **parameters_of(Specification)}
+
+
+@cache
+def _tuning_keywords() -> Mapping[str, Parameter]:
+    return keywords_of(TuningKeywords)
 
 
 def _frozen(value: Any, where: tuple[str, ...]) -> Any:
@@ -230,7 +224,7 @@ def plain(value: Any) -> Any:
 
 def digest(spec: Specification) -> str:
     """Of all files that a specification names; nothing where its data have a name."""
-    return files_digest(spec.dataset, *(str(spec.representation.get(name, "")) for name in FILES))
+    return files_digest(spec.dataset, str(spec.representation.get("nodes", "")))
 
 
 def files_digest(*names: str) -> str:

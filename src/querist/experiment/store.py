@@ -3,14 +3,12 @@
 A line holds all there is to know about one run: specification, parameters, draw, numbers, curves, seconds,
 versions, machine. It is appended when the run is finished, and never changed. A process that is killed while
 it writes leaves at most a last line without an end, which is cut off before the next is written; a run whose
-line is not whole, or does not match its sum, was never finished. Processes that write into one folder take
+line is not whole, or does not match its digest, was never finished. Processes that write into one folder take
 turns (`taking_turns`). What another version of Querist computed, or this one from a data file that has
 changed, stays in the file and is computed again.
 """
 
-import hashlib
 import json
-import math
 import os
 import platform
 import sqlite3
@@ -22,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+from querist.codec import SavedKind, as_line, from_line
 from querist.errors import InputError
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, digest, plain
@@ -52,18 +51,17 @@ class Record:
         """Which run it is."""
         return draw_of(self.stage, self.parameters, self.repeat)
 
-    def as_dict(self) -> dict[str, Any]:
-        """As it is written."""
-        return {
-            "stage": self.stage,
-            "parameters": self.parameters,
-            "seed": self.seed,
-            "repeat": self.repeat,
-            "numbers": {name: float(value) for name, value in self.outcome.numbers.items()},
-            "curves": {name: [float(v) for v in line] for name, line in self.outcome.curves.items()},
-            **({"details": self.outcome.details} if self.outcome.details else {}),
-            **self.conditions,
-        }
+
+@dataclass(frozen=True)
+class Line:
+    """A finished run with all that it was made from."""
+
+    key: str
+    specification: Mapping[str, Any]
+    record: Record
+
+
+KIND = SavedKind("experiment result", 1, Line)
 
 
 def draw_of(stage: str, parameters: Mapping[str, Any], repeat: int) -> Draw:
@@ -100,9 +98,11 @@ class Store:
         path, data = self.path(spec), digest(spec)
         if path.is_file():
             for line in path.read_bytes().split(b"\n")[:-1]:
-                record = _record(line)
-                if record is not None and record.conditions.get("data", "") == data:
-                    found.setdefault(record.draw, record)
+                with suppress(InputError):  # not whole, changed, or no line of ours
+                    record = from_line(KIND, line).record
+                    of = record.conditions
+                    if of["versions"]["querist"] == VERSION and of.get("data", "") == data:
+                        found.setdefault(record.draw, record)
         return found
 
     def append(self, spec: Specification, record: Record) -> None:
@@ -112,8 +112,7 @@ class Store:
             return
         path = self.path(spec)
         self.folder.mkdir(parents=True, exist_ok=True)
-        line = {"key": spec.key, **plain(record.as_dict()), "specification": spec.as_dict()}
-        data = json.dumps({**line, "sum": _sum(line)}, allow_nan=False).encode() + b"\n"
+        data = as_line(KIND, Line(spec.key, spec.as_dict(), record)) + b"\n"
         with path.open("ab+", buffering=0) as file, taking_turns(path):
             whole = _mend(file)
             try:
@@ -127,7 +126,12 @@ class Store:
 
 @contextmanager
 def taking_turns(path: Path) -> Iterator[None]:
-    """One process at a time with a file or folder; its lock goes with its process."""
+    """One process at a time with a file or folder; its lock goes with its process.
+
+    >>> with taking_turns(Path(".")):
+    ...     print("alone")
+    alone
+    """
     try:
         import fcntl
     except ImportError:  # Windows
@@ -164,37 +168,6 @@ def _mend(file: IO[bytes]) -> int:
             size = file.read().rfind(b"\n") + 1
             file.truncate(size)
     return size
-
-
-def _record(line: bytes) -> Record | None:
-    try:
-        found = json.loads(line)
-        kept = found.pop("sum", None)  # older versions wrote none
-        if kept is not None and kept != _sum(found):
-            return None
-        outcome = Outcome(
-            {name: _number(value) for name, value in found["numbers"].items()},
-            {name: [_number(v) for v in values] for name, values in found["curves"].items()},
-            found.get("details", {}),
-        )
-        conditions = {name: found[name] for name in ("seconds", "versions", "machine")}
-        conditions |= {"data": found["data"]} if "data" in found else {}
-        if conditions["versions"]["querist"] != VERSION:
-            return None
-        return Record(
-            found["stage"], found["parameters"], found["seed"], found["repeat"], outcome, conditions
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _sum(line: Mapping[str, Any]) -> str:
-    """Of all that a line says, so that a changed digit is found."""
-    return hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
 
 
 @cache

@@ -1,34 +1,88 @@
-"""A table as Markdown, LaTeX, CSV, HTML and plain cells for a terminal."""
+"""What is shown of results: tables, figures and remarks; a table as Markdown, CSV, HTML and plain cells.
+
+>>> from querist.experiment import Table
+>>> comma_separated(Table("Errors", ["method", "error"], [["msg", 0.2]]))
+'method,error\\nmsg,0.2\\n'
+"""
 
 import csv
 import io
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from querist.experiment.item import Cell, Entry, Table
+from querist.experiment.results import Result
 from querist.lazy import needing
-from querist.report import part
+from querist.report.figures import Figure
+from querist.report.page import part
 from querist.tables.output import FORMULA
 
 with needing("report", "a table on a page"):
     from markupsafe import Markup
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "<": r"$<$",
-    ">": r"$>$",
-}
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a table with the deviation of its runs.
+
+    >>> Cell(0.81, std=0.02).digits
+    4
+    """
+
+    value: float | None
+    std: float | None = None
+    digits: int = 4
+
+    @classmethod
+    def of(cls, result: Result, measure: str, digits: int = 4, *, unit: float = 1.0) -> "Cell":
+        """Mean and deviation of a measure over the runs; a unit of 100 makes per cent."""
+        std = result.std(measure)
+        return cls(unit * result.mean(measure), None if std is None else unit * std, digits)
+
+
+Entry: TypeAlias = str | int | float | Cell | None
+"""What stands in a cell of a table.
+
+>>> row: list[Entry] = ["msg", 12, Cell(0.2), None]
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts and numbers; plain floats are shown with `digits` decimals, None as nothing.
+
+    >>> Table("errors", ["method", "error"], [["msg", Cell(0.2)]]).columns
+    ['method', 'error']
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Entry]]
+    note: str = ""
+    digits: int = 4
+
+    def markdown(self) -> str:
+        """With its title as a line in bold, and its note under it."""
+        head = [escaped(name) for name in self.columns]
+        texts = [f"**{escaped(self.title)}**", "", f"| {' | '.join(head)} |"]
+        texts.append("|" + "|".join("---:" if _numeric(self, i) else "---" for i in range(len(head))) + "|")
+        texts += [f"| {' | '.join(map(escaped, row))} |" for row in cells(self)]
+        return "\n".join([*texts, "", *([escaped(self.note), ""] if self.note else [])])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that is shown of some results.
+
+    >>> Shown(remarks=["20 shuffles"]).tables
+    ()
+    """
+
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    remarks: Sequence[str] = ()
 
 
 def shown(entry: Entry, digits: int = 4) -> str:
@@ -54,70 +108,25 @@ def cells(table: Table) -> list[list[str]]:
     return [[shown(entry, table.digits) for entry in row] for row in table.rows]
 
 
-def markdown(table: Table) -> str:
-    """With its title as a line in bold, and its note under it."""
-    head = [escaped(name) for name in table.columns]
-    texts = [f"**{escaped(table.title)}**", "", f"| {' | '.join(head)} |"]
-    texts.append("|" + "|".join("---:" if _numeric(table, i) else "---" for i in range(len(head))) + "|")
-    for row, plain in zip(table.rows, cells(table), strict=True):
-        words = [f"**{escaped(t)}**" if _strong(e) else escaped(t) for e, t in zip(row, plain, strict=True)]
-        texts.append(f"| {' | '.join(words)} |")
-    return "\n".join([*texts, "", *([escaped(table.note), ""] if table.note else [])])
-
-
-def latex(table: Table) -> str:
-    """A `tabular` with rules of booktabs, in a `table` with its title as caption."""
-    columns = "".join("r" if _numeric(table, i) else "l" for i in range(len(table.columns)))
-    lines = [_row(table.columns)]
-    for row, plain in zip(table.rows, cells(table), strict=True):
-        words = (rf"\textbf{{{tex(t)}}}" if _strong(e) else tex(t) for e, t in zip(row, plain, strict=True))
-        lines.append(" & ".join(words) + r" \\")
-    body = [lines[0], r"\midrule", *lines[1:]]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            rf"\caption{{{tex(table.title)}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-            *([rf"\par {tex(table.note)}"] if table.note else []),
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
 def comma_separated(table: Table) -> str:
     """All digits; deviations in a column of their own. Nothing in it is run by a spreadsheet."""
-    spread = [any(isinstance(r[i], Cell) and r[i].std is not None for r in table.rows)  # type: ignore[union-attr]
-              for i in range(len(table.columns))]  # fmt: skip
+    columns: list[list[object]] = []
+    for i, name in enumerate(table.columns):
+        entries = [row[i] for row in table.rows]
+        columns.append([name, *(e.value if isinstance(e, Cell) else e for e in entries)])
+        spread = [e.std if isinstance(e, Cell) else None for e in entries]
+        if any(std is not None for std in spread):
+            columns.append([f"{name} std", *spread])
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(
-        [part for name, wide in zip(table.columns, spread, strict=True)
-         for part in map(_harmless, [name, f"{name} std"] if wide else [name])]
-    )  # fmt: skip
-    for row in table.rows:
-        writer.writerow(
-            [part for entry, wide in zip(row, spread, strict=True)
-             for part in (_raw(entry) if wide else _raw(entry)[:1])]
-        )  # fmt: skip
+    writer.writerows(map(_harmless, row) for row in zip(*columns, strict=True))
     return target.getvalue()
 
 
 def html(table: Table) -> Markup:
     """As a part of a page."""
-    rows = [
-        [
-            Markup("<strong>{}</strong>").format(text) if _strong(entry) else text
-            for entry, text in zip(r, c, strict=True)
-        ]
-        for r, c in zip(table.rows, cells(table), strict=True)
-    ]
     caption = f"{table.title}. {table.note}".strip()
-    return part("table", table.columns, rows, caption, words=text_columns(table)[1:])
+    return part("table", table.columns, cells(table), caption, words=text_columns(table)[1:])
 
 
 def escaped(text: str) -> str:
@@ -132,36 +141,13 @@ def escaped(text: str) -> str:
     return plain
 
 
-def tex(text: str) -> str:
-    """Text with nothing in it that LaTeX would obey.
-
-    >>> tex("5 % of a_b")
-    '5 \\\\% of a\\\\_b'
-    """
-    return "".join(_LATEX.get(letter, letter) for letter in text)
-
-
 def text_columns(table: Table) -> list[int]:
     """Columns that hold words."""
     return [i for i in range(len(table.columns)) if i == 0 or not _numeric(table, i)]
 
 
-def _row(names: Sequence[str]) -> str:
-    return " & ".join(tex(name) for name in names) + r" \\"
-
-
-def _raw(entry: Entry) -> tuple[object, object]:
-    if isinstance(entry, Cell):
-        return entry.value, entry.std
-    return _harmless(entry), None
-
-
 def _numeric(table: Table, i: int) -> bool:
     return any(isinstance(row[i], int | float | Cell) for row in table.rows)
-
-
-def _strong(entry: Entry) -> bool:
-    return isinstance(entry, Cell) and entry.strong
 
 
 def _harmless(entry: object) -> object:

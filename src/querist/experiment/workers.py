@@ -11,27 +11,19 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from querist.cluster.run import connected
 from querist.operator.threads import cores
 
-T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 WATCH_SECONDS = 1.0
 
 Warned = list[tuple[type[Warning], str]]
 
 
-class Work(Protocol[T_co]):
-    """Something to do, in whatever process."""
-
-    def work(self) -> T_co:
-        """Do it."""
-        ...
-
-
-def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None = None) -> Iterator[T_co]:
-    """What comes of the jobs, as it comes: in their order here, in any order elsewhere.
+def worked(jobs: Sequence[Callable[[], T]], processes: int = 1, cluster: str | None = None) -> Iterator[T]:
+    """What the jobs return, as it comes: in their order here, in any order elsewhere.
 
     processes : 1 works in this process, 0 means as many as there are cores
     cluster : address of a Dask scheduler, instead
@@ -40,7 +32,7 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
     if cluster is None and (count == 1 or len(jobs) < 2):
         with one_thread():
             for job in jobs:
-                yield job.work()
+                yield job()
         return
     if not jobs:
         return
@@ -60,7 +52,7 @@ def worked(jobs: Sequence[Work[T_co]], processes: int = 1, cluster: str | None =
             n_jobs=-1 if cluster else min(count, len(jobs)), batch_size=1, return_as="generator_unordered"
         )
         master = None if cluster else os.getpid()
-        for found, warned in pool(delayed(_elsewhere)(job.work, master) for job in jobs):
+        for found, warned in pool(delayed(_elsewhere)(job, master) for job in jobs):
             for kind, text in warned:
                 if text not in said:
                     said.add(text)
@@ -75,7 +67,7 @@ def one_thread() -> Any:
     return threadpool_limits(1)
 
 
-def _elsewhere(work: Callable[[], T_co], master: int | None) -> tuple[T_co, Warned]:
+def _elsewhere(work: Callable[[], T], master: int | None) -> tuple[T, Warned]:
     """In a worker: what comes of it, and the warnings to repeat where somebody reads them."""
     from joblib import parallel_config
 

@@ -1,4 +1,4 @@
-"""`--device` of embed, label, ask, classify and campaigns, on torch's CPU."""
+"""`--device` of embed, label, ask, evaluate collective and campaigns, on torch's CPU."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from querist.operator.device import choice
 
 pytest.importorskip("torch", reason="devices are the extra [torch]")
 
@@ -17,10 +15,19 @@ def test_commands_compute_on_a_device(querist: Callable[..., Any], tmp_path: Pat
     assert querist("embed", "karate", "--rank", "5", "--device", "cpu", "--out", str(out)).code == 0
     assert np.load(out).shape == (34, 5)
     found = querist(
-        "classify", "karate", "--set", "features=links", "--trials", "2", "--device", "cpu", "--json"
+        "evaluate",
+        "collective",
+        "karate",
+        "--set",
+        "features=links",
+        "--repeats",
+        "2",
+        "--device",
+        "cpu",
+        "--json",
     )
     assert found.json["parameters"]["device"] == "cpu"
-    here = querist("classify", "karate", "--set", "features=links", "--trials", "2", "--json")
+    here = querist("evaluate", "collective", "karate", "--set", "features=links", "--repeats", "2", "--json")
     assert found.json["accuracy"]["mean"] == pytest.approx(here.json["accuracy"]["mean"], abs=0.05)
 
 
@@ -52,7 +59,7 @@ def test_questions_are_chosen_on_a_device(querist: Callable[..., Any], tmp_path:
         (("ask", "karate", "--oracle", "karate", "--device", "cuda:77"), "cannot be used"),
         (("serve", "--device", "cuda:77"), "cannot be used"),
         (("campaign", "create", "karate", "--device", "cuda:77"), "cannot be used"),
-        (("classify", "karate", "--method", "wvrn", "--device", "cpu"), "wvrn knows no device"),
+        (("evaluate", "collective", "karate", "--method", "wvrn", "--device", "cpu"), "wvrn knows no device"),
     ],
     ids=["no such device", "none to ask on", "none to serve on", "none for a campaign", "a method without"],
 )
@@ -74,10 +81,8 @@ def test_a_campaign_says_where_it_works(
     querist: Callable[..., Any], words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(choice, "graphics", lambda: None)
     more = "--budget", "3", "--device", "auto"
-    spoken = [line for line in querist(*words, *more).out.splitlines() if "thread" in line]
-    assert len(spoken) == 2 and "a moment; there is no GPU that torch can use." in spoken[0]
-    assert spoken[1].startswith("Scoring 34 nodes for 3 questions on ")
+    spoken = [line for line in querist(*words, *more).out.splitlines() if "device=" in line]
+    assert len(spoken) == 1 and "takes the CPU: the graph has fewer than" in spoken[0]
     (tmp_path / "querist.db").unlink(missing_ok=True)
     assert querist(*words, *more, "--json").json["places"] == spoken

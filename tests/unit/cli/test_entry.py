@@ -1,6 +1,7 @@
 """Ways in and ways out: help, versions, exit codes, what goes to which stream."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -11,6 +12,7 @@ import typer
 import querist as package
 from querist.cli import entry
 from querist.cli.app import app
+from querist.datasets.resolve import catalogue
 from querist.errors import ResidualWarning
 
 pytestmark = pytest.mark.slow
@@ -42,12 +44,76 @@ def test_help_lists_every_command_in_full(querist):
     assert all(name in shown.out for name in COMMANDS)
     assert "..." not in shown.out.replace("[ARGS]...", "")
     assert querist() == shown
+    assert "as few labels as possible" in shown.out and "\n    querist demo\n" in shown.out
+
+
+@pytest.mark.parametrize("name", ["evaluate", "campaign"])
+def test_a_group_of_verbs_alone_shows_its_help(name, querist):
+    assert querist(name) == querist(name, "--help")
+    assert querist(name).code == 0
+
+
+def test_help_begins_with_what_most_users_need(querist):
+    shown = querist("--help").out
+    panels = re.findall(r"^(\w[\w ]+):$", shown, re.MULTILINE)
+    assert panels == ["Options", "Label your data", "Compare methods", "Look around"]
+    assert re.findall(r"^  (\w+)", shown.partition("Label your data:")[2], re.MULTILINE)[0] == "label"
+
+
+def leaves(command, words=()):
+    """All verbs below a command, with the words that call them."""
+    for name, each in getattr(command, "commands", {}).items():
+        yield (*words, name), each
+        yield from leaves(each, (*words, name))
+
+
+@pytest.mark.parametrize("words", [words for words, _ in leaves(typer.main.get_command(app))], ids=" ".join)
+def test_help_has_no_types_of_python(words, querist):
+    shown = querist(*words, "--help").out
+    assert not re.search(r"<[a-z]+[ a-z]*>|[{}]|x[<>]=", shown)
+    assert not re.search(r"\[\[|\.{4}|\.{3}\]\.", shown.partition("\n")[0]), "no bracket or dots twice"
+
+
+VERBS = [words for words, _ in leaves(typer.main.get_command(app))]
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_every_verb_shows_two_examples_that_can_be_typed(words, querist):
+    shown = querist(*words, "--help").out.partition("Examples:")[2].partition("Options:")[0]
+    examples = re.findall(r"^ {4}(?:.* \| )?querist (.+)$", shown, re.MULTILINE)
+    assert len(examples) >= 2
+    for example in examples:
+        assert len(f"    querist {example}") <= 80, "it is one line of a terminal"
+        typed = example.split()
+        assert tuple(typed[: len(words)]) == words
+        command, rest = typer.main.get_command(app), typed
+        while rest and rest[0] in getattr(command, "commands", {}):
+            command, rest = command.commands[rest[0]], rest[1:]
+        command.make_context("querist", rest)  # every option is there
+
+
+@pytest.mark.parametrize("words", [words for words in VERBS if words[0] == "evaluate"], ids=" ".join)
+def test_examples_name_data_sets_that_the_verb_takes(words, querist):
+    kinds = {row.name: row.kind for row in catalogue()}
+    shown = querist(*words, "--help").out.partition("Examples:")[2].partition("Options:")[0]
+    named = {kinds[word] == "vectors" for word in shown.split() if word in kinds}
+    assert named <= {words[-1] in ("stream", "transduce")}
+
+
+@pytest.mark.parametrize("columns", ["0", "00", ""])
+def test_a_screen_without_a_width_is_printed_on(columns, querist, monkeypatch):
+    expected = querist("datasets").out
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = querist("datasets")
+    assert shown.code == 0
+    assert shown.out == expected
+    assert "karate" in shown.out
 
 
 def test_help_loads_nothing_heavy():
     heavy = "numpy scipy numba sklearn matplotlib pandas pyarrow querist.online querist.datasets"
     script = (
-        "import sys; from querist.cli import main; main(['online', '--help']); "
+        "import sys; from querist.cli import main; main(['evaluate', 'online', '--help']); "
         f"print([m for m in {heavy.split()} if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -67,11 +133,11 @@ def test_version(process):
     ("arguments", "need"),
     [
         (["onlin"], "no such command 'onlin'"),
-        (["online"], "missing argument 'DATA'"),
-        (["online", "karate", "--rnak", "3"], "--rank"),
-        (["online", "karate", "--embedding", "foo"], "diffusion"),
-        (["online", "karate", "--shuffles", "0"], "--shuffles"),
-        (["online", "karate", "--rank", "x"], "--rank"),
+        (["evaluate", "online"], "missing argument 'DATA'"),
+        (["evaluate", "online", "karate", "--rnak", "3"], "--rank"),
+        (["evaluate", "online", "karate", "--component", "foo"], "'--component': 'foo' is not one of 'all'"),
+        (["evaluate", "online", "karate", "--repeats", "0"], "--repeats"),
+        (["evaluate", "online", "karate", "--rank", "x"], "--rank"),
         (["--nonsense"], "--nonsense"),
     ],
 )
@@ -85,8 +151,14 @@ def test_wrong_usage_is_one_line_and_code_2(querist, arguments, need):
     assert ran.err.rstrip().endswith("--help")
 
 
+def test_an_unknown_embedding_is_refused_with_those_that_are_known(querist):
+    ran = querist("evaluate", "online", "karate", "--embedding", "foo")
+    assert ran.code == 2
+    assert "foo" in ran.err and "diffusion" in ran.err
+
+
 def test_bad_input_in_a_process_of_its_own(process):
-    ran = process("online", "no_such_set", "--json")
+    ran = process("evaluate", "online", "no_such_set", "--json")
     assert ran.code == 2
     assert ran.out == ""
     assert ran.err.startswith("querist: unknown data set 'no_such_set'")
@@ -97,7 +169,7 @@ def fail_with(monkeypatch, problem):
     def catalogue():
         raise problem
 
-    monkeypatch.setattr("querist.datasets.catalogue", catalogue)
+    monkeypatch.setattr("querist.datasets.resolve.catalogue", catalogue)
 
 
 def test_an_unexpected_error_is_short_unless_asked(querist, monkeypatch):
@@ -128,7 +200,7 @@ def test_warnings_are_one_line(querist, monkeypatch):
         warnings.warn("old", DeprecationWarning, stacklevel=2)
         return []
 
-    monkeypatch.setattr("querist.datasets.catalogue", catalogue)
+    monkeypatch.setattr("querist.datasets.resolve.catalogue", catalogue)
     assert querist("datasets", "--json") == (0, "[]\n", "querist: warning: 3 eigenpairs are doubtful\n")
 
 
@@ -143,7 +215,7 @@ def test_a_reader_that_leaves_is_no_error(arguments, tmp_path):
 
 
 def test_output_without_unicode(process):
-    ran = process("online", "karate", "--shuffles", "2", PYTHONIOENCODING="ascii")
+    ran = process("evaluate", "online", "karate", "--repeats", "2", PYTHONIOENCODING="ascii")
     assert ran.code == 0
     assert "+-" in ran.out
     assert "?" not in ran.out

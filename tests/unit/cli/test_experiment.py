@@ -44,7 +44,7 @@ def test_a_comparison_is_run_and_shown_with_its_control(querist, written, tmp_pa
                  "h 0.01", "asks everything"):  # fmt: skip
         assert said in shown.out
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
-    assert {"comparison.html", "results.json", "tables/comparison.md", "tables/comparison.tex"} <= files
+    assert {"comparison.html", "comparison.json", "tables/comparison.md"} <= files
     assert {"figures/comparison_online_karate.svg", "figures/comparison_online_two_moons.png"} <= files
     assert sum(name.startswith("results/") for name in files) == 4
     page = (out / "comparison.html").read_text()
@@ -59,7 +59,7 @@ def test_json_and_going_on(querist, written, tmp_path):
     row = next(r for r in rows if (r["dataset"], r["name"], r["measure"]) == ("karate", "msg", "queries"))
     assert (row["method"], row["task"], len(row["runs"]), row["tuned"]) == ("msg", "online", 3, ["h"])
     assert row["mean"] == pytest.approx(sum(row["runs"]) / 3)
-    assert json.loads((tmp_path / "out" / "results.json").read_text()) == rows
+    assert json.loads((tmp_path / "out" / "comparison.json").read_text()) == rows
     lines = {p: p.read_text() for p in (tmp_path / "out" / "results").iterdir()}
     assert querist(*command).json == rows
     assert {p: p.read_text() for p in (tmp_path / "out" / "results").iterdir()} == lines, "nothing ran again"
@@ -85,12 +85,10 @@ def test_a_bad_file_is_refused_before_anything_runs(querist, written, tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
-def test_numbers_of_the_papers_are_not_overwritten(querist, written, tmp_path):
+def test_what_the_folder_holds_of_the_papers_stays(querist, written, tmp_path):
     (tmp_path / "results.json").write_text('[{"paper": "msg16", "published": 0.1}]')
-    shown = querist("experiment", str(written), "--out", str(tmp_path))
-    assert shown.code == 2
-    assert "holds numbers of the papers" in shown.err
-    assert not (tmp_path / "results").exists()
+    assert querist("experiment", str(written), "--out", str(tmp_path), "--processes", "1").code == 0
+    assert (tmp_path / "results.json").read_text() == '[{"paper": "msg16", "published": 0.1}]'
 
 
 @pytest.mark.parametrize(("problem", "code"), [(KeyboardInterrupt(), 130), (OSError(28, "No space", "x"), 2)])

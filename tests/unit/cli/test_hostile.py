@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from querist.cli import screen
-from querist.experiment.item import Table
-from querist.experiment.tables import comma_separated, markdown
+from querist.experiment.tables import Table, comma_separated
 from querist.tables.output import save
 
 CLEAR, BELL, TURNED, LINE = "\x1b[2J", "\x07\x9b31m", "\u202etxt.exe", "a\n1 b: y"
@@ -117,7 +116,7 @@ def test_safe_csv_is_an_option(querist, tmp_path, monkeypatch, options):
 def test_tables_of_an_experiment_are_harmless():
     table = Table("<b>t</b>", ["=a", "b|c"], [["<script>alert(1)</script>", 0.5]], "[x](y)\n<i>")
     assert comma_separated(table) == "'=a,b|c\n<script>alert(1)</script>,0.5\n"
-    text = markdown(table)
+    text = table.markdown()
     assert "<" not in text
     assert "|&lt;script&gt;alert(1)&lt;/script&gt;" in text.replace(" ", "")
     assert "\\[x](y) &lt;i&gt;" in text

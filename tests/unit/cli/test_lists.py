@@ -4,9 +4,10 @@ import os
 
 import pytest
 
-from querist import ALGORITHMS
-from querist.asking import RULES, PoolRule
-from querist.cli.lists import NAMES
+from querist import ALGORITHMS, CLASSIFIERS, STREAMS
+from querist.asking import STRATEGIES
+from querist.asking.strategies import Strategy
+from querist.labelling.members import MEMBERS
 
 REAL_DATA = os.environ.get("QUERIST_DATA", "")
 
@@ -46,15 +47,23 @@ def test_a_data_directory_that_is_not_there(querist, monkeypatch):
 
 
 def test_algorithms(querist):
-    rows = {row["name"]: row for row in querist("algorithms", "--json").json}
-    assert list(rows) == list(ALGORITHMS) == list(NAMES)
-    assert rows["msg"]["parameters"]["h"] == 0.01
-    assert all(row["about"] for row in rows.values())
+    rows = querist("algorithms", "--json").json
+    kinds = {"algorithm": ALGORITHMS, "model": MEMBERS, "classifier": CLASSIFIERS, "stream learner": STREAMS}
+    for kind, registry in kinds.items():
+        assert [row["name"] for row in rows if row["kind"] == kind] == list(registry)
+    named = {(row["kind"], row["name"]): row for row in rows}
+    assert named["algorithm", "msg"]["parameters"]["h"] == 0.01
+    assert all(row["about"] for row in rows)
     table = querist("algorithms").out
-    assert all(name in table for name in NAMES)
+    assert all(row["name"] in table for row in rows)
 
 
-def test_a_rule_of_the_pool_is_listed_with_its_sentence_once_it_is_registered(querist, monkeypatch):
-    monkeypatch.setitem(RULES, "toy", PoolRule("toy", lambda model: model.rows[:, 0], "it is the first"))
+def test_a_query_strategy_is_listed_with_its_sentence_once_it_is_registered(querist, monkeypatch):
+    monkeypatch.setitem(STRATEGIES, "toy", Strategy(lambda model: model.rows[:, 0], "it is the first"))
     table = querist("algorithms").out
-    assert all(name in table for name in RULES) and "it is the first" in table
+    assert all(name in table for name in STRATEGIES) and "it is the first" in table
+
+
+def test_every_value_of_strategy_is_listed(querist):
+    rows = querist("algorithms", "--json").json
+    assert {row["name"] for row in rows if row["kind"] == "query strategy"} == {"pool", "random", *STRATEGIES}

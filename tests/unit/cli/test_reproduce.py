@@ -2,14 +2,15 @@
 
 import pytest
 
-from querist import papers
-from querist.cli.reproduce import PAPERS
+import querist_papers as papers
+from querist_papers.verbs.reproduce import PAPERS
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     """One paper with one small item, in the place of the five."""
-    from querist.experiment import Item, Number, Paper, Published, Shown, Specification, Table
+    from querist.experiment import Specification, Table
+    from querist_papers.item import Item, Number, Paper, Published, Shown
 
     paper = Paper("tiny", own=frozenset({"msg"}))
 
@@ -19,7 +20,9 @@ def tiny(monkeypatch):
             paper, "table1", "karate", "msg", "error_rate", Published(0.13, 0.03), r, post_hoc=True
         )
         return Shown(
-            [Table("T", ("", "error"), [("msg", r.mean("error_rate"))])], (), [number], ["A remark."]
+            [Table("T", ("", "error"), [("msg", r.mean("error_rate"))])],
+            numbers=[number],
+            remarks=["A remark."],
         )
 
     def plan(quick):
@@ -55,6 +58,20 @@ def test_an_item_from_end_to_end(querist, tiny, tmp_path):
     assert (row["verdict"], row["published"]) == ("reached", 0.13)
     assert querist(*command[:3], *command[2:], "--json").json == [row], "named twice, done once"
     assert querist("reproduce", "--all", "--quick", "--out", str(tmp_path), "--json").json != [row]
+
+
+def test_a_difference_from_a_finished_run_is_an_exit_code(querist, tiny, tmp_path):
+    command = ("reproduce", "tiny", "--processes", "1", "--out")
+    shown = querist(*command, str(tmp_path / "a"))
+    assert "; it took 0." in shown.out
+    same = querist(*command, str(tmp_path / "b"), "--compare", str(tmp_path / "a"))
+    assert (same.code, "0 cells differ" in same.err) == (0, True)
+    quick = querist(*command, str(tmp_path / "c"), "--quick", "--compare", str(tmp_path / "a"))
+    assert quick.code == 1
+    assert "results.json, tiny table1, karate, msg, error_rate, reached: " in quick.err
+    shown = querist(*command, str(tmp_path / "d"), "--compare", str(tmp_path))
+    assert (shown.code, (tmp_path / "d").exists()) == (2, False)
+    assert "has no results.json" in shown.err
 
 
 @pytest.mark.parametrize(

@@ -16,25 +16,12 @@ class Terminal(io.StringIO):
 def test_progress_is_silent_at_first_off_a_terminal(capsys, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(screen, "QUIET_SECONDS", 2.0)
-    monkeypatch.setattr(screen, "BEAT", 3600.0)  # nobody but this test looks at the clock
     with screen.progress(clock=lambda: clock[0]) as show:
         for k, clock[0] in enumerate([1.0, 3.0, 4.0, 14.0]):
             show("runs", k / 4, f"{k} of 4")
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == ["querist: runs  25% 1 of 4", "querist: runs  75% 3 of 4"]
-
-
-def test_a_step_that_says_nothing_is_said_again_off_a_terminal(capsys, monkeypatch):
-    for name in ("BEAT", "QUIET_SECONDS", "LINE_SECONDS"):
-        monkeypatch.setattr(screen, name, 0.001)
-    err = ""
-    with screen.progress() as show:
-        show("reading", 0.0, "edges.csv")
-        while err.count("querist: reading   0% edges.csv\n") < 3:
-            err += capsys.readouterr().err
-    quiet = capsys.readouterr().err
-    assert set(quiet.splitlines()) <= {"querist: reading   0% edges.csv"}
 
 
 def test_progress_bars_on_a_terminal(monkeypatch, capsys):
@@ -48,6 +35,26 @@ def test_progress_bars_on_a_terminal(monkeypatch, capsys):
     assert "[bold]half" in terminal.getvalue()
     assert "runs" in terminal.getvalue()
     assert capsys.readouterr().out == ""
+
+
+HEAD = ("class", "given", "recall")
+
+
+def test_a_table_wider_than_the_screen_wraps_and_loses_nothing(capsys, monkeypatch):
+    rows = [("a long class of two", "1,234", "0.94 (0.64\u20130.99)"), ("b", "2", "0.50 (0.10\u20130.90)")]
+    monkeypatch.setenv("COLUMNS", "24")
+    screen.print_table(HEAD, rows)
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 24
+    words = set(shown.split())
+    assert {"class", "given", "recall", "two", "1,234", "0.94", "b", "0.50"} <= words
+    assert "\u2026" not in shown
+
+
+def test_a_table_that_fits_keeps_every_row_on_one_line(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    screen.print_table(HEAD, [("a long class", "1,234", "0.94 (0.64\u20130.99)")])
+    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

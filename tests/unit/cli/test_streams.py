@@ -10,7 +10,7 @@ from querist.version import VERSION
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="needs a shell")]
 
-FULL = "querist: standard output: No space left on device\n"
+FULL = "querist: No space left on device\n"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,10 @@ def test_a_stream_that_takes_nothing(tmp_path, line, code, out, err):
     ("arguments", "what"),
     [
         (("ask", "karate", "--classes", "a,b"), "there is no standard input to answer at: it is closed;"),
-        (("stream", "-"), "there is no standard input to read lines from: it is closed; give a file"),
+        (
+            ("evaluate", "stream", "-"),
+            "there is no standard input to read lines from: it is closed; give a file",
+        ),
         (("label", "-", "--out", "o.csv"), "there is no standard input to read edges from; give a file"),
     ],
 )
@@ -60,7 +63,7 @@ LONG = "x" * 245
         ("label none.csv --out labels.csv --report", ".html"),
         ("label none.csv --out labels.csv --save", ".npz"),
         ("embed none.csv", ".npy"),
-        ("stream - --save", ".npz"),
+        ("evaluate stream - --save", ".npz"),
         ("campaign export --store none.db", ".csv"),
     ],
 )

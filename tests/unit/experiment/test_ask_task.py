@@ -8,27 +8,29 @@ import pytest
 import querist
 from querist import InputError, datasets
 from querist.experiment import Result, Specification
+from querist.experiment.comparison import Comparison
 from querist.experiment.runner import check, run_here
 from querist.experiment.tasks.online import learner_seed, shuffled
 
 
-def found(graph, method="ambiguity", repeats=2, **protocol) -> Result:
-    protocol = {"budget": 6, "final": "walks", **protocol}
-    return run_here(Specification("ask", "graph", method, protocol=protocol, repeats=repeats), graph)[0]
+def found(graph, strategy="ambiguity", repeats=2, budget=6, **protocol) -> Result:
+    parameters = {"strategy": strategy, "budget": budget}
+    spec = Specification("ask", "graph", "walks", parameters, protocol=protocol, repeats=repeats)
+    return run_here(spec, graph)[0]
 
 
 @pytest.fixture(scope="module")
 def karate():
-    return datasets.load("karate")
+    return datasets.load_graph("karate")
 
 
-@pytest.mark.parametrize("method", ["ambiguity", "margin", "msg", "random"])
-def test_a_campaign_is_that_of_ask_itself(karate, method):
-    result = found(karate, method, marks=[3, 6])
+@pytest.mark.parametrize("strategy", ["ambiguity", "margin", "random"])
+def test_a_campaign_is_that_of_ask_itself(karate, strategy):
+    result = found(karate, strategy, marks=[3, 6])
     for repeat in range(2):
         first = int(shuffled(karate.codes, 0, repeat)[0])
         own = querist.ask(
-            karate, karate.labels, budget=6, labels={first: karate.labels[first]}, choose=method,
+            karate, karate.labels, budget=6, labels={first: karate.labels[first]}, strategy=strategy,
             method="walks", seed=learner_seed(0, repeat),
         )  # fmt: skip
         rest = np.ones(34, dtype=bool)
@@ -58,32 +60,60 @@ def test_random_asking_is_its_own_control(karate):
 
 
 def test_nodes_without_a_label_are_skipped(karate):
-    some = replace(karate, codes=np.where(np.arange(34) % 3 == 0, -1, karate.codes))
+    some = replace(karate, known=karate.known.only(np.arange(34) % 3 != 0))
     result = found(some, budget=20, start=0)
     assert (result.values("answers") == 20).all()
 
 
-def test_a_stream_that_asks_less_is_compared_at_as_many_answers(karate):
-    result = found(karate, "msg", budget=33)
-    assert (result.values("answers") < 33).all()
-    assert (result.values("answers") == result.values("control_answers")).all()
-    assert result.curve("accuracy").shape == (2, 33)
+def test_several_labels_per_node_are_refused_without_speaking_of_other_methods(karate):
+    both = replace(karate, known=karate.known.as_sets())
+    with pytest.raises(InputError, match=r"several labels per node; give a graph with one label per node$"):
+        found(both, budget=5)
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"method": "ambigity"}, "did you mean 'ambiguity'"),
+        ({"parameters": {"strategy": "ambigity"}}, "did you mean 'ambiguity'"),
         ({"parameters": {"h": 1}}, "unknown parameter 'h'"),
-        ({"protocol": {"bugdet": 3}}, "did you mean 'budget'"),
-        ({"protocol": {"budget": 0}}, "give 1 to 34"),
+        ({"parameters": {"bugdet": 3}}, "did you mean 'budget'"),
+        ({"parameters": {"budget": 0}}, "1 or more"),
+        ({"parameters": {"budget": 35}}, "give 1 to 34"),
+        ({"parameters": {"budget": 20}, "grid": {"budget": [10, 40]}}, "leave it in one"),
+        ({"parameters": {"stop": 2.0}}, "at most 1"),
+        ({"parameters": {"audit": 5}}, "unknown parameter 'audit'"),
         ({"protocol": {"start": 34}}, "give 0 to 33"),
         ({"protocol": {"marks": [5, 200]}}, "rising numbers of answers"),
-        ({"protocol": {"final": "walk"}}, "did you mean 'walks'"),
+        ({"method": "walk"}, "did you mean 'walks'"),
         ({"representation": {"componnent": "largest"}}, "did you mean 'component'"),
     ],
 )
 def test_what_is_refused(given, words):
-    protocol = {"budget": 10, **given.pop("protocol", {})}
+    given = {"parameters": {"budget": 10}, "dataset": "karate", "method": "walks", **given}
     with pytest.raises(InputError, match=words):
-        check(Specification("ask", protocol=protocol, **{"dataset": "karate", "method": "pool", **given}))
+        check(Specification("ask", **given))
+
+
+def test_a_campaign_that_stops_early_has_curves_of_full_length(karate):
+    spec = Specification("ask", "karate", "walks", {"budget": 30, "stop": 0.9}, repeats=2)
+    result = run_here(spec, karate)[0]
+    assert (result.values("answers") < 30).all()
+    assert result.curve("accuracy").shape == (2, 30)
+    assert (result.values("control_answers") == result.values("answers")).all()
+
+
+def test_a_file_names_strategies(tmp_path):
+    file = tmp_path / "whom.toml"
+    file.write_text(
+        'task = "ask"\ndataset = "karate"\nmethod = "walks"\nstrategy = ["margin", "contrast"]\n'
+        "parameters.budget = 5\n"
+    )
+    read = Comparison.read(file)
+    assert read.names == ["margin", "contrast"]
+    assert [spec.parameters["strategy"] for spec in read.specifications] == ["margin", "contrast"]
+    file.write_text('task = "ask"\ndataset = "karate"\nparameters.budget = 5\nstrategy = "margn"\n')
+    with pytest.raises(InputError, match=r"line 4: unknown query strategy 'margn'; did you mean 'margin'"):
+        Comparison.read(file)
+    file.write_text('task = "label"\ndataset = "karate"\nmethod = "walks"\nstrategy = "margin"\n')
+    with pytest.raises(InputError, match="line 4: label has no strategy"):
+        Comparison.read(file)

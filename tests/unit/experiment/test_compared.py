@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from querist.experiment import Comparison, Specification, Store, run
+from querist.experiment import Specification, Store, run
 from querist.experiment.compared import NO_CHOICE, show
+from querist.experiment.comparison import Comparison
 
 
 def shown(folder: Path, *specs: Specification, measures=()):

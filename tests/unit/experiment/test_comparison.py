@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.experiment.comparison import Comparison
+from querist.experiment.comparison import Comparison, line_of
 
 BASE = 'task = "online"\ndataset = "karate"\nrepeats = 5\n'
 MSG = '[[experiment]]\nmethod = "msg"\n'
@@ -34,27 +34,43 @@ def read(tmp_path: Path):
             7,
             "unknown parameter 'gama'; did you mean 'gamma'?",
         ),
-        (BASE + MSG + "[experiment.parameters]\nh = 1\ngamma = 'a'\n", 8, "gamma = 'a'; it must be a number"),
-        (BASE + MSG + "[experiment.parameters]\nh = 1\ngamma = -1\n", 8, "gamma = -1.0; it must be above 0"),
+        (
+            BASE + MSG + "[experiment.parameters]\nh = 1\ngamma = 'a'\n",
+            8,
+            "gamma = 'a'; it must be a finite number",
+        ),
+        (
+            BASE + MSG + "[experiment.parameters]\nh = 1\ngamma = -1\n",
+            8,
+            "gamma = -1.0; it must be a finite",
+        ),
         (
             BASE + MSG + "[experiment.grid]\nh = [1,\n2]\nhh = [1]\n",
             9,
             "unknown parameter 'hh'; did you mean 'h'?",
         ),
-        (BASE + MSG + "[experiment.grid]\ngamma = [1.0, -1.0]\n", 7, "gamma = -1.0; it must be above 0"),
+        (
+            BASE + MSG + "[experiment.grid]\ngamma = [1.0, -1.0]\n",
+            7,
+            "gamma = -1.0; it must be a finite",
+        ),
         (BASE + "[representation]\nranc = 8\n" + MSG, 5, "'ranc'; did you mean 'rank'?"),
         (BASE + "[representation]\nrank = 50\n" + MSG, 5, "rank = 50; karate has 34 nodes"),
-        (BASE + '[representation]\nkind = "spectrel"\n' + MSG, 5, "must be one of spectral, diffusion, both"),
+        (BASE + '[representation]\nkind = "spectrel"\n' + MSG, 5, "one of spectral, diffusion, pagerank"),
         (BASE + "[protocol]\ncurv = 3\n" + MSG, 5, "'curv'; did you mean 'curve'?"),
         (BASE + "[protocol]\ntunin = 3\n" + MSG, 5, "'tunin'; did you mean 'tuning'?"),
         (BASE + "[protocol]\ncurve = -3\n" + MSG, 5, "curve = -3"),
         (BASE + "[protocol]\ncontrol = false\n" + MSG, 5, "controls always stand beside"),
         (BASE + '[protocol]\ncontrol = "off"\n' + MSG, 5, "controls always stand beside"),
-        ('task = "sslgc13.clock"\ndataset = "karate"\nmethod = "gpa"\n', 1, "a part of a paper; run it by"),
+        (
+            'task = "sslgc13.clock"\ndataset = "karate"\nmethod = "gpa"\n',
+            1,
+            "is not for comparisons; take",
+        ),
         (
             'task = "collective"\ndataset = "karate"\nmethod = ["wvrn", "gmnr"]\n',
             3,
-            "karate has no attributes, which this method needs",
+            "(--set features=links, features='links')",
         ),
         (
             BASE + '[[experiment]]\nmethod = "nearest"\ngrid = {distance = ["resistance", "points"]}\n',
@@ -67,7 +83,7 @@ def read(tmp_path: Path):
             4,
             "one of the reported draws, 0 to 4",
         ),
-        (BASE + MSG + "repeats = 0\n", 6, "repeats = 0; it must be a whole number from 1"),
+        (BASE + MSG + "repeats = 0\n", 6, "repeats = 0; it must be a whole number, 1 or more"),
         (BASE + 'measures = ["error_rat"]\n' + MSG, 4, "'error_rat' does not fit online on karate"),
         (BASE + 'measures = ["error_rat"]\n' + MSG, 4, "did you mean 'error_rate'?"),
         (
@@ -93,7 +109,7 @@ def read(tmp_path: Path):
         (
             'task = "collective"\ndataset = "karate"\nmethod = "wvrn"\n[grid]\ndecay = [0.5, 3.0]\n',
             5,
-            "decay = 3.0; it must be above 0",
+            "decay = 3.0; it must be a finite number, at most 1 and above 0",
         ),
         ('task = "stream"\ndataset = "karate"\nmethod = "bls"\n', 2, "holds a graph, not vectors"),
         (BASE + "[[experiment]]\nmethod = 3\n", 5, "method = 3; it must be a text"),
@@ -206,6 +222,26 @@ def test_labels_in_a_column_of_another_name(read, tmp_path):
             read(text + 'label = "answr"\n')
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            'method = "lp"\n[representation]\nkernel = "linear"\n',
+            "line 5: lp needs weights",
+        ),
+        (
+            'method = "bls"\n[representation]\nkernel = "linear"\nwidth = 2\n',
+            "line 6: width is of",
+        ),
+        ('method = "bls"\n[protocol]\nlabelled = 1.0\n', "line 5: labelled = 1.0; .* below 1"),
+    ],
+)
+def test_transduce_refuses_what_has_no_meaning(read, tmp_path, settings, words):
+    (tmp_path / "rows.csv").write_text("a,label\n1,x\n2,y\n3,x\n")
+    with pytest.raises(InputError, match=words):
+        read(f'task = "transduce"\ndataset = "{tmp_path / "rows.csv"}"\n{settings}')
+
+
 def test_shared_keys_lists_and_names(read):
     found = read(
         'title = "T"\n' + BASE.replace('"karate"', '["karate", "two_moons"]')
@@ -242,3 +278,65 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path):
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="UTF-8"):
         Comparison.read(tmp_path / "x.toml")
+
+
+TEXT = '''\
+# task = "no"
+task = "online"  # a comment = 3
+"quoted key" = 1
+a.b = 2
+
+[representation]
+rank = [ # [comment
+  1, "]",
+  2,
+]
+inside = { x = 1, y = [1, 2] }
+long = """
+[nothing]
+key = 1
+"""
+after = 1
+
+[[experiment]]
+method = "a#b[" # [[experiment]]
+[experiment.parameters]
+h = 1
+[[experiment]]
+literal = \'\'\'
+h = 2 \'\'\'
+[experiment.grid]
+h = [
+[1],
+]
+end = 1
+'''
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("task",), 2),
+        (("quoted key",), 3),
+        (("a", "b"), 4),
+        (("representation",), 6),
+        (("representation", "rank"), 7),
+        (("representation", "inside"), 11),
+        (("representation", "long"), 12),
+        (("representation", "after"), 16),
+        (("experiment", 0), 18),
+        (("experiment", 0, "method"), 19),
+        (("experiment", 0, "parameters", "h"), 21),
+        (("experiment", 1), 22),
+        (("experiment", 1, "literal"), 23),
+        (("experiment", 1, "grid", "h"), 26),
+        (("experiment", 1, "grid", "end"), 29),
+    ],
+)
+def test_every_key_has_its_line(path, line):
+    assert line_of(TEXT, path) == line
+
+
+def test_what_is_inside_texts_and_lists_is_no_key():
+    for path in (("representation", "key"), ("nothing",), ("experiment", 1, "h")):
+        assert line_of(TEXT, path) is None

@@ -7,8 +7,7 @@ import pytest
 
 from querist import ALGORITHMS, datasets, embed
 from querist.errors import InputError
-from querist.experiment import Result, Specification
-from querist.experiment.results import Spread
+from querist.experiment import Outcome, Result, Specification
 from querist.experiment.runner import run_here
 from querist.experiment.tasks.online import (
     control_parameters,
@@ -44,7 +43,7 @@ def test_a_summary_is_the_runs_one_by_one(moons):
 
 
 def test_five_shuffles_of_karate():
-    found = runs(datasets.load("karate"), "msg", repeats=5, rank=8)
+    found = runs(datasets.load_graph("karate"), "msg", repeats=5, rank=8)
     words = f"{found.mean('queries'):.1f} questions, {found.mean('error_rate'):.1%} wrong"
     assert words == "11.4 questions, 12.9% wrong"
 
@@ -78,7 +77,9 @@ def test_the_margin_asks_as_often_and_as_early(moons):
 
 def test_a_pace_is_over_the_labelled_nodes(moons):
     some = np.where(np.arange(moons.codes.size) % 4 == 0, moons.codes, -1)
-    found = runs(replace(moons, codes=some), "bbq", {"budget": 10, "pace": 1.0}, repeats=2)
+    found = runs(
+        replace(moons, known=replace(moons.known, codes=some)), "bbq", {"budget": 10, "pace": 1.0}, repeats=2
+    )
     assert found.values("queries").tolist() == [10, 10]
 
 
@@ -105,11 +106,11 @@ def test_unlabelled_nodes_are_left_out(moons):
     codes = moons.codes
     some = np.where(np.arange(codes.size) % 3 == 0, -1, codes)
     assert set(shuffled(some, 0, 0)) == set(np.flatnonzero(some >= 0))
-    partly = runs(replace(moons, codes=some), "cmog", repeats=1)
+    partly = runs(replace(moons, known=replace(moons.known, codes=some)), "cmog", repeats=1)
     assert partly.values("rounds") == (some >= 0).sum()
     with pytest.raises(InputError, match="nothing can answer"):
-        runs(replace(moons, codes=np.full(codes.size, -1)), "cmog")
-    with pytest.raises(InputError, match="from 1"):
+        runs(replace(moons, known=moons.known.only(codes < -1)), "cmog")
+    with pytest.raises(InputError, match="1 or more"):
         runs(moons, "cmog", repeats=0)
 
 
@@ -120,4 +121,5 @@ def test_random_rounds_are_exactly_as_many(count):
 
 
 def test_spread_is_of_the_runs_themselves():
-    assert Spread((1.0, 3.0)).as_dict() == {"mean": 2.0, "std": 1.0, "runs": [1.0, 3.0]}
+    found = Result(Specification("online"), {}, (Outcome({"queries": 1.0}), Outcome({"queries": 3.0})))
+    assert found.spread("queries") == {"mean": 2.0, "std": 1.0, "runs": [1.0, 3.0]}

@@ -57,7 +57,7 @@ def test_the_best_is_chosen_the_earliest_of_equals_and_never_nothing(known, tmp_
 def test_a_protocol_may_tune_on_the_draws_that_it_reports(known, tmp_path):
     run([spec(grid={"x": (0, 1)}, protocol={"tuned_on": "reported"}, seed=4)], Store(tmp_path))
     assert [(seed, repeat) for _, _, seed, repeat in known.draws] == [(4, 0), (4, 0), (4, 0), (4, 1), (4, 2)]
-    with pytest.raises(SpecificationError, match="tuned_on = 'test'; it must be 'held out' or 'reported'"):
+    with pytest.raises(SpecificationError, match="tuned_on = 'test'; it must be one of held out, reported"):
         spec(grid={"x": (0, 1)}, protocol={"tuned_on": "test"})
     with pytest.raises(SpecificationError, match="must not be reported"):
         spec(grid={"x": (0, 1)}, held_out=0)

@@ -1,7 +1,7 @@
 """What a specification of one kind means: how it is checked, prepared and run.
 
-A task is registered by name. Those of a paper are called `PAPER.NAME` and are registered when the paper is
-loaded.
+A task is registered by name; plugins name theirs as `task.NAME` (`querist.plugins`). A task that is no
+comparison for everybody has a `.` in its name.
 """
 
 import importlib
@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Protocol
 
+from querist import plugins
 from querist.errors import check_name
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame, digest
 
 OPEN = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "common"))
-"""Those that are for everybody, and not a part of a paper: a module of this room each."""
+"""Those that are for everybody, and not a part of a paper: one module of this package each."""
 
 _HOME = {name: f"{__name__}.{name}" for name in OPEN}
 TASKS: dict[str, "Task"] = {}
@@ -79,8 +80,10 @@ def task_of(name: str) -> Task:
     """The task of this name."""
     if name not in TASKS and name in _HOME:
         importlib.import_module(_HOME[name])
+    elif name not in TASKS and name in plugins.names("task"):
+        register(plugins.load("task", name))
     with blame("task"):
-        check_name("task", name, {*_HOME, *TASKS})
+        check_name("task", name, {*_HOME, *TASKS, *plugins.names("task")})
     return TASKS[name]
 
 
@@ -111,19 +114,17 @@ _numbers = count()
 
 
 @contextmanager
-def at_hand(data: Mapping[str, Any]) -> Iterator[None]:
+def at_hand(name: str, data: Any) -> Iterator[None]:
     """Data in memory, by the name that specifications have for them; for runs in this process only.
 
     A graph, or what `querist.datasets.resolve.labelled_vectors` gives.
     """
-    before = dict(_at_hand)
     # A number each: what was prepared from other data of the same name is not taken for theirs.
-    _at_hand.update({name: (f" at hand {next(_numbers)}", value) for name, value in data.items()})
+    _at_hand[name] = (f" at hand {next(_numbers)}", data)
     try:
         yield
     finally:
-        _at_hand.clear()
-        _at_hand.update(before)
+        del _at_hand[name]
 
 
 def data_at_hand(name: str) -> Any:

@@ -25,22 +25,20 @@ import scipy.sparse as sp
 from querist.collective.catalogue import CLASSIFIERS
 from querist.collective.threshold import decide
 from querist.errors import InputError
-from querist.experiment import tuning
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.common import (
+    Share,
     checked,
     checked_method,
     complete,
     graph_for,
-    settings,
-    share,
     try_out,
     warm_up,
 )
 from querist.graph import Graph
-from querist.labels import one_hot
+from querist.labels import Labels
 from querist.metrics import NAMES, measure
 from querist.types import Bools, Floats
 
@@ -54,7 +52,7 @@ def representation(
     return dict(locals())
 
 
-def protocol(*, labelled: float = 0.05) -> dict[str, Any]:
+def protocol(*, labelled: Share = 0.05) -> dict[str, Any]:
     """The share of each class that is labelled."""
     return dict(locals())
 
@@ -63,35 +61,37 @@ _warm: set[str] = set()
 """Classifiers that have been fitted in this process."""
 
 
-class Collective:
-    """See the module."""
+class CollectiveTask:
+    """See the module.
+
+    >>> CollectiveTask().tuned_by
+    'accuracy'
+    """
 
     name = "collective"
-    measures = (*NAMES, "reached", "iterations", "labelled", "seconds")
+    measures: tuple[str, ...] = (*NAMES, "reached", "iterations", "labelled", "seconds")
+    unless_multilabel: tuple[str, ...] = ("accuracy",)
+    """Numbers that there are for one label a node only."""
     shown: tuple[str, ...] = ("accuracy", "macro_f1", "reached", "seconds")
     tuned_by = "accuracy"
 
     def measures_of(self, spec: Specification) -> tuple[str, ...]:
-        """Accuracy is for one label a node."""
-        several = self.prepare(spec).label_matrix is not None
-        return tuple(name for name in self.measures if not (several and name == "accuracy"))
+        """Some are for one label a node."""
+        multilabel = truth_of(self.prepare(spec)).multilabel
+        return tuple(name for name in self.measures if not (multilabel and name in self.unless_multilabel))
 
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the data have labels."""
         factory = checked_method(spec, CLASSIFIERS, APART)
-        try_out(spec, factory, partial(_fit_small, factory, small_graph()), APART)
-        share(spec, complete(spec, "protocol", protocol)["labelled"], most=1 - 1e-12)
+        complete(spec, "protocol", protocol)
         graph = self.prepare(spec)
         with blame("dataset"):
-            check_labelled(graph)
-        with blame("method"):
-            for choice in tuning.combinations(spec):
-                own = checked({**spec.parameters, **choice}, factory, "parameters", APART)
-                _fit_small(factory, small_graph(graph), **own)
+            truth_of(graph)
+        try_out(spec, factory, partial(_fit_small, factory, small_graph(graph)), APART)
 
     def prepare(self, spec: Specification) -> Any:
         """The graph."""
-        return graph_for(spec, settings(spec, "representation", representation))
+        return graph_for(spec, complete(spec, "representation", representation))
 
     def run(
         self, spec: Specification, prepared: Any, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -101,17 +101,19 @@ class Collective:
         own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
         warm_up(_warm, spec.method, lambda: _fit_small(factory, small_graph(prepared), **own))
-        truth, several = truth_of(prepared)
-        seeds = draw(truth, how["labelled"], seed, repeat, several)
-        test = tested(truth, seeds, how["labelled"])
-        given = seeds_of(prepared, truth, seeds, several)
-        model, bare = factory(**own, classes=prepared.classes), prepared.without_labels()
+        known = truth_of(prepared)
+        seeds = draw(known, how["labelled"], seed, repeat)
+        test, truth = tested(known, seeds, how["labelled"]), known.indicator
+        model, bare = factory(**own), prepared.without_labels()
         started = time.perf_counter()
-        model.fit(bare, given)
+        model.fit(bare, known.only(seeds))
         seconds = time.perf_counter() - started
         P = np.asarray(model.probabilities_, dtype=np.float64)[test]
+        multilabel = known.multilabel
         answers = (
-            decide(P, model.threshold, model.top_k) if several else one_hot(P.argmax(axis=1), P.shape[1])
+            decide(P, model.threshold, model.top_k)
+            if multilabel
+            else Labels(P.argmax(axis=1), known.classes).indicator
         )
         return Outcome(
             {
@@ -132,13 +134,12 @@ class Collective:
 # -- one draw of the labels ---------------------------------------------------------
 
 
-def draw(indicator: Floats, share: float, seed: int, trial: int, several: bool = False) -> Bools:
+def draw(known: Labels, share: float, seed: int, trial: int, by_class: bool = True) -> Bools:
     """(n,) the nodes that are labelled in a trial: `ceil(share n_c)` of every class, or of all."""
-    if not 0 < share < 1:
-        raise InputError(f"labelled = {share!r}; it must lie between 0 and 1: the share of each class")
     generator = np.random.default_rng((seed, trial))
-    chosen = np.zeros(len(indicator), dtype=bool)
-    groups = [indicator.any(axis=1)] if several else list(indicator.T)
+    chosen = np.zeros(len(known), dtype=bool)
+    by_class = by_class and not known.multilabel
+    groups = [known.codes == k for k in range(len(known.classes))] if by_class else [known.known]
     for group in groups:
         members = np.flatnonzero(group)
         # 0.07 * 100 is 7.000000000000001: no eighth node for a rounding error.
@@ -147,39 +148,24 @@ def draw(indicator: Floats, share: float, seed: int, trial: int, several: bool =
     return chosen
 
 
-def tested(truth: Floats, seeds: Bools, labelled: float) -> Bools:
+def tested(known: Labels, seeds: Bools, labelled: float) -> Bools:
     """(n,) the nodes with a known label that are no seeds, at least one."""
-    test: Bools = truth.any(axis=1) & ~seeds
+    test: Bools = known.known & ~seeds
     if not test.any():
         raise InputError(f"labelled = {labelled}: no node is left to be tested; label fewer")
     return test
 
 
-def truth_of(graph: Graph) -> tuple[Floats, bool]:
-    """(n, K) what is known of the graph, and whether a node may have several labels."""
-    if graph.label_matrix is not None:
-        return np.asarray(graph.label_matrix.toarray(), dtype=np.float64), True
-    if graph.codes is None or graph.labelled.size == 0 or graph.n_classes < 2:
-        raise InputError(f"{graph.name} has no labels of at least 2 classes, so nothing can be tested")
-    return one_hot(graph.codes, graph.n_classes), False
-
-
-def seeds_of(graph: Graph, truth: Floats, seeds: Bools, several: bool) -> Any:
-    """Labels as a user gives them: (n,) None where there is no seed; (n, K) 0/1 with several a node."""
-    if several:
-        return truth * seeds[:, None]
-    names = np.empty(graph.n_nodes, dtype=object)
-    names[:] = [graph.classes[c] if s else None for c, s in zip(truth.argmax(axis=1), seeds, strict=True)]
-    return names
-
-
-def check_labelled(graph: Graph) -> None:
-    """Refuse a graph on which nothing can be tested."""
-    if graph.label_matrix is None and (graph.codes is None or graph.n_classes < 2):
+def truth_of(graph: Graph) -> Labels:
+    """The labels of a graph; refused if nothing can be tested by them."""
+    known = graph.known
+    if known is None or not (known.multilabel or (known.known.any() and len(known.classes) > 1)):
         raise InputError(
-            f"{graph.name} has no labels of at least 2 classes; nothing can be tested. Labels of a graph in "
-            "a file may stand in a table: representation.nodes"
+            f"{graph.name} has no labels of at least 2 classes and so nothing can answer or be tested; use a "
+            "labelled set, or a table of its nodes with the columns node and label (--nodes, in a file "
+            "representation.nodes)"
         )
+    return known
 
 
 def small_graph(like: Graph | None = None) -> Graph:
@@ -204,4 +190,4 @@ def _fit_small(factory: Any, graph: Graph, **parameters: Any) -> None:
         factory(**parameters, classes=("a", "b")).fit(graph, seeds)
 
 
-COLLECTIVE = register(Collective())
+COLLECTIVE = register(CollectiveTask())

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from querist.errors import InputError, QueristError, UnknownNameError, check_name
+from querist.experiment import tuning
 from querist.experiment.specification import (
     TUNING_KEYS,
     Specification,
@@ -19,16 +20,8 @@ from querist.experiment.specification import (
 )
 from querist.experiment.tasks import data_at_hand
 from querist.graph import Graph
-from querist.parameters import Parameter, parameters_of
+from querist.parameters import Parameter, Range, parameters_of
 from querist.types import Codes, Floats
-
-
-def settings(spec: Specification, table: str, factory: Callable[..., Any]) -> dict[str, Any]:
-    """The values of a table as a factory with its defaults takes them, names and kinds checked."""
-    given = getattr(spec, table)
-    if table == "protocol":
-        given = {name: value for name, value in given.items() if name not in TUNING_KEYS}
-    return checked(given, factory, table)
 
 
 def checked(
@@ -37,6 +30,10 @@ def checked(
     """Values as the factory's annotations want them; what is to blame is a key of `table`.
 
     Read by the same reader as the command line's `--set`: "none" is None there and here.
+
+    >>> def learner(*, h: float = 0.01) -> None: ...
+    >>> checked({"h": "0.1"}, learner, "parameters")
+    {'h': 0.1}
     """
     known, found = _known(factory, tuple(apart)), {}
     for name, value in given.items():
@@ -45,6 +42,7 @@ def checked(
                 also = TUNING_KEYS if table == "protocol" else ()
                 raise UnknownNameError.of(_KINDS.get(table, f"{table} setting"), name, {*known, *also})
             found[name] = known[name].read(_text(value))
+            known[name].check(found[name])
     return found
 
 
@@ -58,9 +56,11 @@ _KINDS = {"parameters": "parameter", "grid": "parameter"}
 
 
 def complete(spec: Specification, table: str, factory: Callable[..., Any]) -> dict[str, Any]:
-    """`settings`, and the defaults of all that is not set."""
+    """The values of a table, names and kinds checked, and the factory's defaults of all that is not set."""
+    apart = TUNING_KEYS if table == "protocol" else ()
+    given = {name: value for name, value in getattr(spec, table).items() if name not in apart}
     defaults = {name: each.default for name, each in _known(factory, ()).items()}
-    return {**defaults, **settings(spec, table, factory)}
+    return defaults | checked(given, factory, table)
 
 
 def checked_method(
@@ -80,29 +80,17 @@ def checked_method(
 def try_out(
     spec: Specification, factory: Callable[..., Any], make: Callable[..., Any], apart: Iterable[str]
 ) -> None:
-    """Let the method refuse values before anything is run: those given, and each of the grid."""
-    first = {name: values[0] for name, values in spec.grid.items()}
-    choices: list[dict[str, Any]] = [{}]
-    choices += [{name: value} for name, values in spec.grid.items() for value in values]
-    for choice in choices:
-        given = {**spec.parameters, **first, **choice}
+    """Let the method refuse values, before anything is run: those of each choice of the grid."""
+    for choice in tuning.combinations(spec):
+        given = {**spec.parameters, **choice}
         try:
             make(**checked(given, factory, "parameters", apart))
-        except ValueError as problem:
-            name = _named(str(problem), given, choice)
-            if name is not None:
-                where = ("grid" if name in spec.grid else "parameters", name)
-                raise SpecificationError(str(problem), where) from problem
-            if isinstance(problem, InputError):
-                blamed = "parameters" if spec.parameters else "method"
-                raise SpecificationError(str(problem), (blamed,)) from problem
-
-
-def _named(message: str, given: Iterable[str], choice: Iterable[str]) -> str | None:
-    """The parameter that a message is about: one being tried, one it begins with, one it names at all."""
-    named = [name for name in given if re.search(rf"\b{re.escape(name)}\b", message)]
-    named.sort(key=lambda name: (name not in choice, not message.startswith(f"{name} ")))
-    return named[0] if named else None
+        except (ValueError, QueristError) as problem:
+            named = [name for name in given if re.search(rf"\b{re.escape(name)}\b", str(problem))]
+            # A message may name another parameter too, later.
+            named.sort(key=str(problem).index)
+            table = "grid" if named and named[0] in choice else "parameters"
+            raise SpecificationError(str(problem), (table, named[0]) if named else ("method",)) from problem
 
 
 def warm_up(warm: set[str], method: str, work: Callable[[], Any]) -> None:
@@ -113,14 +101,8 @@ def warm_up(warm: set[str], method: str, work: Callable[[], Any]) -> None:
         warm.add(method)
 
 
-def share(spec: Specification, value: float, most: float = 1.0) -> None:
-    """Refuse a labelled share that is none."""
-    if not 0 < value <= most:
-        raise SpecificationError(
-            f"labelled = {value!r}; it must be a share "
-            + ("above 0 and at most 1" if most >= 1 else "between 0 and 1"),
-            ("protocol", "labelled"),
-        )
+Share: TypeAlias = Annotated[float, Range(gt=0, lt=1)]
+"""The share of the nodes or rows that is labelled; the others are the test."""
 
 
 def graph_for(spec: Specification, how: Mapping[str, Any]) -> Graph:
@@ -137,20 +119,22 @@ def graph_for(spec: Specification, how: Mapping[str, Any]) -> Graph:
 
 
 def graph_of(dataset: str, largest: bool = False, nodes: str | None = None) -> Graph:
-    """The graph of this name or path, with a table of its nodes; read once a process."""
+    """The graph of this name or path, with a table of its nodes; read once a process.
+
+    >>> graph_of("karate").n_nodes
+    34
+    """
     graph: Graph | None = data_at_hand(dataset)
-    if graph is not None:
-        return graph.largest_component() if largest else graph
-    return _graph(dataset, largest, nodes, files_digest(dataset, nodes or ""))
+    if graph is None:
+        graph = _graph(dataset, nodes, files_digest(dataset, nodes or ""))
+    return graph.largest_component() if largest else graph
 
 
 @lru_cache(maxsize=4)
-def _graph(dataset: str, largest: bool, nodes: str | None, digest: str) -> Graph:
+def _graph(dataset: str, nodes: str | None, digest: str) -> Graph:
     from querist.datasets import load_graph
     from querist.graph import as_graph
 
-    if largest:
-        return _graph(dataset, False, nodes, digest).largest_component()
     if nodes is None:
         return load_graph(dataset)
     return as_graph(Path(dataset).expanduser(), nodes=Path(nodes).expanduser(), attributes=True)
@@ -160,6 +144,11 @@ def vectors_of(dataset: str, label: str | None = None) -> tuple[Any, Codes, int]
     """Rows, class codes and the number of classes of a data set of vectors, or of a file of them.
 
     label : the column of the file with the labels
+
+    >>> Path("rows.csv").write_text("a,label\\n1.0,x\\n2.0,y\\n")
+    20
+    >>> vectors_of("rows.csv", "label")[1:]
+    (array([0, 1]), 2)
     """
     found = data_at_hand(dataset)
     return _rows(*found) if found is not None else _vectors(dataset, label, files_digest(dataset))
@@ -176,7 +165,7 @@ def _rows(X: Any, codes: Codes, classes: Sequence[Any], name: str) -> tuple[Any,
     if (codes < 0).any():
         raise InputError(
             f"{name} has {int((codes < 0).sum())} rows without a label, which cannot be judged; leave them "
-            "out, or pipe them to querist stream -"
+            "out, or pipe them to querist evaluate stream -"
         )
     return X, codes, len(classes)
 

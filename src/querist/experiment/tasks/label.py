@@ -15,16 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from querist.collective.catalogue import CLASSIFIERS
 from querist.errors import InputError
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.collective import (
-    check_labelled,
+    CollectiveTask,
     draw,
-    representation,
-    seeds_of,
     small_graph,
     tested,
     truth_of,
@@ -32,21 +29,16 @@ from querist.experiment.tasks.collective import (
 from querist.experiment.tasks.common import (
     checked_method,
     complete,
-    graph_for,
-    settings,
-    share,
     warm_up,
 )
 from querist.experiment.tasks.online import learner_seed
 from querist.graph import Graph
-from querist.labelling import MEMBERS, Labelling, label
+from querist.labelling import Labelling, label
 from querist.labelling.decisions.calibrate import calibration_error
-from querist.labels import one_hot
+from querist.labelling.options import methods
+from querist.labels import Labels
 from querist.metrics import NAMES, measure
 from querist.types import Bools, Floats
-
-ONE_LABEL = ("accuracy", "log_loss", "calibration_error", "estimate")
-"""Numbers that there are for one label a node only."""
 
 
 def protocol(
@@ -56,45 +48,31 @@ def protocol(
     return dict(locals())
 
 
-def _no_parameters() -> None:
-    """`querist.label` takes a method by its name alone."""
-
-
 _warm: set[str] = set()
 """Methods that have been used in this process."""
 
 
-class LabelTask:
+class LabelTask(CollectiveTask):
     """See the module."""
 
     name = "label"
-    measures = (*NAMES, *ONE_LABEL[1:], "reached", "labelled", "seconds")
-    shown: tuple[str, ...] = ("accuracy", "log_loss", "calibration_error", "seconds")
-    tuned_by = "accuracy"
-
-    def measures_of(self, spec: Specification) -> tuple[str, ...]:
-        """Some are for one label a node."""
-        several = self.prepare(spec).label_matrix is not None
-        return tuple(name for name in self.measures if not (several and name in ONE_LABEL))
+    unless_multilabel = ("accuracy", "log_loss", "calibration_error", "estimate")
+    measures = (*NAMES, *unless_multilabel[1:], "reached", "labelled", "seconds")
+    shown = ("accuracy", "log_loss", "calibration_error", "seconds")
 
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the method has something to work on."""
-        checked_method(spec, dict.fromkeys(("auto", *MEMBERS, *CLASSIFIERS), _no_parameters), ())
+        # `querist.label` takes a method by its name alone, without parameters.
+        checked_method(spec, dict.fromkeys(methods(), _label_small), ())
         shares = complete(spec, "protocol", protocol)["labelled"]
-        for each in shares:
-            share(spec, each, most=1 - 1e-12)
         with blame("protocol", "labelled"):
-            if list(shares) != sorted(set(shares)):
-                raise InputError(f"labelled = {list(shares)}; give rising shares, each once")
+            if list(shares) != sorted(set(shares)) or not 0 < shares[0] <= shares[-1] < 1:
+                raise InputError(f"labelled = {list(shares)}; give rising shares between 0 and 1, each once")
         graph = self.prepare(spec)
         with blame("dataset"):
-            check_labelled(graph)
+            truth_of(graph)
         with blame("method"):
             _label_small(spec.method, graph)
-
-    def prepare(self, spec: Specification) -> Graph:
-        """The graph."""
-        return graph_for(spec, settings(spec, "representation", representation))
 
     def run(
         self, spec: Specification, prepared: Graph, parameters: Mapping[str, Any], seed: int, repeat: int
@@ -102,23 +80,22 @@ class LabelTask:
         """One draw of the labels for each share."""
         how = complete(spec, "protocol", protocol)
         warm_up(_warm, spec.method, lambda: _label_small(spec.method, prepared))
-        (truth, several), bare = truth_of(prepared), prepared.without_labels()
+        known, bare = truth_of(prepared), prepared.without_labels()
         found = []
         for each in how["labelled"]:
-            seeds = draw(truth, each, seed, repeat, several or how["draw"] == "all")
-            test = tested(truth, seeds, each)
+            seeds = draw(known, each, seed, repeat, how["draw"] == "class")
+            test = tested(known, seeds, each)
             started = time.perf_counter()
             labelling = label(
                 bare,
-                seeds_of(prepared, truth, seeds, several),
+                known.only(seeds),
                 method=spec.method,
-                multilabel=several,
-                classes=prepared.classes,
+                multilabel=known.multilabel,
                 seed=learner_seed(seed, repeat),
             )
             seconds = time.perf_counter() - started
             own = {"reached": float(labelling.reached[test].mean()), "labelled": float(seeds.sum())}
-            found.append({**judged(labelling, truth, test), **own, "seconds": seconds})
+            found.append({**judged(labelling, known.indicator, test), **own, "seconds": seconds})
         if len(found) == 1:
             return Outcome(found[0])
         curves = {name: [numbers[name] for numbers in found] for name in found[0] if name != "seconds"}
@@ -129,13 +106,8 @@ def judged(labelling: Labelling, truth: Floats, test: Bools) -> dict[str, float]
     """How right it is on the tested nodes; one that is not reached has no answer, and no likelier class."""
     P, T, reached = labelling.probabilities[test], truth[test], labelling.reached[test]
     if labelling.multilabel:
-        codes = {name: k for k, name in enumerate(labelling.classes)}
-        answers = np.zeros(T.shape)
-        for row, node in enumerate(np.flatnonzero(test).tolist()):
-            names: Any = labelling.labels[node] or ()
-            answers[row, [codes[name] for name in names]] = 1
-        return measure(T, answers, P)
-    answers = one_hot(P.argmax(axis=1), P.shape[1]) * reached[:, None]
+        return measure(T, labelling.said[test].astype(np.float64), P)
+    answers = Labels(P.argmax(axis=1), labelling.classes).indicator * reached[:, None]
     chance = np.where(reached, (P * T).sum(axis=1), 1 / P.shape[1])
     right = (answers * T).sum(axis=1) > 0
     return {

@@ -18,17 +18,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.embedding.kinds import with_options
+from querist.embedding.kinds import kind_of, with_kinds
 from querist.errors import InputError
 from querist.experiment import tuning
 from querist.experiment.results import CONTROL, MARGIN, Outcome
-from querist.experiment.specification import Specification, SpecificationError, blame
+from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
+from querist.experiment.tasks.collective import truth_of
 from querist.experiment.tasks.common import (
     checked,
     checked_method,
@@ -36,42 +37,45 @@ from querist.experiment.tasks.common import (
     few_points,
     graph_for,
     running_mean,
-    settings,
     try_out,
     warm_up,
 )
 from querist.graph import Graph
 from querist.labels import UNLABELLED
-from querist.online import ALGORITHMS, Factory, Trace
+from querist.online import ALGORITHMS, Learner, Trace
 from querist.online.cover_learner import check_distances
-from querist.parameters import effective
+from querist.parameters import Range, effective, parameters_of
 from querist.types import Bools, Codes, Floats
 
 APART = ("seed",)
 BY_DISTANCE = ("pounce", "nearest")
-ON_GRAPH = (*BY_DISTANCE, "paced", "fastonl")
+ON_GRAPH = (*BY_DISTANCE, "paced")
 """Learners that take the graph itself where no rank is given: an embedding's distances and kernel are
 approximate."""
+
+
+def on_graph(method: str) -> bool:
+    """Whether a learner takes the graph itself; a plugin's factory says so by an attribute `on_graph`."""
+    return method in ON_GRAPH or bool(getattr(ALGORITHMS[method], "on_graph", False))
 
 
 def representation(
     *,
     rank: int | None = None,
-    kind: str = "spectral",
     component: Literal["all", "largest"] = "all",
     nodes: str | None = None,
     tol: float | None = None,
     embedding_seed: int = 0,
-    **options: Any,
+    rows: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What `querist.embed` takes, which component, and the table of the nodes of a graph in a file.
 
-    The rank is 100, or less in a smaller graph, by default. `options` are those of all kinds of embedding.
+    The rank is 100, or less in a smaller graph, by default. `rows` are the kind and the options of all kinds.
     """
     return dict(locals())
 
 
-def protocol(*, control: bool = True, curve: int = 0) -> dict[str, Any]:
+def protocol(*, control: bool = True, curve: Annotated[int, Range(0)] = 0) -> dict[str, Any]:
     """How a run goes: the controls beside it, points of its curves."""
     return dict(locals())
 
@@ -103,13 +107,17 @@ class EmbeddedGraph:
 
     def of(self, method: str) -> Any:
         """What a learner stands on: no label is in it."""
-        if self.ranked or method not in ON_GRAPH:
+        if self.ranked or not on_graph(method):
             return self.rows
         return self.kernel if method == "paced" else self.bare
 
 
-class Online:
-    """See the module."""
+class OnlineTask:
+    """See the module. A task of your own may run learners in the same shuffles.
+
+    >>> OnlineTask.points(10, 3)
+    array([2, 5, 9])
+    """
 
     name = "online"
     measures = (
@@ -120,6 +128,8 @@ class Online:
     tuned_by = "error_rate"
     on_disk = True
     in_tuning: Mapping[str, Any] = {"control": False, "curve": 0}
+    protocol: ClassVar[Callable[..., dict[str, Any]]] = staticmethod(protocol)
+    points = staticmethod(few_points)
 
     def measures_of(self, spec: Specification) -> tuple[str, ...]:
         """All, or those without the controls."""
@@ -131,20 +141,21 @@ class Online:
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the data have labels to answer with."""
         factory = checked_method(spec, ALGORITHMS, APART)
-        given = settings(spec, "representation", with_options(representation))
-        how = settings(spec, "protocol", protocol)
-        if how.get("curve", 0) < 0:
-            raise SpecificationError(f"curve = {how['curve']}; give 0 or more points", ("protocol", "curve"))
+        given = complete(spec, "representation", with_kinds(representation))
+        with blame("representation"):
+            own = {"kind", *parameters_of(representation)}
+            kind_of(given["kind"]).check_own(spec.representation.keys() - own)
+        complete(spec, "protocol", self.protocol)
         graph = graph_for(spec, given)
         with blame("dataset"):
             check_answers(graph)
         with blame("representation", "rank"):
-            if given.get("rank") is not None and not 1 <= given["rank"] <= graph.n_nodes:
+            if given["rank"] is not None and not 1 <= given["rank"] <= graph.n_nodes:
                 raise InputError(
                     f"rank = {given['rank']}; {graph.name} has {graph.n_nodes:,} nodes: pass a rank from 1 "
                     f"to {graph.n_nodes}"
                 )
-        if spec.method in ON_GRAPH and given.get("rank") is None:
+        if on_graph(spec.method) and given["rank"] is None:
             with blame("method"):
                 for choice in tuning.combinations(spec) if spec.method in BY_DISTANCE else ():
                     check_distances(graph, {**spec.parameters, **choice}.get("distance", "resistance"))
@@ -165,10 +176,11 @@ class Online:
         """The graph, not embedded yet."""
         from querist.embedding import embed
 
-        full = complete(spec, "representation", with_options(representation))
+        full = complete(spec, "representation", with_kinds(representation))
         graph = graph_for(spec, {name: full.pop(name) for name in ("component", "nodes")})
         rank, seed = full.pop("rank"), full.pop("embedding_seed")
-        bare = graph.without_labels()
+        bare, options = graph.without_labels(), kind_of(full["kind"]).options
+        full = {name: value for name, value in full.items() if name in ("kind", "tol", *options)}
         return EmbeddedGraph(
             graph, bare, lambda: embed(bare, rank, seed=seed, progress=progress, **full), rank is not None
         )
@@ -182,20 +194,74 @@ class Online:
         repeat: int,
     ) -> Outcome:
         """One shuffle, and its controls in the same one."""
-        graph, factory = prepared.graph, ALGORITHMS[spec.method]
-        own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
-        full = effective(factory, own, APART)
+        own, full = dict(parameters), self.all_parameters(spec.method, parameters)
         if full.get("pace") is not None and full["rounds"] is None:
-            own["rounds"] = int(graph.labelled.size)
-        play = partial(_play, prepared, seed=seed, repeat=repeat, points=how["curve"])
+            own["rounds"] = int(prepared.graph.labelled.size)
+
+        def play(method: str, given: Mapping[str, Any], questions: int | None = None) -> Any:
+            task = (prepared, method, given, seed, repeat)
+            warm_up(prepared.warm, method, lambda: self.played(*task, rounds=1))
+            started = time.perf_counter()
+            trace = self.played(*task, questions)
+            seconds = time.perf_counter() - started
+            numbers = {
+                "error_rate": trace.error_rate,
+                "queries": trace.queries,
+                "updates": trace.updates,
+                "rounds": float(len(trace)),
+                "seconds": seconds,
+            }
+            return numbers, _curves(trace, how["curve"]) if how["curve"] else {}, trace
+
         numbers, curves, trace = play(spec.method, own)
         if how["control"]:
-            for prefix, (method, like, questions) in controls(spec.method, own, full, trace).items():
-                theirs, drawn, _ = play(method, like, questions=questions)
+            for prefix, control in controls(spec.method, own, full, trace).items():
+                theirs, drawn, _ = play(*control)
                 numbers |= {prefix + n: v for n, v in theirs.items() if n != "rounds"}
                 curves |= {prefix + n: v for n, v in drawn.items() if n != "round"}
         return Outcome(numbers, curves)
+
+    def order(self, prepared: EmbeddedGraph, seed: int, repeat: int) -> Codes:
+        """The labelled nodes in the order of a shuffle."""
+        return shuffled(prepared.graph.codes, seed, repeat)
+
+    def learner(
+        self, prepared: EmbeddedGraph, method: str, parameters: Mapping[str, Any], seed: int, repeat: int
+    ) -> Learner:
+        """A fresh learner for a shuffle, which speaks row numbers."""
+        factory = ALGORITHMS[method]
+        own = checked(parameters, factory, "parameters", APART)
+        where, n_classes = prepared.of(method), prepared.graph.n_classes
+        return factory(where, n_classes, seed=learner_seed(seed, repeat), **own).by_row()
+
+    def played(
+        self,
+        prepared: EmbeddedGraph,
+        method: str,
+        parameters: Mapping[str, Any],
+        seed: int,
+        repeat: int,
+        questions: int | None = None,
+        rounds: int | None = None,
+    ) -> Trace:
+        """One run from scratch, over a shuffle or its first `rounds`.
+
+        With `questions` the method is `random_sampling` with p = 0.5, and it asks exactly so often.
+        """
+        order = self.order(prepared, seed, repeat)[:rounds]
+        draws = None if questions is None else random_rounds(order.size, questions, (seed, repeat, 2))
+        learner = self.learner(prepared, method, parameters, seed, repeat)
+        return learner.run(order, prepared.graph.codes, uniforms=draws)
+
+    def all_parameters(self, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of a run, those with their default values among them."""
+        factory = ALGORITHMS[method]
+        return effective(factory, checked(parameters, factory, "parameters", APART), APART)
+
+    def control_of(self, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters with which `random_sampling` is the same kind of learner."""
+        return control_parameters(self.all_parameters(method, parameters))
 
 
 # -- one shuffle ------------------------------------------------------------------
@@ -216,28 +282,6 @@ def random_rounds(rounds: int, count: int, seed: Sequence[int]) -> Floats:
     uniforms = np.full(rounds, 0.75)
     uniforms[np.random.default_rng(tuple(seed)).choice(rounds, size=count, replace=False)] = 0.25
     return uniforms
-
-
-def shuffled_run(
-    embedding: Any,
-    codes: Codes,
-    n_classes: int,
-    factory: Factory,
-    parameters: Mapping[str, Any],
-    *,
-    seed: int = 0,
-    shuffle: int = 0,
-    questions: int | None = None,
-    rounds: int | None = None,
-) -> Trace:
-    """One run from scratch, over one shuffle or its first `rounds`.
-
-    With `questions` the factory is that of `random_sampling(p=0.5)`, and it asks exactly so often.
-    """
-    order = shuffled(codes, seed, shuffle)[:rounds]
-    draws = None if questions is None else random_rounds(order.size, questions, (seed, shuffle, 2))
-    learner = factory(embedding, n_classes, seed=learner_seed(seed, shuffle), **parameters).by_row()
-    return learner.run(order, codes, uniforms=draws)
 
 
 def controls(
@@ -293,32 +337,6 @@ def control_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _play(
-    place: EmbeddedGraph,
-    method: str,
-    parameters: Mapping[str, Any],
-    *,
-    seed: int,
-    repeat: int,
-    points: int,
-    questions: int | None = None,
-) -> tuple[dict[str, float], dict[str, list[float]], Trace]:
-    task = (place.of(method), place.graph.codes, place.graph.n_classes, ALGORITHMS[method], parameters)
-    draw: dict[str, Any] = {"seed": seed, "shuffle": repeat}
-    warm_up(place.warm, method, lambda: shuffled_run(*task, rounds=1, **draw))
-    started = time.perf_counter()
-    trace = shuffled_run(*task, questions=questions, **draw)
-    seconds = time.perf_counter() - started
-    numbers = {
-        "error_rate": trace.error_rate,
-        "queries": trace.queries,
-        "updates": trace.updates,
-        "rounds": float(len(trace)),
-        "seconds": seconds,
-    }
-    return numbers, _curves(trace, points) if points else {}, trace
-
-
 def _curves(trace: Trace, points: int) -> dict[str, list[float]]:
     at = few_points(len(trace), points)
     of = trace if trace.problems is None else trace.problems
@@ -332,15 +350,9 @@ def _curves(trace: Trace, points: int) -> dict[str, list[float]]:
 
 def check_answers(graph: Graph) -> None:
     """Refuse a graph whose labels cannot answer questions."""
-    if graph.label_matrix is not None:
-        raise InputError(f"{graph.name} has several labels a node; online learners need one label a node")
-    if graph.labelled.size == 0:
-        raise InputError(
-            f"{graph.name} has no labels and so nothing can answer; use a labelled set, or a table of its "
-            "nodes with the columns node and label (--nodes, in a file representation.nodes)"
-        )
-    if graph.n_classes < 2:
-        raise InputError(f"{graph.name} has one class only, {graph.classes[0]!r}; at least 2 are needed")
+    if graph.known is not None and graph.known.multilabel:
+        raise InputError(f"{graph.name} has several labels per node; give a graph with one label per node")
+    truth_of(graph)
 
 
-ONLINE = register(Online())
+ONLINE = register(OnlineTask())

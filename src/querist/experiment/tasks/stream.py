@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -26,12 +26,11 @@ from querist.experiment.tasks.common import (
     few_points,
     running_mean,
     scaled_to_unit,
-    share,
     try_out,
     vectors_of,
     warm_up,
 )
-from querist.parameters import parameters_of
+from querist.parameters import Range, parameters_of
 from querist.types import Bools, Codes
 
 OrderName: TypeAlias = Literal["shuffled", "source"]
@@ -58,10 +57,23 @@ def representation(
 
 
 def protocol(
-    *, labelled: float = 0.1, order: OrderName = "shuffled", curve: int = 0, items: int = 0
+    *,
+    labelled: Annotated[float, Range(le=1, gt=0)] = 0.1,
+    order: OrderName = "shuffled",
+    curve: Annotated[int, Range(0)] = 0,
+    items: Annotated[int, Range(0)] = 0,
 ) -> dict[str, Any]:
     """The share that carries its label, the order, points of the curve, and items to stop after (0: none)."""
     return dict(locals())
+
+
+def draw(n: int, labelled: float, seed: int, order: OrderName = "shuffled") -> tuple[Codes, Bools]:
+    """The order of a run, and which items carry their label: a share, drawn at random."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(n) if order == "shuffled" else np.arange(n)
+    visible = np.zeros(n, dtype=np.bool_)
+    visible[rng.permutation(n)[: round(labelled * n)]] = True
+    return rows, visible
 
 
 @dataclass
@@ -76,19 +88,25 @@ class StreamSample:
 
 
 class StreamTask:
-    """See the module."""
+    """See the module.
+
+    >>> order, labelled = StreamTask.draw(4, 0.5, seed=0)
+    >>> sorted(order.tolist()), int(labelled.sum())
+    ([0, 1, 2, 3], 2)
+    """
 
     name = "stream"
     measures = ("accuracy", "updates", "kept_labelled", "kept_unlabelled", "seconds")
     shown: tuple[str, ...] = ("accuracy", "updates", "seconds")
     tuned_by = "accuracy"
     in_tuning: Mapping[str, Any] = {"curve": 0, "items": TUNED}
+    draw = staticmethod(draw)
 
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether every row has a label to judge by."""
         factory = checked_method(spec, STREAMS, APART)
         label = complete(spec, "representation", representation)["label"]
-        share(spec, complete(spec, "protocol", protocol)["labelled"])
+        complete(spec, "protocol", protocol)
         with blame(*(("representation", "label") if label else ("dataset",))):
             n_classes = vectors_of(spec.dataset, label)[2]
         try_out(spec, factory, partial(factory, n_classes), APART)
@@ -142,15 +160,6 @@ class StreamTask:
             },
             curves,
         )
-
-
-def draw(n: int, labelled: float, seed: int, order: OrderName = "shuffled") -> tuple[Codes, Bools]:
-    """The order of a run, and which items carry their label: a share, drawn at random."""
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(n) if order == "shuffled" else np.arange(n)
-    visible = np.zeros(n, dtype=np.bool_)
-    visible[rng.permutation(n)[: round(labelled * n)]] = True
-    return rows, visible
 
 
 STREAM = register(StreamTask())

@@ -15,12 +15,11 @@ from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.common import (
+    Share,
     checked,
     checked_method,
     complete,
     scaled_to_unit,
-    settings,
-    share,
     try_out,
     vectors_of,
 )
@@ -42,14 +41,6 @@ def rlp(*, ridge: float = 1.0) -> None:
     """Label propagation with a ridge."""
 
 
-VALUES = (10.0, 1.0, 0.1, 0.01)
-GRIDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
-    "bls": {"lambda1": VALUES, "lambda2": (10.0, 0.1)},
-    "rlp": {"ridge": VALUES},
-    "lp": {},
-}
-"""What `--tune` tries, on ten held-out draws: on some hundred points one alone would choose by chance."""
-
 METHODS: Mapping[str, Callable[..., None]] = {"bls": bls, "lp": lp, "rlp": rlp}
 
 
@@ -67,7 +58,7 @@ def representation(
     return dict(locals())
 
 
-def protocol(*, labelled: float = 0.2) -> dict[str, Any]:
+def protocol(*, labelled: Share = 0.2) -> dict[str, Any]:
     """The share that carries its label."""
     return dict(locals())
 
@@ -83,23 +74,47 @@ class Alike:
     """Of the kernel, where it has one."""
 
 
-class Transduce:
-    """See the module."""
+def cover(codes: Codes, n_classes: int, labelled: float, seed: int) -> Bools:
+    """(n,) which rows are labelled: a share at random, drawn again where it misses a class.
+
+    Nothing could be said about a class without a label.
+    """
+    rng, count = np.random.default_rng(seed), max(n_classes, round(labelled * codes.size))
+    for _ in range(1000):
+        visible = np.zeros(codes.size, dtype=np.bool_)
+        visible[rng.permutation(codes.size)[:count]] = True
+        if np.unique(codes[visible]).size == n_classes:
+            return visible
+    raise InputError(
+        f"{count} labels of {codes.size} never cover all {n_classes} classes; label a larger share"
+    )
+
+
+class TransduceTask:
+    """See the module.
+
+    >>> int(TransduceTask.cover(np.array([0, 1, 1, 0]), 2, 0.5, seed=0).sum())
+    2
+    """
 
     name = "transduce"
     measures = ("accuracy", "seconds")
     tuned_by = "accuracy"
+    cover = staticmethod(cover)
 
     def check(self, spec: Specification) -> None:
         """Names, kinds, and whether the kernel matrix would fit."""
         factory = checked_method(spec, METHODS, ())
         small: Any = partial(transduce, np.eye(2), np.array([0, 1]))
         try_out(spec, factory, partial(small, method=spec.method), ())
-        how = settings(spec, "representation", representation)
-        share(spec, complete(spec, "protocol", protocol)["labelled"], most=1 - 1e-12)
+        how = complete(spec, "representation", representation)
+        complete(spec, "protocol", protocol)
         if spec.method != "bls" and how.get("kernel") == "linear":
             with blame("representation", "kernel"):
                 raise InputError(f'{spec.method} needs weights that are not negative; use kernel = "rbf"')
+        if how.get("kernel") == "linear" and how.get("width") is not None:
+            with blame("representation", "width"):
+                raise InputError('width is of the kernel "rbf"; leave it out, or use that kernel')
         with blame(*(("representation", "label") if how.get("label") else ("dataset",))):
             codes = vectors_of(spec.dataset, how.get("label"))[1]
         with blame("dataset"):
@@ -132,20 +147,4 @@ class Transduce:
         return Outcome({"accuracy": accuracy, "seconds": time.perf_counter() - started})
 
 
-def cover(codes: Codes, n_classes: int, labelled: float, seed: int) -> Bools:
-    """(n,) which rows are labelled: a share at random, drawn again where it misses a class.
-
-    Nothing could be said about a class without a label.
-    """
-    rng, count = np.random.default_rng(seed), max(n_classes, round(labelled * codes.size))
-    for _ in range(1000):
-        visible = np.zeros(codes.size, dtype=np.bool_)
-        visible[rng.permutation(codes.size)[:count]] = True
-        if np.unique(codes[visible]).size == n_classes:
-            return visible
-    raise InputError(
-        f"{count} labels of {codes.size} never cover all {n_classes} classes; label a larger share"
-    )
-
-
-TRANSDUCE = register(Transduce())
+TRANSDUCE = register(TransduceTask())
