@@ -10,6 +10,9 @@ from typing import IO
 
 from querist.errors import InputError
 
+LONGEST = 255
+"""Bytes of a name, without its folders, on the usual file systems."""
+
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
@@ -36,9 +39,23 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
+def checked_path(path: str | PathLike[str]) -> Path:
+    """A path that the system can take: without NUL or a character that no file name has, each part short.
+
+    >>> checked_path("edges.csv").name
+    'edges.csv'
+    """
+    try:
+        if "\0" not in os.fspath(path) and 0 < max(map(len, os.fsencode(path).split(b"/"))) <= LONGEST:
+            return Path(path)
+    except UnicodeEncodeError:
+        pass
+    raise InputError(f"{os.fspath(path)[:LONGEST]!r} is no name of a file; give the path of a file")
+
+
 def check_replaceable(path: str | PathLike[str]) -> Path:
     """The path of a file to write, refused where it has no folder or would replace no plain file."""
-    target = Path(path)
+    target = checked_path(path)
     if not target.parent.is_dir():
         raise InputError(f"{path}: there is no folder {target.parent}; make it first")
     if target.is_dir():

@@ -20,29 +20,20 @@ def as_html(
     >>> as_html("1 < 2", ["so"], rows=[[None, 0.5]])
     '<p>1 &lt; 2</p><ul><li>so</li></ul><table><tbody><tr><td></td><td>0.500</td></tr></tbody></table>'
     """
-    return (
-        _inside("p", escape(line))
-        + (_inside("ul", _each("li", map(escape, sentences))) if (sentences := list(sentences)) else "")
-        + (_table(head, rows) if (rows := list(rows)) else "")
-        + (_inside("p", escape(more)) if more else "")
-    )
+    listed, body = list(sentences), "".join(_row("td", row) for row in rows)
+    parts = [f"<p>{escape(line)}</p>"]
+    if listed:
+        parts.append("<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in listed) + "</ul>")
+    if body:
+        top = f"<thead>{_row('th', head)}</thead>" if head else ""
+        parts.append(f"<table>{top}<tbody>{body}</tbody></table>")
+    if more:
+        parts.append(f"<p>{escape(more)}</p>")
+    return "".join(parts)
 
 
-# Below this line every text is HTML already.
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    top = _inside("thead", _inside("tr", _each("th", map(escape, head)))) if head else ""
-    body = _each("tr", (_each("td", map(_cell, row)) for row in rows))
-    return _inside("table", top + _inside("tbody", body))
-
-
-def _each(tag: str, insides: Iterable[str]) -> str:
-    return "".join(_inside(tag, inside) for inside in insides)
-
-
-def _inside(tag: str, inside: str) -> str:
-    return f"<{tag}>{inside}</{tag}>"
+def _row(tag: str, values: Iterable[Any]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{_cell(value)}</{tag}>" for value in values) + "</tr>"
 
 
 def _cell(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What can go wrong at the door.
+"""Errors and warnings about input, files and libraries.
 
 Every error says what was given, what is needed and what to do. Each class is
 also the built-in error a caller would expect, so `except ValueError` works.
@@ -68,7 +68,17 @@ class UnknownNameError(QueristError, KeyError):
         spelled = {name.casefold(): name for name in reversed(names)}
         near = difflib.get_close_matches(str(given).casefold(), list(spelled), n=1)
         hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
-        return cls(f"unknown {kind} {given!r}; {hint}known: {', '.join(names)}")
+        return cls(f"unknown {kind} {given!r}; {hint}known: {', '.join(names) or 'none'}")
+
+
+def shortened(value: object, most: int = 60) -> str:
+    """A value as a message shows it, not too much of it.
+
+    >>> shortened("ann"), shortened("a" * 9, 4)
+    ("'ann'", "'aaa...")
+    """
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def check_name(kind: str, given: object, known: Collection[str]) -> None:
@@ -88,6 +98,14 @@ class MissingLibraryError(InputError, ImportError):
     """A library that only some of the work needs, and that is not installed; the message says what to do.
 
     >>> issubclass(MissingLibraryError, ImportError), issubclass(MissingLibraryError, InputError)
+    (True, True)
+    """
+
+
+class TooLargeError(InputError, MemoryError):
+    """A file or a piece of work that needs more memory than there is; nothing was allocated for it.
+
+    >>> issubclass(TooLargeError, MemoryError), issubclass(TooLargeError, InputError)
     (True, True)
     """
 

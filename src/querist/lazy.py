@@ -1,32 +1,40 @@
-"""Public names of a room that are loaded when first used, so that an import is quick."""
+"""Public names of a package that are loaded when first used, so that an import is quick."""
 
+import ast
 import importlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 from querist.errors import MissingLibraryError
 
 
-def names_of(
-    room: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a room whose public names live in the modules `homes`.
+def names_of(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package: the names that its `if TYPE_CHECKING:` imports.
 
-    A module is named from the room, as `.labelling`; a name that is a module of the room itself has "".
+    Type checkers and this function read the same lines, so that a name and its module are stated once.
 
-    >>> get, names, _ = names_of("querist", {"InputError": ".errors", "labels": ""})
-    >>> get("InputError").__name__, get("labels").__name__, names()
-    ('InputError', 'querist.labels', ['InputError', 'labels'])
+    >>> get, names, _ = names_of("querist")
+    >>> get("InputError").__name__, get("labelling").__name__, "InputError" in names()
+    ('InputError', 'querist.labelling', True)
     """
+    loader: Any = sys.modules[package].__loader__
+    blocks = [node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)]
+    imports = [line for block in blocks for line in block.body if isinstance(line, ast.ImportFrom)]
+    homes = {each.name: str(line.module) for line in imports for each in line.names}
     public = sorted(homes)
 
     def get(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        module = importlib.import_module(homes[name] or f".{name}", room)
-        return getattr(module, name) if homes[name] else module
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if homes[name] == package:
+            return importlib.import_module(f"{package}.{name}")
+        module = importlib.import_module(homes[name])
+        if not hasattr(module, name):
+            importlib.import_module(f"{module.__name__}.{name}")
+        return getattr(module, name)
 
     return get, lambda: public, public
 
@@ -35,11 +43,11 @@ def names_of(
 def needing(extra: str, what: str) -> Iterator[None]:
     """While a library of an extra is imported: where it is missing, say what to install, and for what.
 
-    >>> with needing("files", "a parquet file"):
+    >>> with needing("peers", "a data frame"):
     ...     import no_such_library
     Traceback (most recent call last):
     ...
-    querist.errors.MissingLibraryError: a parquet file needs no_such_library; pip install 'querist[files]'
+    querist.errors.MissingLibraryError: a data frame needs no_such_library; pip install 'querist[peers]'
     """
     try:
         yield
@@ -53,30 +61,17 @@ def needing(extra: str, what: str) -> Iterator[None]:
 class Library:
     """A module of another library that is imported when something of it is first asked for.
 
-    `extra` says what to install where it is missing, and `what` for; `otherwise` is a module of ours that
-    then takes its place.
-
     >>> text = Library("textwrap")
     >>> text.shorten("a long story", 8)
     'a [...]'
-    >>> Library("no_such_library", otherwise="textwrap").shorten("a long story", 8)
-    'a [...]'
     """
 
-    def __init__(self, name: str, *, extra: str = "", what: str = "", otherwise: str = "") -> None:
-        self._name, self._extra, self._what, self._otherwise = name, extra, what, otherwise
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
 
     @cached_property
     def _module(self) -> Any:
-        if not self._otherwise:
-            with needing(self._extra, self._what) if self._extra else nullcontext():
-                return importlib.import_module(self._name)
-        try:
-            return importlib.import_module(self._name)
-        except ModuleNotFoundError as missing:
-            if missing.name != self._name.partition(".")[0]:
-                raise
-            return importlib.import_module(self._otherwise)
+        return importlib.import_module(self._name)

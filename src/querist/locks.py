@@ -16,7 +16,7 @@
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, TypeVar, cast
 
 
 class OwnLock:
@@ -35,25 +35,15 @@ class OwnLock:
         return OwnLock, ()
 
 
-class Locked(Protocol):
-    """Something with a lock."""
-
-    own_lock: OwnLock
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-Own = TypeVar("Own", bound=Locked)
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
-
-
-def one_at_a_time(
-    method: Callable[Concatenate[Own, Given], Found],
-) -> Callable[Concatenate[Own, Given], Found]:
-    """A method that waits while another thread is in one of the same object."""
+def one_at_a_time(method: Method) -> Method:
+    """A method that waits while another thread is in one of the same object, whose lock is `own_lock`."""
 
     @wraps(method)
-    def waiting(self: Own, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+    def waiting(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         with self.own_lock:
             return method(self, *args, **kwargs)
 
-    return waiting
+    return cast(Method, waiting)

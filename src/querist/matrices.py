@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
+from querist.memory import check
 from querist.types import Floats, Sparse
 
 
@@ -25,6 +26,8 @@ def checked_sparse(matrix: Any, what: str) -> Any:
     """
     if matrix.dtype.kind not in "biuf":
         raise InputError(f"{what}: a sparse matrix of {matrix.dtype}; give real numbers")
+    if matrix.dtype == np.float16:
+        raise InputError(f"{what}: a sparse matrix of float16, which SciPy cannot use; convert it to float32")
     if matrix.format in ("csr", "csc", "bsr"):
         fault = _compressed_fault(matrix)
     elif matrix.format == "coo":
@@ -32,6 +35,7 @@ def checked_sparse(matrix: Any, what: str) -> Any:
     elif max(matrix.shape) > 2**31:
         fault = f"a side of {max(matrix.shape):,}"
     else:
+        check(16.0 * max(matrix.shape), what)  # diagonals take no room for empty rows, what SciPy makes does
         checked_sparse(matrix.tocoo(), what)  # by Python's own lists and masks, which cannot go astray
         fault = None
     if fault is not None:
@@ -89,8 +93,10 @@ def as_floats(values: Any, what: str, need: str = "give real numbers") -> Floats
 
 
 def _holds_text(array: Any) -> bool:
-    return any(isinstance(value, str | bytes) for value in array.flat)
+    """Also dates, which NumPy takes for numbers: a missing one for -2^63."""
+    return any(isinstance(value, str | bytes | np.datetime64 | np.timedelta64) for value in array.flat)
 
 
 def _kind(array: Any) -> str:
-    return {"c": "complex numbers", "M": "dates", "m": "times"}.get(array.dtype.kind, "text")
+    kinds = {"c": "complex numbers", "M": "dates", "m": "times", "O": "text or dates"}
+    return kinds.get(array.dtype.kind, "text")

@@ -14,8 +14,8 @@ scores the worst rank among them, which is what scikit-learn does. One-error alw
 best. A node without a class has no ranking measures and is left out of them; F1 is 0 where a class is
 neither true nor predicted, as in scikit-learn with `zero_division=0`.
 
->>> from querist.metrics import micro_f1
->>> micro_f1([[1, 0], [0, 1]], [[1, 1], [0, 1]])
+>>> from querist.metrics import measure
+>>> measure([[1, 0], [0, 1]], [[1, 1], [0, 1]], [[0.9, 0.5], [0.1, 0.8]])["micro_f1"]
 0.8
 """
 
@@ -26,12 +26,13 @@ import numpy as np
 from querist.errors import InputError
 from querist.types import Floats
 
-Ties: TypeAlias = Literal["ordinal", "max"]
-"""Which rank equal scores get: in the order of the columns, or the largest of theirs.
+__all__ = ["measure"]
 
->>> average_precision([[0, 1]], [[0.5, 0.5]], ties="max")
-0.5
-"""
+Ties: TypeAlias = Literal["ordinal", "max"]
+"""Which rank equal scores get: in the order of the columns, or the largest of theirs."""
+
+SMALLER_IS_BETTER = frozenset({"hamming_loss", "one_error", "coverage"})
+"""The measures of which less is better."""
 
 NAMES = (
     "accuracy",
@@ -42,30 +43,7 @@ NAMES = (
     "macro_f1",
     "micro_f1",
 )
-"""Every measure; `accuracy` is for one label a node.
-
->>> NAMES[0]
-'accuracy'
-"""
-
-SMALLER_IS_BETTER = frozenset({"hamming_loss", "one_error", "coverage"})
-"""The measures of which less is better.
-
->>> "hamming_loss" in SMALLER_IS_BETTER, "accuracy" in SMALLER_IS_BETTER
-(True, False)
-"""
-
-
-def accuracy(truth: Any, predicted: Any) -> float:
-    """The share of nodes whose label is right; a label of None is wrong.
-
-    >>> accuracy(["cat", "dog"], ["cat", None])
-    0.5
-    """
-    one, other = np.asarray(truth, dtype=object), np.asarray(predicted, dtype=object)
-    if one.shape != other.shape or one.ndim != 1 or one.size == 0:
-        raise InputError(f"{one.shape} true labels for {other.shape} predicted; give one each, at least one")
-    return float(np.mean([a == b for a, b in zip(one, other, strict=True)]))
+"""Every measure; `accuracy` is for one label a node."""
 
 
 def measure(truth: Any, predicted: Any, scores: Any, ties: Ties = "ordinal") -> dict[str, float]:
@@ -78,107 +56,37 @@ def measure(truth: Any, predicted: Any, scores: Any, ties: Ties = "ordinal") -> 
     (0.5, 0.5, 0.5)
     """
     T, H, s = _checked(truth, predicted, scores)
+    if ties not in get_args(Ties):
+        raise InputError(f"ties = {ties!r}; it must be 'ordinal' or 'max'")
+    hit, wrong = (T * H).sum(axis=0), (T != H).sum(axis=0).astype(np.float64)
     found = {
-        "hamming_loss": hamming_loss(T, H),
-        "one_error": one_error(T, s),
-        "coverage": coverage(T, s, ties),
-        "average_precision": average_precision(T, s, ties),
-        "macro_f1": macro_f1(T, H),
-        "micro_f1": micro_f1(T, H),
+        "hamming_loss": float(np.mean(T != H)),
+        **_ranking(T, s, ties),
+        "macro_f1": float(np.mean(2 * hit / np.where(hit + wrong > 0, 2 * hit + wrong, 1))),
+        "micro_f1": float(2 * hit.sum() / max(2 * hit.sum() + wrong.sum(), 1.0)),
     }
     if (T.sum(axis=1) == 1).all() and (H.sum(axis=1) <= 1).all():
         return {"accuracy": float(np.mean((T * H).sum(axis=1))), **found}
     return found
 
 
-def hamming_loss(truth: Any, predicted: Any) -> float:
-    """`mean of [truth != predicted]`.
-
-    >>> hamming_loss([[1, 0], [0, 1]], [[1, 1], [0, 1]])
-    0.25
-    """
-    return float(np.mean(np.asarray(truth) != np.asarray(predicted)))
-
-
-def one_error(truth: Any, scores: Any) -> float:
-    """How often the first of the best-scored classes is none of the node's.
-
-    >>> one_error([[1, 0], [0, 1]], [[0.9, 0.1], [0.8, 0.2]])
-    0.5
-    """
-    T, s = _labelled(truth, scores)
-    return float(np.mean(T[np.arange(len(T)), s.argmax(axis=1)] == 0))
-
-
-def coverage(truth: Any, scores: Any, ties: Ties = "ordinal") -> float:
-    """The mean over nodes of `max rank of a true class - 1`.
-
-    >>> coverage([[1, 0, 1]], [[0.9, 0.5, 0.1]])
-    2.0
-    """
-    T, s = _labelled(truth, scores)
-    return float(np.mean(np.where(T > 0, ranks(s, ties), 0).max(axis=1) - 1))
-
-
-def average_precision(truth: Any, scores: Any, ties: Ties = "ordinal") -> float:
-    """The mean over nodes, and over a node's classes c, of `|true classes ranked <= rank(c)| / rank(c)`.
-
-    >>> round(average_precision([[1, 0, 1]], [[0.9, 0.5, 0.1]]), 3)
-    0.833
-    """
-    T, s = _labelled(truth, scores)
-    rank = ranks(s, ties)
-    above = np.zeros(rank.shape)
-    for k in range(T.shape[1]):
-        above += (T[:, k : k + 1] > 0) & (rank[:, k : k + 1] <= rank)
-    return float(np.mean(np.where(T > 0, above / rank, 0.0).sum(axis=1) / T.sum(axis=1)))
-
-
-def macro_f1(truth: Any, predicted: Any) -> float:
-    """The mean over classes of `2 tp / (2 tp + fp + fn)`.
-
-    >>> round(macro_f1([[1, 0], [0, 1]], [[1, 1], [0, 1]]), 3)
-    0.833
-    """
-    hit, wrong = _hits(truth, predicted)
-    return float(np.mean(2 * hit / np.where(hit + wrong > 0, 2 * hit + wrong, 1)))
-
-
-def micro_f1(truth: Any, predicted: Any) -> float:
-    """`2 tp / (2 tp + fp + fn)` over all node-class pairs.
-
-    >>> micro_f1([[1, 0], [0, 1]], [[1, 1], [0, 1]])
-    0.8
-    """
-    hit, wrong = (part.sum() for part in _hits(truth, predicted))
-    return float(2 * hit / (2 * hit + wrong)) if hit + wrong else 0.0
-
-
-def ranks(scores: Floats, ties: Ties = "ordinal") -> Floats:
-    """(n, K) rank of each score in its row, 1 the best.
-
-    >>> ranks(np.array([[0.5, 0.5, 0.1]])), ranks(np.array([[0.5, 0.5, 0.1]]), "max")
-    (array([[1., 2., 3.]]), array([[2., 2., 3.]]))
-    """
+def _ranking(T: Floats, s: Floats, ties: Ties) -> dict[str, float]:
+    """The measures that look at ranks, 1 the best, of the nodes with a class."""
     from scipy.stats import rankdata
 
-    if ties not in get_args(Ties):
-        raise InputError(f"ties = {ties!r}; it must be 'ordinal' or 'max'")
-    return np.asarray(rankdata(-scores, method=ties, axis=1), dtype=np.float64)
-
-
-def _hits(truth: Any, predicted: Any) -> tuple[Floats, Floats]:
-    """(K,) true positives, and false positives with false negatives."""
-    T, H = np.asarray(truth, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    return (T * H).sum(axis=0), (T != H).sum(axis=0).astype(np.float64)
-
-
-def _labelled(truth: Any, scores: Any) -> tuple[Floats, Floats]:
-    T, s = np.asarray(truth, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     some = T.any(axis=1)
     if not some.any():
         raise InputError("no node has a class, so nothing can be ranked; give at least one")
-    return T[some], s[some]
+    T, s = T[some], s[some]
+    rank = np.asarray(rankdata(-s, method=ties, axis=1), dtype=np.float64)
+    above = np.zeros(rank.shape)  # true classes that are ranked no lower
+    for k in range(T.shape[1]):
+        above += (T[:, k : k + 1] > 0) & (rank[:, k : k + 1] <= rank)
+    return {
+        "one_error": float(np.mean(T[np.arange(len(T)), s.argmax(axis=1)] == 0)),
+        "coverage": float(np.mean(np.where(T > 0, rank, 0).max(axis=1) - 1)),
+        "average_precision": float(np.mean(np.where(T > 0, above / rank, 0.0).sum(axis=1) / T.sum(axis=1))),
+    }
 
 
 def _checked(truth: Any, predicted: Any, scores: Any) -> tuple[Floats, Floats, Floats]:

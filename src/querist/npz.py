@@ -1,21 +1,22 @@
 """NumPy archives (`.npz`) from anywhere: no room is made for what is not there, and nothing is unpickled.
 
 `numpy.load` makes room for whatever a header claims. Here an array is read only if the bytes that its shape
-and type need are the bytes that the archive says it has, and those are no more than so few packed bytes can
-hold; the checksum of every array that is read is compared too.
+and type need are the bytes that the archive says it has, and if they fit into memory; the checksum of every
+array that is read is compared too.
 """
 
 import math
+import os
 import zipfile
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import IO, Any, cast
 
 import numpy as np
 from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
 
-MOST_PACKED = 1032
-"""Bytes that one byte of deflated data can stand for."""
+from querist.memory import check
 
 MANY = 2**16 - 1
 """What stands for a number of files that is too large to be stated."""
@@ -30,34 +31,37 @@ _HEADERS = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
 Shape = tuple[int, ...]
 
 
-def read(path: str | PathLike[str], names: Collection[str] | None = None) -> dict[str, Any]:
+def read(
+    path: str | PathLike[str], names: Collection[str] | None = None, *, beside: float = 0.0
+) -> dict[str, Any]:
     """The arrays in an archive by name, or those of them that are named.
 
-    An archive that cannot be read is a ValueError that says why; one that cannot be opened is an OSError.
+    An archive that cannot be read is a ValueError that says why; one that cannot be opened is an OSError; one
+    that does not fit into memory, with `beside` bytes for each of its values, is a `TooLargeError`.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            wanted = (own for own in _members(archive) if names is None or own[0] in names)
-            return {name: _array(archive, member) for name, member in wanted}
-    except (OSError, MemoryError):
-        raise
-    except Exception as error:  # a damaged archive fails in a dozen ways
-        raise ValueError(_reason(error)) from error
+    with _opened(path) as archive:
+        wanted = {name: own for name, own in _members(archive) if names is None or name in names}
+        headers = [_about(archive, member) for member in wanted.values()]
+        need = sum(math.prod(shape) * (dtype.itemsize + beside) for shape, _, dtype in headers)
+        check(need, os.path.basename(path))
+        return {name: _array(archive, member) for name, member in wanted.items()}
 
 
 def shapes(path: str | PathLike[str]) -> dict[str, Shape]:
     """The shape of every array in an archive, by its header alone; refused as by `read`."""
+    with _opened(path) as archive:
+        return {name: _about(archive, member)[0] for name, member in _members(archive)}
+
+
+@contextmanager
+def _opened(path: str | PathLike[str]) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            found = {}
-            for name, member in _members(archive):
-                with archive.open(member) as file:
-                    found[name] = _header(file, member)[0]
-            return found
+            yield archive
     except (OSError, MemoryError):
         raise
-    except Exception as error:
-        raise ValueError(_reason(error)) from error
+    except Exception as error:  # a damaged archive fails in a dozen ways
+        raise ValueError(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, zipfile.ZipInfo]]:
@@ -104,11 +108,14 @@ def _header(file: Any, member: zipfile.ZipInfo) -> tuple[Shape, bool, np.dtype[A
     return shape, fortran, dtype
 
 
+def _about(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Shape, bool, np.dtype[Any]]:
+    with archive.open(member) as file:
+        return _header(file, member)
+
+
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     if member.compress_type not in _METHODS:
         raise ValueError(f"{member.filename} is packed in a way that NumPy does not write")
-    if member.file_size > MOST_PACKED * (member.compress_size + 1):
-        raise ValueError(f"{member.filename} claims {member.file_size:,} bytes in {member.compress_size:,}")
     with archive.open(member) as opened:
         file = cast(zipfile.ZipExtFile, opened)
         shape, fortran, dtype = _header(file, member)
@@ -123,7 +130,3 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
         if file.read(1):  # reading to the end compares the checksum
             raise ValueError(f"{member.filename} goes on where it should end")
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
-
-
-def _reason(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -12,7 +12,7 @@ array([1.25, 1.75])
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from querist.errors import InputError
 from querist.lazy import needing
 from querist.types import Floats
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["critical_distance", "draw_ranks", "friedman", "nemenyi", "paired_t"]
 
 
 @dataclass(frozen=True)
@@ -144,26 +143,10 @@ def critical_distance(methods: int, tasks: int, alpha: float = 0.05, q: float | 
     return float(q * np.sqrt(methods * (methods + 1) / (6 * tasks)))
 
 
-def rank_diagram(
-    values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
-) -> "Figure":
-    """The average ranks on a line; a bar joins methods that do not differ by Nemenyi at `alpha`.
-
-    >>> rank_diagram([[0.9, 0.8, 0.7]] * 5, ["a", "b", "c"]).axes[0].get_label()
-    ''
-    """
-    with needing("report", "a figure"):
-        from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 0.8 + 0.3 * len(names)), layout="constrained")
-    draw_ranks(figure.add_subplot(), values, names, smaller_is_better, alpha)
-    return figure
-
-
 def draw_ranks(
     axes: Any, values: Any, names: Sequence[str], smaller_is_better: bool = False, alpha: float = 0.05
 ) -> None:
-    """The rank diagram on axes of a figure that is there.
+    """The average ranks on a line; a bar joins methods that do not differ by Nemenyi at `alpha`.
 
     >>> import matplotlib.figure
     >>> axes = matplotlib.figure.Figure().subplots()

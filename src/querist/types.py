@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between rooms."""
+"""Names for the arrays that pass between packages."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
