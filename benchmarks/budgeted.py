@@ -36,12 +36,12 @@ import numpy as np
 from querist import STREAMS
 from querist.budgeted import inverse
 from querist.budgeted.budget import zeros
-from querist.budgeted.learner import StreamLearner
-from querist.budgeted.peers import dictionaries
+from querist.budgeted.learner import BLS
 from querist.experiment import Specification, Store, run
 from querist.experiment.tasks.common import vectors_of
 from querist.experiment.tasks.stream import draw
-from querist.papers.bls19.streams import GRID
+from querist_papers.bls19.sensitivity import GRID
+from querist_papers.rivals.stream_peers import dictionaries
 
 DATA = ("phishing", "a9a", "electricity", "w8a", "ijcnn1", "cod_rna", "skin")
 """The streams of bls19, Table II; those of which another is a part are left out."""
@@ -238,7 +238,7 @@ def resident() -> float:
 
 def memory(items: int, block: int = 100_000) -> dict[str, float]:
     """Resident megabytes after the first block and after the last of a stream with a drifting boundary."""
-    learner, rng = StreamLearner(2, lambda1=0.1), np.random.default_rng(0)
+    learner, rng = BLS(2, lambda1=0.1), np.random.default_rng(0)
     first = last = 0.0
     done = 0
     while done < items:

@@ -3,16 +3,14 @@
 Prints its tables as Markdown, as they stand in docs/scale.md; what is going on goes to the other stream. The
 graph is that of benchmarks/embedding.py, written as partitioned parquet, in random order.
 
-    python benchmarks/cluster.py [--only model kernel product embedding gmnr killed reading scale]
+    python benchmarks/cluster.py [--only kernel product embedding killed reading scale]
                                  [--nodes 1_000_000] [--edges 10_000_000] [--rank 32] [--json]
 
 - kernel: own rows times a block of 48 columns, the halo in place, over two threads of one process
 - product: the same with packing and exchange; bytes sent, over 4 x columns x rows needed
 - embedding: the solver alone, from rows in memory to vectors, over the same solver in one process
-- gmnr: largest difference of GMNR and of smoothed rows on two ranks from one process, on a small graph
 - killed: seconds of an embedding with a worker killed in the middle, over those of an undisturbed one
 - reading: seconds and memory of all workers from files to rows at their owners
-- model: what querist embed --estimate says, from 10^8 to 10^10 edges
 - scale: CPU seconds of reading, placing and embedding at a tenth of the edges and at all, and their exponent
 
 CPU seconds of other programs do not count here, but what they do to the caches does.
@@ -30,6 +28,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -44,7 +43,7 @@ import scipy.sparse as sp
 
 COLUMNS = 48
 PRODUCTS = 10
-PARTS = ("model", "kernel", "product", "embedding", "gmnr", "killed", "reading", "scale")
+PARTS = ("kernel", "product", "embedding", "killed", "reading", "scale")
 
 
 def say(text: str) -> None:
@@ -158,16 +157,15 @@ def alone(work: Path, rank: int, what: str) -> dict[str, float]:
     """The same rows in one process with two threads: `what` is "product" or "embedding"."""
     os.environ["QUERIST_THREADS"] = "2"
     from querist.cluster.store import load_rows
-    from querist.cluster.transport import Alone
-    from querist.operator import Operator
     from querist.operator.eigen.chebyshev import filtered_pairs
-    from querist.operator.eigen.compact import compacted
+    from querist.operator.eigen.solve import by_degree
     from querist.operator.threads import one_blas_thread
+    from querist.operator.value import Operator
     from querist.progress import silent
 
-    rows = load_rows(Alone(), work)[0]
+    rows = load_rows(SimpleNamespace(rank=0, size=1), work)[0]
     S = sp.csr_array((rows.weights.astype(np.float64), rows.columns, rows.indptr))
-    S = compacted(S, 0).S  # the order that one process takes
+    S, _ = by_degree(S)  # the order that one process takes
     if what == "product":
         M = Operator.laplacian(S, normalised=True, dtype=np.float32)
         X, Y = M.space.random(np.random.default_rng(0), COLUMNS), M.space.empty(COLUMNS)
@@ -209,61 +207,6 @@ def in_a_process(function: Any, *arguments: Any) -> Any:
 
 
 # -- parts ------------------------------------------------------------------------------------------
-
-
-def differences() -> dict[str, float]:
-    """GMNR and smoothed rows on two ranks against one process."""
-    from querist.cluster.generative import GenerativeShard, inferred
-    from querist.cluster.partition import RankRows, even_segments, rank_bounds
-    from querist.cluster.rows import smoothed_triples, word_features, word_weights
-    from querist.cluster.transport import in_threads
-    from querist.collective import GMNR
-    from querist.datasets import sbm
-    from querist.embedding.kinds.diffusion import singular_triples, smoothed_products, smoothing, weighted
-    from querist.graph import Graph
-    from querist.labelling.rows import RowSettings
-    from querist.progress import silent
-
-    plain = sbm((800, 600, 400), 0.03, 0.004, seed=0)
-    n, truth, rng = plain.n_nodes, plain.codes, np.random.default_rng(0)
-    assert truth is not None
-    words = rng.integers(60, size=(n, 8)) + 20 * truth[:, None]
-    X = sp.csr_array((np.ones(words.size), (np.repeat(np.arange(n), 8), words.ravel())), shape=(n, 100))
-    X.sum_duplicates()
-    seeds = rng.choice(n, 90, replace=False)
-    codes = np.full(n, -1)
-    codes[seeds] = truth[seeds]
-    model = GMNR(solver="jacobi", objective=False)
-    one = model.fit(Graph(plain.adjacency, attributes=X), {int(k): int(truth[k]) for k in seeds})
-    S, Z = sp.csr_array(plain.adjacency), weighted(X, "unit")
-    expected = singular_triples(
-        smoothed_products(smoothing(Graph(S)), Z, 10, 0.9), 2,
-        tol=0.0, sweeps=20, seed=0, progress=silent,
-    )  # fmt: skip
-
-    def work(group: Any) -> Any:
-        segments = even_segments(n)
-        bounds = rank_bounds(segments, group.size)
-        own = slice(int(bounds[group.rank]), int(bounds[group.rank + 1]))
-        part = S[own]
-        rows = RankRows(
-            bounds, segments, part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data,
-            np.arange(own.start, own.stop),
-        )  # fmt: skip
-        shard = rows.shard(group)
-        Y = inferred(GenerativeShard(shard, X[own], codes[own], 3), model)[0]
-        features = word_features(shard, word_weights(shard, X[own], "unit"), np.float64)
-        settings = RowSettings("attributes", 10, 0.9)
-        left = smoothed_triples(shard, features, settings, 2, sweeps=20, dtype=np.float64).left[:, :2]
-        return Y, left
-
-    parts = in_threads(2, work)
-    Y, left = (np.concatenate([part[k] for part in parts]) for k in range(2))
-    left = left * np.sign((left * expected.left[:, :2]).sum(axis=0))
-    return {
-        "gmnr": float(np.abs(Y - one.distribution_).max()),
-        "smoothed_rows": float(np.abs(left - expected.left[:, :2]).max()),
-    }
 
 
 def killed(client: Any, work: Path, rank: int) -> dict[str, Any]:
@@ -315,13 +258,6 @@ def main() -> None:
 def measured(options: Any, home: Path) -> dict[str, Any]:
     os.environ["QUERIST_THREADS"] = "1"
     only, found = set(options.only), {"nodes": options.nodes, "edges": options.edges, "rank": options.rank}
-    if "model" in only:
-        found["model"] = modelled(options.rank)
-    if "gmnr" in only:
-        found["differences"] = in_a_process(differences)
-        say(f"differences: {found['differences']}")
-    if not only - {"gmnr", "model"}:
-        return found
     sizes = [options.edges // 10, options.edges] if "scale" in only else [options.edges]
     for edges in sizes:
         on_one_size(options, home, edges, found)
@@ -385,36 +321,12 @@ def on_one_size(options: Any, home: Path, edges: int, found: dict[str, Any]) -> 
     shutil.rmtree(files)
 
 
-def modelled(rank: int) -> list[dict[str, Any]]:
-    """Estimates for ten edges a node; a third of the entries between machines."""
-    from querist.operator.estimate import estimate, on_device
-
-    rows = []
-    for edges in (1e8, 1e9, 1e10):
-        found = [estimate(edges / 10, edges, machines, rank=rank) for machines in (1, 4, 16, 64)]
-        found.append(on_device(edges / 10, edges, rank=rank))
-        rows += [{"edges": edges, **each.as_dict()} for each in found]
-    return rows
-
-
-def model_table(rows: list[dict[str, Any]]) -> str:
-    head = ["| edges | where | rows received | GB a product | s a product | min in all | GB a machine |"]
-    lines = [
-        f"| {row['edges']:.0e} | {row['name']} | {100 * row['halo']:.0f} % | "
-        f"{row['product_bytes'] / 1e9:.1f} | {row['product_seconds']:.2f} | {row['seconds'] / 60:.1f} | "
-        f"{row['memory'] / 1e9:.0f} |"
-        for row in rows
-    ]
-    return "\n".join([*head, "|---|---|---|---|---|---|---|", *lines])
-
-
 def summed(ranks: list[dict[str, Any]]) -> dict[str, float]:
     """CPU seconds and memory of all ranks."""
     return {key: float(sum(rank[key] for rank in ranks)) for key in ("cpu", "memory")}
 
 
 def products(ranks: list[dict[str, float]], one: dict[str, float]) -> dict[str, float]:
-    # By entry: one process has merged twins, if there are any.
     entries, single = sum(rank["entries"] for rank in ranks), one["product"] / one["entries"]
     kernel, product = (sum(rank[key] for rank in ranks) / entries for key in ("kernel", "product"))
     return {
@@ -447,12 +359,6 @@ def table(found: dict[str, Any]) -> str:
             ("embedding over two threads of one process", f"{each['ratio']:.2f}", "1.5"),
             ("products of an embedding", f"{each['ranks']['products']:.0f}", ""),
         ]
-    if "differences" in found:
-        each = found["differences"]
-        rows += [
-            ("GMNR, largest difference from one process", f"{each['gmnr']:.0e}", "1e-12"),
-            ("smoothed rows, largest difference", f"{each['smoothed_rows']:.0e}", "1e-12"),
-        ]
     if "killed" in found:
         rows += [("a worker killed half way, over undisturbed", f"{found['killed']['ratio']:.2f}", "1.5")]
     if "reading" in found:
@@ -473,10 +379,7 @@ def table(found: dict[str, Any]) -> str:
         rows += [(f"embedding of {int(edges):,} edges", text, "")]
     if "exponent" in found:
         rows += [("exponent of CPU seconds over edges", f"{found['exponent']:.2f}", "1.15")]
-    model = f"{model_table(found['model'])}\n\n" if "model" in found else ""
-    if not rows:
-        return model
-    head = f"{model}{found['nodes']:,} nodes, {found['edges']:,} edges, rank {found['rank']}\n\n"
+    head = f"{found['nodes']:,} nodes, {found['edges']:,} edges, rank {found['rank']}\n\n"
     return head + "\n".join(
         ["| what | measured | at most |", "|---|---|---|", *(f"| {a} | {b} | {c} |" for a, b, c in rows)]
     )

@@ -8,34 +8,34 @@
 - embedding: the generated graph of benchmarks/embedding.py, from arrays on the device (degrees and scaling
   included) to rows on the device, residual measured in float64; cupyx's eigsh where CuPy is there.
 - billion: 10^9 edges in 32 planted blocks, made on the device; rank 32.
-- half: the products, embedding and billion again, with filters that gather rows of single and of half
-  precision; bytes are counted as they are then gathered, those of the copy included.
 - gmnr: expectation-maximisation over counts on the device, 10 iterations.
 - label: PubMed, against the threads of this machine.
-- pool: a question among 1,000,000 nodes of rank 64, ten classes, after 20 answers, by the default rule: one
-  answer learned, all nodes scored, the best one found; against the threads of this machine.
 
 Stages go to the other stream, results to standard output.
 """
 
 import argparse
+import itertools
 import json
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
+import scipy.sparse as sp
 import torch
+from scipy.sparse import csgraph
 
 from querist.operator.device import kernel
 from querist.operator.device.choice import chosen_device
-from querist.operator.device.matrix import DeviceOperator
-from querist.operator.device.tensors import embed_tensors
+from querist.operator.device.matrix import DeviceOperator, compressed, degrees_of
+from querist.operator.eigen.chebyshev import FilteredPairs, filtered_pairs, precision
+from querist.operator.threads import one_blas_thread
+from querist.progress import silent
 
 COLUMNS = 48
-PARTS = ("check", "product", "embedding", "billion", "half", "gmnr", "label", "pool")
+PARTS = ("check", "product", "embedding", "billion", "gmnr", "label")
 
 Found = dict[str, Any]
 
@@ -99,8 +99,6 @@ def csr(n: int, i: Any, j: Any) -> tuple[Any, Any]:
 def generated(n: int, edges: int, device: Any, seed: int = 0, communities: int = 200) -> tuple[Any, Any]:
     """The graph of benchmarks/embedding.py (communities and degrees of unequal size), drawn on the device;
     its largest component."""
-    from querist.operator.device.matrix import components_of
-
     source = torch.Generator(device=device).manual_seed(seed)
 
     def uniform(k: int) -> Any:
@@ -121,14 +119,11 @@ def generated(n: int, edges: int, device: Any, seed: int = 0, communities: int =
     key = torch.unique(torch.minimum(i, j) * n + torch.maximum(i, j))
     key = key[torch.randperm(len(key), device=device, generator=source)[: min(edges, len(key))]]
     indptr, indices = csr(n, key // n, key % n)
-    name = components_of(indptr, indices)
-    largest = torch.mode(name).values
-    kept = name == largest
-    place = torch.cumsum(kept, 0) - 1
-    row = torch.repeat_interleave(torch.arange(n, device=device), indptr[1:] - indptr[:-1])
-    inside = kept[row]
-    size = int(kept.sum())
-    return csr(size, place[row[inside]], place[indices[inside].long()])
+    ones, there = np.ones(len(indices), dtype=np.int8), (indices.cpu().numpy(), indptr.cpu().numpy())
+    S = sp.csr_array((ones, *there), shape=(n, n))
+    name = csgraph.connected_components(S, directed=False)[1]
+    kept = np.flatnonzero(name == np.bincount(name).argmax())
+    return compressed(S[kept][:, kept], device)[:2]
 
 
 def planted(n: int, degree: int, blocks: int, inside: float, device: Any, seed: int = 0) -> tuple[Any, Any]:
@@ -195,7 +190,6 @@ def one_product(
     clock: Clock,
     sweep: bool,
     width: int = COLUMNS,
-    half: bool = False,
 ) -> Found:
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -204,48 +198,33 @@ def one_product(
     values = torch.full((len(indices),), 0.05, dtype=torch.float32, device=device)
     centre = torch.ones(n, dtype=torch.float32, device=device)
     M = DeviceOperator(indptr, indices, values, centre, -1, np.dtype(np.float32))
-    M = M.halved if half else M
     X = torch.randn((n, width), device=device) / n**0.5
     out = torch.zeros_like(X)
-    gathered = len(indices) * ((2 if half else 4) * width + 8) + (18 if half else 12) * n * width
+    gathered = len(indices) * (4 * width + 8) + 12 * n * width
     seconds = clock.median(lambda: M.combine(X, out, scale=0.5, shift=0.1, previous=0.2), 7)
     row: Found = {
         "edges": edges,
         "columns": width,
         "inside": inside,
-        "half": half,
         "ms": 1e3 * seconds,
         "TB/s": gathered / seconds / 1e12,
     }
     if sweep and edges <= 100_000_000 and kernel.usable(device):
         row["sizes"] = launches(M, X, out, gathered, clock)
-    if edges <= 100_000_000 and not half:
+    if edges <= 100_000_000:
         row["torch ms"] = 1e3 * clock.median(lambda: torch.addmm(out, M._sparse, X, beta=0.2), 3)
     say(f"product {row}")
     return row
 
 
 def launches(M: DeviceOperator, X: Any, out: Any, gathered: int, clock: Clock) -> dict[str, float]:
-    """TB/s by the sizes of a program; of half precision without the copy's time."""
-    rounded = X.half() if M.gathers_half else None
-    long, columns, found = kernel.LongRows(M.indptr), kernel.columns_of(X.shape[1]), dict[str, float]()
-    for tile, warps in ((128, 1), (256, 1), (256, 2), (512, 2), (512, 4)):
-        for ahead in (2, 4, 8):
-            sizes = {"rows": tile // columns, "warps": warps, "ahead": ahead, "columns": columns}
-            name = ", ".join(f"{value} {what}" for what, value in sizes.items())
-            try:
-                seconds = clock.median(
-                    lambda: kernel.combine(
-                        M.indptr, M.indices, M.values, M.centre, X, out, long,
-                        scale=0.5, weight=-0.5, shift=0.1, previous=0.2, gathered=rounded,
-                        launch=sizes,  # noqa: B023
-                    ),
-                    3,
-                )  # fmt: skip
-            except RuntimeError as problem:
-                say(f"  {name}: {problem}")
-                continue
-            found[name] = gathered / seconds / 1e12
+    """TB/s by the sizes of a program."""
+    found, usual = dict[str, float](), (kernel.TILE, kernel.WARPS, kernel.AHEAD)
+    for sizes in itertools.product((128, 256, 512), (1, 2, 4), (2, 4, 8)):
+        kernel.TILE, kernel.WARPS, kernel.AHEAD = sizes
+        seconds = clock.median(lambda: M.combine(X, out, scale=0.5, shift=0.1, previous=0.2), 3)
+        found["tile {}, {} warps, {} ahead".format(*sizes)] = gathered / seconds / 1e12
+    kernel.TILE, kernel.WARPS, kernel.AHEAD = usual
     best = sorted(found.items(), key=lambda item: -item[1])
     for name, speed in [*best[:6], *best[-2:]]:
         say(f"  {speed:.2f} TB/s: {name}")
@@ -283,13 +262,27 @@ def checked(device: Any) -> list[Found]:
             }
             assert row["largest error"] < (1e-5 if dtype == np.float32 else 1e-12), row
             found.append(row)
-        if dtype == np.float32:
-            X /= n**0.5
-            rough = float((M.halved.matmat(X) - L @ X).abs().max() / (L @ X).abs().max())
-            assert 1e-6 < rough < 1e-3, rough
-            found.append({"precision": "rows of torch.float16", "columns": width, "largest error": rough})
     say(f"{len(found)} products agree with dense ones")
     return found
+
+
+def embedded(indptr: Any, indices: Any, rank: int) -> tuple[Any, FilteredPairs]:
+    """Rows of the normalised Laplacian as `querist.embed` makes them, left on the device; their pairs."""
+    null = degrees_of(indptr, None).sqrt()
+    null /= torch.linalg.vector_norm(null)
+    kind = np.dtype(precision(2e-3, 2.0))
+    made = {kind: DeviceOperator.laplacian(indptr, indices, normalised=True, dtype=kind)}
+
+    def operator(dtype: Any) -> DeviceOperator:
+        return made.setdefault(np.dtype(dtype), made[kind].to(dtype))
+
+    with one_blas_thread():  # what is left to this process is small
+        found = filtered_pairs(operator, null, rank, ceiling=2.0, tol=2e-3, seed=0, progress=silent, spare=1)
+    space = operator(np.float64).space
+    rows = space.empty(rank)
+    rows[:, : rank - 1] = found.vectors[:, : rank - 1] * space.given(1 / np.sqrt(found.values[: rank - 1]))
+    rows[:, rank - 1] = 1.0
+    return rows, found
 
 
 def embedding(
@@ -300,7 +293,6 @@ def embedding(
     clock: Clock,
     profile: bool,
     repeats: int = 3,
-    peer: bool = True,
 ) -> list[Found]:
     """Seconds from arrays on the device to rows on the device."""
     start = clock.now()
@@ -308,24 +300,21 @@ def embedding(
     say(f"generated {len(indptr) - 1:,} nodes, {len(indices) // 2:,} edges in {clock.now() - start:.2f} s")
     found: list[Found] = []
     for rank in ranks:
-        seconds, made = clock.best(lambda: embed_tensors(indptr, indices, rank=rank), repeats)  # noqa: B023
-        stages: dict[str, float] = {}
-        embed_tensors(indptr, indices, rank=rank, stages=stages)
+        seconds, (_, pairs) = clock.best(lambda: embedded(indptr, indices, rank), repeats)  # noqa: B023
         row = {
             "nodes": len(indptr) - 1,
             "edges": len(indices) // 2,
             "rank": rank,
             "seconds": seconds,
-            "residual": float(made.residuals.max()),
-            "solver": made.solver,
-            "stages": stages,
+            "residual": float(pairs.residuals[: rank - 1].max()),
+            "products": pairs.products,
             "GB": peak(device),
         }
         found.append(row)
         say(f"embedding {row}")
         if profile:
-            profiled(lambda: embed_tensors(indptr, indices, rank=rank), device)  # noqa: B023
-    return found + (eigsh(indptr, indices, ranks, device, clock) if peer else [])
+            profiled(lambda: embedded(indptr, indices, rank), device)  # noqa: B023
+    return found + eigsh(indptr, indices, ranks, device, clock)
 
 
 def profiled(work: Callable[[], Any], device: Any) -> None:
@@ -390,9 +379,8 @@ def billion(device: Any, n: int, clock: Clock) -> list[Found]:
     indptr, indices = planted(n, 20, 32, 0.7, device)
     made_in, making = clock.now() - start, peak(device)
     say(f"planted {n:,} nodes, {len(indices):,} entries in {made_in:.1f} s, {making} GB")
-    stages: dict[str, float] = {}
     start = clock.now()
-    made = embed_tensors(indptr, indices, rank=32, stages=stages)
+    _, pairs = embedded(indptr, indices, 32)
     seconds = clock.now() - start
     row = {
         "nodes": n,
@@ -400,20 +388,12 @@ def billion(device: Any, n: int, clock: Clock) -> list[Found]:
         "rank": 32,
         "seconds": seconds,
         "seconds to generate": made_in,
-        "residual": float(made.residuals.max()),
-        "solver": made.solver,
-        "stages": stages,
+        "residual": float(pairs.residuals[:31].max()),
+        "products": pairs.products,
         "GB": peak(device),
     }
     say(f"billion {row}")
     return [row]
-
-
-def halved(work: Callable[[], list[Found]]) -> list[Found]:
-    """The same with filters that gather rows of single precision, then of half."""
-    with patch.object(DeviceOperator, "halved", property(lambda M: M)):
-        single = work()
-    return [row | {"half": False} for row in single] + [row | {"half": True} for row in work()]
 
 
 def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, classes: int = 8) -> list[Found]:
@@ -478,7 +458,6 @@ def labelled(device: str, name: str, clock: Clock, profile: bool) -> list[Found]
     from querist.operator.threads import available
 
     graph = load_graph(name)
-    assert graph.codes is not None
     rng = np.random.default_rng(0)
     picks = [
         rng.choice(np.flatnonzero(graph.codes == k), 20, replace=False) for k in range(len(graph.classes))
@@ -495,40 +474,6 @@ def labelled(device: str, name: str, clock: Clock, profile: bool) -> list[Found]
         say(f"label {row}")
         if profile and where:
             profiled(lambda: querist.label(bare, known, device=where), clock.device)  # noqa: B023
-        found.append(row)
-    return found
-
-
-def pool(device: str, n: int, clock: Clock, rank: int = 64, classes: int = 10) -> list[Found]:
-    """Seconds of a question, on the device and on the threads; and whether the same is asked."""
-    from querist.asking import RULES
-    from querist.asking.model import QuickModel
-    from querist.embedding import Embedding
-    from querist.labelling.suggest import best
-    from querist.operator.threads import available
-
-    rng = np.random.default_rng(0)
-    own = rng.integers(classes, size=n)
-    rows = rng.standard_normal((classes, rank))[own] + 2 * rng.standard_normal((n, rank))
-    embedding = Embedding(rows, np.zeros(n, dtype=np.int64), kind="diffusion", layout=(0, 0, rank))
-    first = rng.choice(n, 20, replace=False)
-    rule, found = RULES["contrast"], list[Found]()
-    for where in (device, None):
-        model = QuickModel.start(embedding, classes, ranks=(rank,), centred=rule.centred, device=where)
-        for row in first[:-1].tolist():
-            model = model.learn(row, int(own[row]))
-        free = np.ones(n, dtype=bool)
-        free[first] = False
-
-        def question(model: QuickModel = model, free: Any = free) -> int | None:
-            return best(rule(model.learn(int(first[-1]), int(own[first[-1]]))), free)
-
-        seconds, asked = clock.best(question, 3)
-        row = {
-            "nodes": n, "rank": rank, "classes": classes, "device": where or f"{available()} threads",
-            "seconds": seconds, "asks": asked, "GB": peak(clock.device),
-        }  # fmt: skip
-        say(f"pool {row}")
         found.append(row)
     return found
 
@@ -556,22 +501,7 @@ def main() -> None:
         ),
         "embedding": lambda: embedding(device, *graph, clock, options.profile),
         "billion": lambda: billion(device, most, clock),
-        "half": lambda: (
-            [
-                one_product(device, edges, inside, clock, options.sweep, width, half)
-                for edges, inside, width in (
-                    (10 * graph[0], 0.0, 48),
-                    (10 * graph[0], 0.7, 48),
-                    (10 * graph[0], 0.7, 16),
-                    (10 * most, 0.7, 48),
-                )
-                for half in (False, True)
-            ]
-            + halved(lambda: embedding(device, *graph, clock, options.profile, peer=False))
-            + halved(lambda: billion(device, most, clock))
-        ),
         "gmnr": lambda: gmnr(device, *((500, 8000) if tiny else (1_000_000, 50_000_000)), clock),
-        "pool": lambda: pool(options.device, 3000 if tiny else 1_000_000, clock),
         "label": lambda: labelled(options.device, "cora" if tiny else "pubmed", clock, options.profile),
     }
     found = {}

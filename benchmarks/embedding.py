@@ -8,24 +8,19 @@ Prints its tables as Markdown, as they stand in docs/embedding.md; what is going
 - Other programs on the machine slow everybody down, and threads that wait for each other most. Then compare
   the processor seconds of one thread: OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 QUERIST_THREADS=1.
 
-- *Estimates* are what `embed` says of itself before it begins, beside what it takes.
-- *Rounding* compares rows of neighbours in single precision with those in half.
-
-    python benchmarks/embedding.py [--parts peers floor arrivals scale estimates rounding] [--data pubmed]
+    python benchmarks/embedding.py [--parts peers floor arrivals scale] [--data pubmed]
                                    [--limit 10]
 """
 
 import argparse
-import itertools
 import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(os.cpu_count()))
@@ -36,14 +31,12 @@ import scipy.sparse as sp
 import querist
 from embedding_peers import GOALS, TOL, peers, peers_table, say, table
 from querist.embedding.extend import edges_of
-from querist.embedding.kinds import kind_of
-from querist.embedding.make import counted
 from querist.graph.graph import Graph
-from querist.operator import Operator, empty_block, rounded
-from querist.operator.eigen.compact import compacted
+from querist.memory import free
+from querist.operator.eigen.solve import by_degree
 from querist.operator.kernels import combine_rows
-from querist.operator.memory import free
-from querist.operator.threads import available
+from querist.operator.local import empty_block
+from querist.operator.value import Operator
 
 THREADS = os.environ["OMP_NUM_THREADS"]
 
@@ -147,140 +140,6 @@ def scale_table(found: dict[str, Any]) -> None:
     )
 
 
-# -- rows of half precision --------------------------------------------------------------------------
-
-
-def rounding(graphs: Iterable[Graph], rank: int = 32, repeats: int = 3) -> list[dict[str, Any]]:
-    """Embeddings and products, in turn with rows of neighbours in single precision and in half, whatever the
-    size of the graph."""
-    found: list[dict[str, Any]] = []
-    querist.embed(generated(3000, 30_000), rank, cache=False)  # compiles
-    for graph in graphs:
-        graph.components  # noqa: B018
-        runs: dict[float, list[tuple[Any, float]]] = {np.inf: [], 0: []}
-        for _, least in itertools.product(range(repeats), runs):
-            with patch.object(rounded, "BEYOND_CACHES", least):
-                spent = time.process_time()
-                embedding = querist.embed(graph, rank, cache=False)
-            runs[least].append((embedding, time.process_time() - spent))
-        M = Operator.laplacian(compacted(graph.adjacency, 0).S, normalised=True, dtype=np.float32)
-        X, Y, Z = (M.space.zeros(48) for _ in "abc")
-        X[:] = np.random.default_rng(0).standard_normal(X.shape, dtype=np.float32) / np.sqrt(M.n)
-        W = X.copy()
-        with patch.object(rounded, "BEYOND_CACHES", 0):
-            combine = M.recursion(X, half=True)
-        off = float(np.linalg.norm(combine(W, Z) - M.combine(X, Y)) / np.linalg.norm(Y))
-        exact, rough = quickest(M.combine, X, Y, repeats), quickest(combine, W, Z, repeats)
-        for name, least, ms in (("float32", np.inf, exact), ("float16", 0, rough)):
-            row = {
-                "graph": graph.name,
-                "edges": graph.n_edges,
-                "rows": name,
-                "product_ms": 1e3 * ms,
-                "difference": off if least == 0 else 0.0,
-                "seconds": float(np.median([one.seconds for one, _ in runs[least]])),
-                "cpu_seconds": float(np.median([spent for _, spent in runs[least]])),
-                "residual": runs[least][-1][0].residual,
-                "solver": runs[least][-1][0].solver,
-            }
-            say(f"  {row}")
-            found.append(row)
-    return found
-
-
-def quickest(combine: Callable[..., Any], X: Any, Y: Any, repeats: int) -> float:
-    """The least seconds of a product: of Y, which X gave, and of what that gave."""
-    taken = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        combine(Y, X)
-        combine(X, Y)
-        taken.append((time.perf_counter() - started) / 2)
-    return min(taken)
-
-
-def rounding_table(found: list[dict[str, Any]]) -> None:
-    head = (
-        "graph",
-        "edges",
-        "rows brought in",
-        "ms a product",
-        "off by",
-        "seconds",
-        "of processor",
-        "residual",
-        "solver",
-    )
-    rows = [
-        (
-            row["graph"],
-            f"{row['edges']:,}",
-            row["rows"],
-            f"{row['product_ms']:.1f}",
-            f"{row['difference']:.1e}" if row["difference"] else "",
-            f"{row['seconds']:.2f}",
-            f"{row['cpu_seconds']:.2f}",
-            f"{row['residual']:.1e}",
-            row["solver"],
-        )
-        for row in found
-    ]
-    table(head, rows)
-
-
-# -- estimates ---------------------------------------------------------------------------------------
-
-
-def estimates(graphs: list[Graph]) -> list[dict[str, Any]]:
-    """What `embed` expects of itself, and what it takes: seconds and bytes beyond the graph."""
-    found: list[dict[str, Any]] = []
-    querist.embed(generated(3000, 30_000), 32, cache=False)  # compiles
-    for graph in graphs:
-        graph.components, graph.degrees  # noqa: B018
-        worded = graph.attributes is not None
-        quick = graph.n_nodes <= 50_000  # what is near every node takes minutes
-        kinds = ["spectral", *(["diffusion", "both"] if worded else []), *(["pagerank"] if quick else [])]
-        for kind, rank in itertools.product(kinds, (32, 100)):
-            chosen = kind_of(kind)
-            work = counted(graph, rank, chosen, chosen.settled(rank))
-            spent = time.process_time()
-            with peak_memory() as peak:
-                embedding = querist.embed(graph, rank, kind=kind, cache=False)
-            spent = time.process_time() - spent
-            row = {
-                "graph": graph.name,
-                "kind": kind,
-                "rank": rank,
-                "expected_seconds": (work.moving + work.staying).on_threads(available()),
-                "seconds": embedding.seconds,
-                "expected_cpu_seconds": (work.moving + work.staying).on_threads(1),
-                "cpu_seconds": spent,
-                "expected_gb": work.memory / 1e9,
-                "gb": peak[0] / 1e9,
-                "solver": embedding.solver,
-            }
-            say(f"  {row}")
-            found.append(row)
-    return found
-
-
-def estimates_table(found: list[dict[str, Any]]) -> None:
-    names = ("expected_seconds", "seconds", "expected_cpu_seconds", "cpu_seconds", "expected_gb", "gb")
-    words = (word for what in ("s", "s of processor", "GB") for word in (f"{what} expected", what))
-    head = ("graph", "kind", "rank", *words, "solver")
-    rows = [
-        (
-            row["graph"],
-            row["kind"],
-            str(row["rank"]),
-            *(f"{row[name]:.2f}" for name in names),
-            row["solver"],
-        )
-        for row in found
-    ]
-    table(head, rows)
-
-
 # -- floor -------------------------------------------------------------------------------------------
 
 
@@ -294,13 +153,13 @@ def floor(graph: Graph, columns: int, repeats: int = 12) -> dict[str, Any]:
     """One float32 product against plain reads of as many bytes, in processor seconds over all threads: the
     best of several runs, so that other programs on the machine count little.
 
-    The product is the solver's: without twins, in its order of the nodes. *Compulsory* bytes: the matrix
+    The product is the solver's, in its order of the nodes. *Compulsory* bytes: the matrix
     once, the block read once and written once. No product can do with less; it reaches this floor when the
     block stays in the cache. *Gather*: a loop over the same entries that brings in the same rows of the block
     in the same order, with the same prefetching, adds all of them up in registers and does nothing else. No
     product of this matrix in this order can be quicker on this machine.
     """
-    S = compacted(graph.adjacency, 0).S
+    S, _ = by_degree(graph.adjacency)
     M = Operator.laplacian(S, normalised=True, dtype=np.float32)
     X, out = (empty_block((M.n, columns), np.float32) for _ in "ab")
     X[:] = 1
@@ -402,7 +261,6 @@ def arrivals(data: str, seeds: int, step: int) -> dict[str, float]:
 
 def ridge_accuracy(rows: Any, graph: Graph, train: int) -> float:
     """Of one-hot ridge regression learned on the first `train` nodes, on the others."""
-    assert graph.codes is not None
     R, Y = rows[:train], np.eye(graph.n_classes)[graph.codes[:train]]
     W = np.linalg.solve(R.T @ R + np.eye(R.shape[1]), R.T @ Y)
     return float(((rows[train:] @ W).argmax(axis=1) == graph.codes[train:]).mean())
@@ -434,16 +292,6 @@ def main() -> None:
         print("Rank 32 on generated graphs, ten edges a node:\n")
         scale_table(found["scale"])
         floors = {(f"generated, {int(e):,} edges", 48): row["floor"] for e, row in found["scale"].items()}
-    if "rounding" in options.parts:
-        known = (querist.datasets.load_graph(data).largest_component() for data in options.data)
-        made = (generated(edges // 10, edges) for edges in options.edges)
-        found["rounding"] = rounding(itertools.chain(known, made))
-        print("Rank 32, by the precision of the rows that products bring in:\n")
-        rounding_table(found["rounding"])
-    if "estimates" in options.parts:
-        known = [querist.datasets.load_graph(data) for data in options.data]
-        found["estimates"] = estimates([*known, *(generated(edges // 10, edges) for edges in options.edges)])
-        estimates_table(found["estimates"])
     if "floor" in options.parts:
         graphs = {data: querist.datasets.load_graph(data).largest_component() for data in options.data}
         floors = {(d, c): floor(graph, c) for d, graph in graphs.items() for c in (16, 48, 128)} | floors

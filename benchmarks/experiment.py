@@ -26,7 +26,7 @@ from querist.experiment.tasks import prepared_of, task_of
 from querist.experiment.tasks.online import ON_GRAPH
 from querist.experiment.workers import cores
 from querist.online import nearby
-from querist.papers import item_of
+from querist_papers import item_of
 
 ROWS = {"rank": 100, "normalised": False, "constant": 3.0, "component": "largest"}
 
@@ -88,7 +88,7 @@ def screen() -> None:
     place = prepared_of(spec, task_of("online"))
     order = np.random.default_rng(0).permutation(place.graph.labelled)
     few = nearby.FEW
-    for name in ON_GRAPH:
+    for name in (*ON_GRAPH, "fastonl"):
         spent = {}
         for way, least in (("screened", few), ("scanned", place.graph.n_nodes)):
             nearby.FEW = least

@@ -1,15 +1,13 @@
 """Which questions find most nodes of a rare class? Finds within half the size of the class.
 
 The problems are those of rare_problems.py. A start is one node of the class, drawn at random and known; the
-questions are those of `ask(find=...)` by each rule, all with the same learner: `ahead`, `greedy` and random
-ones. Last come the finds as a share of the greedy ones, mean over the problems and the smallest; and the
-finds that were expected of the next 50 questions half-way, against those that came.
+questions are those of `ask(find=...)`, about the likeliest node, and random ones, with the same learner. Last
+come the finds as a share of the greedy ones, mean over the problems and the smallest; and the finds that were
+expected of the next 50 questions half-way, against those that came.
 
     python benchmarks/finding.py [--data coauthor_cs ...] [--starts 3] [--first 0]
-                                 [--ways ahead greedy random] [--most 1000] [--json]
+                                 [--ways greedy random] [--most 1000] [--json]
 
-The constants were chosen on cora, citeseer, minesweeper and genes,
-their smallest classes of at least 100 nodes.
 """
 
 import argparse
@@ -21,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from querist.asking.choosers import tried
-from querist.asking.finding import FINDERS, Chance, target_scores
+from querist.asking.finding import GREEDY, Chance, target_scores
 from querist.asking.model import RANKS
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState
@@ -37,19 +35,20 @@ def played(problem: RareProblem, rows: Embedding, way: str, start: int, budget: 
     """Finds of a campaign, and what was expected half-way of the questions after."""
     codes = problem.codes
     first = int(np.random.default_rng(start).choice(np.flatnonzero(codes == 1)))
+    find = None if way == RANDOM else problem.target
     own = CampaignSpec(
-        "", len(codes), 0, problem.classes, way, start, find=None if way == RANDOM else problem.target
+        graph="", nodes=len(codes), edges=0, classes=problem.classes, strategy=way, seed=start, find=find
     )
-    state = CampaignState(own, problem.graph, rows, budget)
+    state = CampaignState(own, problem.graph, rows)
     state.apply(Event(1, 0.0, "known", {"rows": [first], "codes": [1]}))
     finds, expected = [], float("nan")
     for t in range(budget):
         if t == budget // 2 and way != RANDOM:
             z = np.sort(target_scores(state.model, 1)[state.free])[::-1]
             expected = float(Chance.learned(*tried(state.turns, 1)).of(z[:AHEAD]).sum())
-        pick = state.pick(budget - t)
+        pick = state.pick()
         assert pick is not None
-        asked = {"row": pick.row, "audit": False, "round": 0, "value": pick.value, "chance": pick.chance}
+        asked = {"row": pick.row, "audit": False, "value": pick.value, "chance": pick.chance}
         state.apply(Event(2 * t + 2, 0.0, "question", asked))
         state.apply(Event(2 * t + 3, 0.0, "answer", {"row": pick.row, "code": int(codes[pick.row])}))
         finds.append(int(codes[pick.row]))
@@ -102,7 +101,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(PROBLEMS))
     parser.add_argument("--starts", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="number of the first start")
-    parser.add_argument("--ways", nargs="+", default=[*FINDERS, RANDOM], choices=[*FINDERS, RANDOM])
+    parser.add_argument("--ways", nargs="+", default=[GREEDY, RANDOM], choices=[GREEDY, RANDOM])
     parser.add_argument("--most", type=int, default=10**9, help="questions at most, of half the class")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

@@ -38,10 +38,12 @@ import label_efficiency_table as table
 import querist
 from label_efficiency_peers import Features, Split, answers, chosen
 from label_efficiency_table import ALL, PROTOCOLS, SHARES
+from querist.datasets.local import Vectors
+from querist.datasets.resolve import read_set
 from querist.experiment.tasks.collective import draw
 from querist.labelling.combine import logits, matched
 from querist.labelling.folds import stratified
-from querist.labels import one_hot
+from querist.labels import Labels
 
 LARGE = ("coauthor_cs", "coauthor_physics", "debian_sections", "github_social")
 """Sets of which fewer draws are made."""
@@ -64,15 +66,15 @@ class Draws(NamedTuple):
 
 def load(name: str) -> Any:
     """A graph; vectors become that of their ten nearest neighbours and stay its attributes."""
-    found = querist.datasets.load(name)
-    if isinstance(found, querist.datasets.Vectors):
+    found = read_set(name)
+    if isinstance(found, Vectors):
         return querist.from_points(found.X, labels=found.y.tolist(), name=name)
     return found
 
 
 def drawn(codes: Any, protocol: str, share: float, seed: int, trial: int) -> Any:
     """(m,) the labelled nodes of a draw, in order."""
-    chosen = np.flatnonzero(draw(one_hot(codes, int(codes.max()) + 1), share, seed, trial))
+    chosen = np.flatnonzero(draw(Labels(codes, tuple(range(int(codes.max()) + 1))), share, seed, trial))
     if protocol == "class":
         return chosen
     generator = np.random.default_rng((seed, trial, round(1000 * share)))
@@ -131,7 +133,7 @@ def ours(graph: Any, seeds: Any, workspace: Any) -> dict[str, float]:
     outcome = choose(problem, workspace=workspace)
     spent = {"seconds": time.perf_counter() - started, "processor": time.process_time() - busy}
     P, estimate = outcome.probabilities, outcome.estimate
-    said = {"estimate": estimate.accuracy, "low": estimate.low, "high": estimate.high}
+    said = {"estimate": float(estimate.correct.mean()), "low": estimate.low, "high": estimate.high}
     found = {"auto": tested(graph, seeds, P), "ece": calibration(graph, seeds, P), **said, **spent}
     return found | both_forms(graph, seeds, outcome.logits_by_member)
 
@@ -142,7 +144,7 @@ def both_forms(graph: Any, seeds: Any, tables: dict[str, Any]) -> dict[str, floa
     found = {}
     for name, L in tables.items():
         found[name] = tested(graph, seeds, L)
-        found[f"{name} matched"] = tested(graph, seeds, L + matched(L, shares, "softmax"))
+        found[f"{name} matched"] = tested(graph, seeds, L + matched(L, shares, False))
     return found
 
 
@@ -164,7 +166,7 @@ def calibration(graph: Any, seeds: Any, P: Any) -> float:
 def peers(split: Split, settings: dict[str, Any]) -> dict[str, float]:
     """Every peer that runs on a processor."""
     found = answers(split, settings)
-    return both_forms(split.graph, split.seeds, {name: logits(P, "softmax") for name, P in found.items()})
+    return both_forms(split.graph, split.seeds, {name: logits(P, False) for name, P in found.items()})
 
 
 # -- running them ------------------------------------------------------------------------------

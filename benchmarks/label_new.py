@@ -29,7 +29,7 @@ import scipy.sparse as sp
 
 import querist
 from querist.labelling.decisions.calibrate import calibration_error
-from querist.labelling.new_nodes import Basis, NewNodeModel
+from querist.labelling.new_nodes import NewNodeModel
 
 SETS = ("cora", "citeseer", "pubmed", "blogcatalog_attr", "chameleon_filtered")
 """Reported; the constants of labelling/new_nodes.py were fixed on cora_ml, amazon_computers, dblp_citation,
@@ -92,7 +92,7 @@ def measure(graph: Any, share: float, draw: int, keep: Path | None) -> dict[str,
         found[name] = {"accuracy": float(right.mean()), "calibration": error, **more}
 
     def fresh() -> NewNodeModel:
-        return NewNodeModel(Basis(old, P, reached, given, "softmax", float(old.degrees.sum())))
+        return NewNodeModel(old, P, reached, given, False, float(old.degrees.sum()))
 
     def timed(call: Callable[[], Any]) -> float:
         begun = time.process_time()

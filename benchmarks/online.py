@@ -6,6 +6,11 @@ node. The floor is that loop with as many rows a product as BLAS likes: the same
 arithmetic, no decisions, no learning.
 
     python benchmarks/online.py [--data pubmed] [--rank 100] [--repeats 15] [--json]
+
+And how well does a learner follow a graph that grows, beside one that sees all of it from the start? Half of
+the nodes come later, in random order, `--step` of them at a time.
+
+    python benchmarks/online.py --growing [--data cora] [--step 100] [--repeats 4] [--json]
 """
 
 import argparse
@@ -92,6 +97,53 @@ def measure(data: str, rank: int, repeats: int) -> dict[str, Any]:
     return result
 
 
+def growing(data: str, rank: int, step: int, shuffles: int) -> dict[str, dict[str, float]]:
+    """Mean errors over the rounds of the later half, also if learned anew at every step, and in the end."""
+    graph = querist.datasets.load_graph(data).largest_component()
+    whole, half = querist.embed(graph, rank), graph.n_nodes // 2
+    found: dict[str, list[list[float]]] = {name: [] for name in ("msg", "cmog", "sslgc")}
+    for name, runs in found.items():
+        for seed in range(shuffles):
+            order = np.random.default_rng(seed).permutation(graph.n_nodes)
+            shuffled, make = graph.subgraph(order), querist.ALGORITHMS[name]
+            seen = make(whole.rows[order], graph.n_classes, seed=seed)
+            before = seen.run(range(graph.n_nodes), shuffled.codes)
+            rows, last, mistakes, mistakes_anew, learning = None, 0, 0, 0, 0.0
+            for end in (*range(half, graph.n_nodes, step), graph.n_nodes):
+                part = shuffled.subgraph(range(end))
+                if rows is None:
+                    rows = querist.embed(part, rank, cache=False)
+                    learner = make(rows, graph.n_classes, seed=seed).by_row()
+                else:
+                    rows = rows.follow(part)
+                    learning += seconds(lambda learner=learner, rows=rows: learner.follow(rows))
+                trace = learner.run(range(last, end), part.codes)
+                if end > half:
+                    anew = make(querist.embed(part, rank, cache=False), graph.n_classes, seed=seed).by_row()
+                    again = anew.run(range(end), part.codes)
+                    mistakes += int(trace.mistaken.sum())
+                    mistakes_anew += int(again.mistaken[last:].sum())
+                last = end
+            ends = (float((each.predict() != shuffled.codes).mean()) for each in (seen, learner))
+            asked = before.questions, learner.questions
+            arrivals = graph.n_nodes - half
+            later = float(before.mistaken[half:].mean()), mistakes / arrivals, mistakes_anew / arrivals
+            runs.append([*later, *ends, *asked, learning])
+    keys = ("later_whole", "later", "later_anew", "end_whole", "end", "asked_whole", "asked", "seconds")
+    return {
+        name: dict(zip(keys, np.mean(runs, axis=0).tolist(), strict=True)) for name, runs in found.items()
+    }
+
+
+def growing_table(data: str, found: dict[str, dict[str, float]]) -> None:
+    head = "error of the later half | learned anew | whole graph | of all nodes in the end | whole graph"
+    print(f"| on {data} | {head} | questions | whole graph | seconds to follow |\n{'|---' * 9}|")
+    for name, row in found.items():
+        keys = ("later", "later_anew", "later_whole", "end", "end_whole")
+        numbers = [*(f"{row[key]:.4f}" for key in keys), f"{row['asked']:,.0f}", f"{row['asked_whole']:,.0f}"]
+        print(f"| {name} | {' | '.join(numbers)} | {row['seconds']:.1f} |")
+
+
 GOALS = {"msg h=1e-4": 1.3, "msg h=1": 0.7}
 
 
@@ -100,8 +152,14 @@ def main() -> None:
     parser.add_argument("--data", default="pubmed")
     parser.add_argument("--rank", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--growing", action="store_true")
+    parser.add_argument("--step", type=int, default=100)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.growing:
+        found = growing(options.data, options.rank, options.step, options.repeats)
+        print(json.dumps(found, indent=2)) if options.json else growing_table(options.data, found)
+        return
     result = measure(options.data, options.rank, options.repeats)
     if options.json:
         print(json.dumps(result, indent=2))

@@ -12,7 +12,7 @@ Largest components, attributes unseen. Lines:
 - fastonl: Zhou, Sun and Babanezhad (2023), all labels.
 
 The constants of `paced` were fixed on the sets of DEVELOPED; its form, before, on Cora, Citeseer and PubMed.
-Time is the processor time of one thread, without the embedding. The shuffles are those of `querist online`.
+Time is the processor time of one thread, without the embedding. The shuffles are those of `evaluate online`.
 
     python benchmarks/online_questions.py [SET ...] [--shuffles 20] [--budget N ...] [--fastonl 3] [--json]
 """

@@ -1,7 +1,7 @@
 """Which rule asks the better questions? The query rules of the papers and both controls, by one learner.
 
-Largest components, the embedding of `querist online` (normalised, rank 100), its shuffles, attributes unseen,
-every parameter at its default. Two tables:
+Largest components, the embedding of `evaluate online` (normalised, rank 100), its shuffles, attributes
+unseen, every parameter at its default. Two tables:
 
 - paced: every rule asks the same number of questions (5, 10 and 20 % of the nodes), at the same times (`pace`
   1), and its learner learns every answer; rules differ only in which nodes they ask about. In the one-vs-rest
@@ -30,7 +30,7 @@ import numpy as np
 
 import querist
 from querist.experiment.results import CONTROL, MARGIN
-from querist.experiment.tasks.online import controls, shuffled_run
+from querist.experiment.tasks.online import EmbeddedGraph, OnlineTask, controls
 from querist.parameters import effective
 from querist.stats import paired_t
 
@@ -68,13 +68,13 @@ class Bench:
         print(self.graph.describe(), file=sys.stderr, flush=True)
         self.shuffles = min(shuffles, SHUFFLES.get(name, shuffles))
         self.gamma = gamma
-        self.rows = querist.embed(self.graph.without_labels())
+        bare = self.graph.without_labels()
+        self.place = EmbeddedGraph(self.graph, bare, lambda: querist.embed(bare), ranked=True)
 
     def trace(self, method: str, given: Mapping[str, Any], shuffle: int, questions: int | None = None) -> Any:
         """One run."""
         own = {**given, ("mu" if method == "sslgc" else "gamma"): self.gamma}
-        task = (self.rows, self.graph.codes, self.graph.n_classes, querist.ALGORITHMS[method], own)
-        return shuffled_run(*task, shuffle=shuffle, questions=questions)
+        return OnlineTask().played(self.place, method, own, 0, shuffle, questions)
 
     def row(self, table: str, line: str, traces: list[Any], **more: Any) -> dict[str, Any]:
         """The numbers of a line."""

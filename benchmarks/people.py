@@ -32,8 +32,8 @@ import numpy as np
 import querist
 from querist.asking.campaign import Asking
 from querist.asking.model import RANKS, QuickModel
-from querist.asking.rules import RULES
-from querist.asking.specification import DEFAULTS
+from querist.asking.specification import DEFAULT_STRATEGY
+from querist.asking.strategies import STRATEGIES
 from querist.embedding import Embedding
 from querist.labelling.rows import quick_rows
 from querist.labelling.suggest import best
@@ -56,15 +56,15 @@ def curve(rows: Embedding, codes: Codes, start: int, size: int | None, steady: b
     """
     labelled, draw = codes >= 0, np.random.default_rng(start)
     order = draw.permutation(np.flatnonzero(labelled))
-    rule = RULES[DEFAULTS["pool"]]
-    model = QuickModel.start(rows, int(codes.max()) + 1, centred=rule.centred)
+    strategy = STRATEGIES[DEFAULT_STRATEGY]
+    model = QuickModel.start(rows, int(codes.max()) + 1, centred=strategy.centred)
     free, found, opened = labelled.copy(), np.empty(ANSWERS), [int(order[0])]
     waiting = free.copy()
     waiting[opened] = False
     for t in range(ANSWERS):
         if size is not None and (steady or not opened):
             while len(opened) < min(size, ANSWERS - t):
-                row = best(rule(model.opened(opened)), waiting)
+                row = best(strategy(model.opened(opened)), waiting)
                 assert row is not None
                 opened.append(row)
                 waiting[row] = False
@@ -134,7 +134,7 @@ def noise(name: str, starts: Sequence[int]) -> dict[str, Any]:
             asking = querist.ask(
                 graph,
                 lambda node, answer=answer, right=right: answer(graph.row_of[node], right),
-                ANSWERS,
+                budget=ANSWERS,
                 classes=classes,
                 seed=start,
                 labels={_first(graph, start): truth[graph.row_of[_first(graph, start)]]},
@@ -165,9 +165,7 @@ def reliability(name: str, starts: Sequence[int]) -> dict[str, Any]:
     found = []
     for start in starts:
         answer = wrong_at_times(graph.labels, graph.classes, start)
-        asking = querist.ask(
-            graph, classes=graph.classes, budget=QUESTIONS + TWICE, noise=NOISE, seed=start, prefetch=False
-        )
+        asking = querist.ask(graph, classes=graph.classes, budget=QUESTIONS + TWICE, noise=NOISE, seed=start)
         names = list(PEOPLE)
         for number in range(QUESTIONS):
             question = asking.question

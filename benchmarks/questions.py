@@ -1,12 +1,13 @@
 """Which questions serve the labels that are made in the end? Accuracy of `auto` after 50, 100, 200 answers.
 
-Rules of the pool, random questions, and k-means centres: the nodes nearest to the centres of as many clusters
+Query strategies, random questions, and k-means centres: the nodes nearest to the centres of as many clusters
 of the rows as there are answers, which must know that number before the first question; the pool need not. A
-start is a random first question, from which a rule goes on, or the seed of the clusters. Labels are made of
-the answers by `auto`, as `ask` does; accuracy counts the nodes nobody was asked about. Vectors become graphs
-of their ten nearest neighbours and stay the attributes.
+start is a random first question, from which a strategy goes on, or the seed of the clusters. Labels are made
+of the answers by `auto`, as `ask` does; accuracy counts the nodes nobody was asked about. Vectors become
+graphs of their ten nearest neighbours and stay the attributes.
 
-Last come the answers after which a rule is as good as 200 random ones, between the counts by straight lines.
+Last come the answers after which a strategy is as good as 200 random ones, between the counts by straight
+lines.
 
     python benchmarks/questions.py [--data cora citeseer pubmed] [--starts 10] [--first 0]
                                    [--answers 50 100 200] [--ways pool ambiguity centres] [--json]
@@ -26,15 +27,18 @@ import numpy as np
 
 import querist
 from querist.asking.model import RANKS, QuickModel, leading
-from querist.asking.rules import RULES
-from querist.asking.specification import RANDOM, way_to_choose
+from querist.asking.specification import RANDOM, resolve_strategy
+from querist.asking.strategies import STRATEGIES
 from querist.collective.problem import pose
+from querist.datasets.local import Vectors
+from querist.datasets.resolve import read_set
 from querist.embedding import Embedding
 from querist.labelling.choose import choose
 from querist.labelling.rows import CHOOSING_RANK, quick_rows
 from querist.labelling.suggest import best
 from querist.labelling.workspace import Workspace
-from querist.report import PAGE_SIZE, Figure, charts, standalone
+from querist.report import charts
+from querist.report.figures import PAGE_SIZE, Figure, standalone
 from querist.types import Codes
 
 DATA = ("cora", "citeseer", "pubmed")
@@ -46,8 +50,8 @@ WAYS = (POOL, "ambiguity", CENTRES)
 
 def load(name: str) -> Any:
     """A graph; vectors become that of their ten nearest neighbours and stay its attributes."""
-    found = querist.datasets.load(name)
-    if isinstance(found, querist.datasets.Vectors):
+    found = read_set(name)
+    if isinstance(found, Vectors):
         return querist.from_points(found.X, labels=found.y.tolist(), name=name)
     return found
 
@@ -61,7 +65,7 @@ class Asked:
     rows: Embedding
     workspace: Workspace
     seconds: list[float] = field(default_factory=list)
-    """How long the questions of rules took, each."""
+    """How long the questions of strategies took, each."""
 
     @staticmethod
     def of(name: str) -> "Asked":
@@ -74,16 +78,16 @@ class Asked:
         order = np.random.default_rng(start).permutation(np.flatnonzero(self.codes >= 0))
         return {count: order[:count] for count in answers}
 
-    def by_rule(self, rule: str, start: int, answers: Sequence[int]) -> dict[int, Codes]:
-        """Questions of the pool, by the default for the graph or a rule, the first one drawn at random."""
-        rule = way_to_choose(rule, graph=self.graph)
+    def by_strategy(self, name: str, start: int, answers: Sequence[int]) -> dict[int, Codes]:
+        """Questions of a strategy, or of the default for the graph, the first one drawn at random."""
+        strategy = STRATEGIES[resolve_strategy(name, graph=self.graph)]
         asked, free = [int(self.random(start, [1])[1][0])], self.codes >= 0
-        model = QuickModel.start(self.rows, self.n_classes, centred=RULES[rule].centred)
+        model = QuickModel.start(self.rows, self.n_classes, centred=strategy.centred)
         while len(asked) < max(answers):
             started = time.thread_time()
             free[asked[-1]] = False
             model = model.learn(asked[-1], int(self.codes[asked[-1]]))
-            row = best(RULES[rule](model), free)
+            row = best(strategy(model), free)
             assert row is not None
             asked.append(row)
             self.seconds.append(time.thread_time() - started)
@@ -123,7 +127,7 @@ def measure(name: str, ways: Sequence[str], starts: range, answers: Sequence[int
     for way in (RANDOM, *ways):
         curves[way] = []
         for start in starts:
-            picks = special[way](start, answers) if way in special else place.by_rule(way, start, answers)
+            picks = special[way](start, answers) if way in special else place.by_strategy(way, start, answers)
             curves[way].append([place.accuracy(asked, way != RANDOM) for asked in picks.values()])
             print(name, way, start, np.round(curves[way][-1], 4).tolist(), file=sys.stderr, flush=True)
     target = float(np.mean(curves[RANDOM], axis=0)[-1])
@@ -185,7 +189,7 @@ def means(results: Sequence[dict[str, Any]]) -> str:
 
 
 def drawing(result: dict[str, Any]) -> str:
-    """The first rule and random asking."""
+    """The first strategy and random asking."""
     way = next(iter(result["as_random"]))
     x = np.array(result["answers"])
     drawn = {
@@ -208,7 +212,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="number of the first start")
     parser.add_argument("--answers", type=int, nargs="+", default=list(ANSWERS))
-    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=[POOL, *RULES, CENTRES])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=[POOL, *STRATEGIES, CENTRES])
     parser.add_argument("--svg", type=Path, help="a folder for the curves, questions_cora.svg and so on")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

@@ -41,6 +41,7 @@ from querist.labelling.decisions.calibrate import calibration_error
 from querist.labelling.decisions.estimate import LEAST, average_precision
 from querist.labelling.decisions.summary import too_few
 from querist.labelling.folds import stratified
+from querist.labels import Labels
 from rare_problems import PROBLEMS, rare_problem
 
 SHARES = (0.01, 0.05)
@@ -59,7 +60,7 @@ Numbers: TypeAlias = dict[str, Any]
 def problem(name: str) -> Any:
     """A graph whose classes are CLASSES."""
     found = rare_problem(name)
-    return replace(found.graph, codes=found.codes, classes=CLASSES)
+    return replace(found.graph, known=Labels(found.codes, CLASSES))
 
 
 def drawn(codes: Any, share: float, tries: int = TRIES) -> Iterator[tuple[int, Any]]:

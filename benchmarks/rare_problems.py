@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import querist
+from querist.datasets.local import Vectors
+from querist.datasets.resolve import read_set
 from querist.graph import Graph
 from querist.labels import class_order
 from querist.types import Codes
@@ -57,9 +59,9 @@ class RareProblem:
 
 def rare_problem(name: str) -> RareProblem:
     """One of `PROBLEMS`, or another set with labels at every node; the graph comes without its labels."""
-    found = querist.datasets.load(name)
+    found = read_set(name)
     rows: slice | Codes = slice(None)
-    if isinstance(found, querist.datasets.Vectors):
+    if isinstance(found, Vectors):
         classes = class_order(found.y.tolist())
         codes = np.array([classes.index(label) for label in found.y.tolist()])
         rows = np.sort(np.random.default_rng(0).permutation(len(codes))[:ROWS])

@@ -234,10 +234,10 @@ def prepared(
     place: str, edges: str | Path, people: int, budget: int, open_each: int = 0, **options: Any
 ) -> Ready:
     """Make a campaign; each of its people may have questions open already."""
-    from querist.asking.store import Draft
-    from querist.serve import open_store
+    from querist.asking.store.events import Draft
     from querist.serve.access import Gate
     from querist.serve.opening import create
+    from querist.serve.stores import open_store
 
     store = open_store(place)
     made = create(store, edges, budget=budget, **options)
@@ -453,7 +453,7 @@ def compare_leases(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
 def time_pages(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     """Pages of 50 nodes anywhere in a large graph."""
     place = str(folder / "own.db")
-    ready = prepared(place, ring(folder, own.nodes), 1, 100, classes=["a", "b"], choose="random")
+    ready = prepared(place, ring(folder, own.nodes), 1, 100, classes=["a", "b"], strategy="random")
     rng, found = np.random.default_rng(0), Timings()
 
     async def look(port: int) -> None:
@@ -479,10 +479,10 @@ def time_pages(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
 
 def time_restart(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     """Opening a campaign of many events, several about each node, against reading and learning them."""
-    from querist.asking.campaign import BUDGET
     from querist.asking.model import RANKS
     from querist.asking.state import CampaignState
-    from querist.asking.store import Draft, SqliteStore
+    from querist.asking.store.events import Draft
+    from querist.asking.store.sqlite import SqliteStore
     from querist.labelling.rows import quick_rows
     from querist.serve.opening import create, open_campaign
 
@@ -507,7 +507,7 @@ def time_restart(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
         began = time.perf_counter()
         events = store.check(made.id)
         graph = made.asking.graph
-        state = CampaignState(made.asking.specification, graph, quick_rows(graph, max(RANKS)), BUDGET)
+        state = CampaignState(made.asking.specification, graph, quick_rows(graph, max(RANKS)))
         for event in events[1:]:
             state.apply(event)
         least.append(time.perf_counter() - began)
@@ -541,7 +541,7 @@ def sleeping(late: list[float]) -> Iterator[None]:
 
 def simulate_people(folder: Path, own: argparse.Namespace) -> dict[str, Any]:
     """Many people who answer at their pace, for a while."""
-    from querist.asking.store import SqliteStore
+    from querist.asking.store.sqlite import SqliteStore
 
     place = str(folder / "own.db")
     ready = prepared(place, own.data, own.people, 1_000_000)

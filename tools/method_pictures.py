@@ -17,11 +17,13 @@ from registered import named_by
 
 import querist
 from maps import Map, map_of, mark
-from querist.datasets import digits, messages, two_moons
-from querist.experiment.tasks.online import ON_GRAPH
+from querist.datasets import two_moons
+from querist.datasets.bundled import digits, messages
+from querist.experiment.tasks.online import on_graph
 from querist.graph import Graph, from_points
-from querist.report import Figure, standalone, write
 from querist.report.charts import curves
+from querist.report.figures import Figure, standalone
+from querist.report.page import write
 from querist.types import Bools, Codes, Floats
 
 METHODS = Path(__file__).parents[1] / "docs" / "methods"
@@ -32,8 +34,8 @@ EVERY = 6
 """Each sixth node has a label where some have one."""
 QUESTIONS, SEARCHED, WANTED = 12, 24, "noise"
 ALIKE = 10
-MEASURED = ("two_steps_gaussian", "smoothed_gaussian", "own_gaussian")
-"""Members for attributes that are measurements: pixels, not counts of words."""
+MEASURED = ("own_gaussian",)
+"""Models for attributes that are measurements: pixels, not counts of words."""
 MOONS = "points of two moons that overlap"
 ON_MAP = (
     "on a map of their graph; every sixth has a label (ringed), the colour is the class that was found, "
@@ -79,7 +81,6 @@ drawn = cache(map_of)
 
 def codes_of(graph: Graph) -> Codes:
     """The true classes, which every set here has."""
-    assert graph.codes is not None
     return graph.codes
 
 
@@ -103,7 +104,7 @@ def so_far(asked: Bools, wrong: Bools, what: str) -> Callable[[Any], None]:
 def online(name: str) -> Part:
     """Points of two moons, one by one: where it asks and where it guesses wrong."""
     graph = moons()
-    given = graph if name in ON_GRAPH else querist.embed(graph.without_labels(), RANK, cache=False)
+    given = graph if on_graph(name) else querist.embed(graph.without_labels(), RANK, cache=False)
     budget = {"budget": BUDGET, "rounds": POINTS} if name in ("paced", "fastonl") else {}
     trace = querist.ALGORITHMS[name](given, 2, **budget).run(np.arange(POINTS), codes_of(graph))
     where = Map(points_of(graph))
@@ -178,7 +179,7 @@ def member(name: str) -> Part:
 def rule(name: str) -> Part:
     """The first questions of the pool on the map of the messages."""
     graph = texts()
-    result = querist.ask(graph, graph.labels, budget=QUESTIONS, choose=name)
+    result = querist.ask(graph, graph.labels, budget=QUESTIONS, strategy=name)
     asked = [graph.row_of[node] for node in result.answers]
     right = (codes_in(graph, result.labels) == codes_of(graph)).mean()
     return Part(
@@ -189,26 +190,12 @@ def rule(name: str) -> Part:
     )
 
 
-def finder(name: str) -> Part:
-    """The questions that look for one class on the map of the messages."""
-    graph = texts()
-    result = querist.ask(graph, graph.labels, budget=SEARCHED, choose=name, find=WANTED)
-    asked = [graph.row_of[node] for node in result.answers]
-    hits = sum(answer == WANTED for answer in result.answers.values())
-    other = (codes_of(graph) != codes_in(graph, [WANTED])[0]).astype(np.int64)
-    return Part(
-        f"{SEARCHED} questions that look for the {(other == 0).sum()} messages about {WANTED} (blue), "
-        "numbered, on a map of the graph",
-        f"`{name}` finds {hits}",
-        (lambda axes: mark(axes, drawn(graph), other, numbered=asked, title=name),),
-    )
-
-
 def embedding(name: str) -> Part:
     """How alike the rows of all messages are to the row of one."""
     graph = texts()
     codes = codes_of(graph)
-    made = querist.embed(graph.without_labels(), RANK, kind=name, constant=0, cache=False)
+    own = {"constant": 0} if name == "spectral" else {}
+    made = querist.embed(graph.without_labels(), RANK, kind=name, cache=False, **own)
     K = made.rows @ made.rows.T
     if made.local is not None:
         K = K + made.local.toarray()
@@ -231,8 +218,7 @@ FAMILIES: dict[str, Callable[[str], Part]] = {
     "streams": stream,
     "collective": collective,
     "members": member,
-    "rules": rule,
-    "finders": finder,
+    "strategies": rule,
     "embeddings": embedding,
 }
 

@@ -13,13 +13,14 @@ import numpy as np
 import method_pictures
 import querist
 from maps import bare, lines_of, map_of, mark
-from querist.datasets import digits, karate, messages, two_moons
+from querist.datasets import two_moons
+from querist.datasets.bundled import digits, karate, messages
 from querist.demo.play import GAMMA, RANK, H
-from querist.report import Figure, standalone, write
+from querist.graph import effective_resistance
 from querist.report.charts import class_colour, curves
 from querist.report.drawing import layout
-from querist.report.figures import INK, MUTED, PAPER
-from querist.theory import effective_resistance
+from querist.report.figures import INK, MUTED, PAPER, Figure, standalone
+from querist.report.page import write
 
 DOCS = Path(__file__).parents[1] / "docs"
 IMAGES, FIRST_PAGE = DOCS / "images", DOCS / "index.md"
@@ -30,7 +31,6 @@ ITERATIONS = (1, 3, 10)
 def pounce_moons() -> Figure:
     """The nodes that POUNCE remembers, and which of them each node is nearest to by resistance."""
     graph = two_moons(300, seed=1)
-    assert graph.codes is not None
     assert graph.attributes is not None
     learner = querist.ALGORITHMS["pounce"](graph, 2)
     trace = learner.run(np.arange(graph.n_nodes), graph.codes)
@@ -68,7 +68,6 @@ def pounce_moons() -> Figure:
 def msg_digits() -> Figure:
     """When MSG asks on the digits, and about which."""
     graph = digits()
-    assert graph.codes is not None
     assert graph.attributes is not None
     rows = querist.embed(graph.without_labels(), RANK, normalised=False, cache=False)
     learner = querist.ALGORITHMS["msg"](rows, graph.n_classes, gamma=GAMMA, h=H)
@@ -104,7 +103,6 @@ def msg_digits() -> Figure:
 def gmnr_iterations() -> Figure:
     """What GMNR believes of the karate club after some iterations, from two labels."""
     club = karate()
-    assert club.labels is not None
     known = {0: club.labels[0], 33: club.labels[33]}
     places = layout(club.adjacency)
     heads, tails = club.adjacency.nonzero()
@@ -140,7 +138,6 @@ def gmnr_iterations() -> Figure:
 def pool_map() -> Figure:
     """The first questions of the pool on a map of the messages."""
     graph = messages()
-    assert graph.labels is not None
     result = querist.ask(graph, graph.labels, budget=QUESTIONS, audit=0)
     asked = [graph.row_of[node] for node in result.answers]
     right = np.mean([found == true for found, true in zip(result.labels, graph.labels, strict=True)])

@@ -26,7 +26,7 @@ CHROMIUM = "/usr/bin/chromium"
 PEOPLE = {"Ada": 0.0, "Grace": 0.05, "Linus": 0.15}
 """Who answers, and the share of it that is wrong."""
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
-LABELS = querist.datasets.messages().labels
+LABELS = querist.load_graph("messages").labels
 PHONE = {"viewport": {"width": 390, "height": 780}, "is_mobile": True, "has_touch": True}
 
 

@@ -1,9 +1,11 @@
-"""Docstrings of the house as Markdown, for the API reference.
+"""Docstrings as Markdown, for the API reference.
 
 They are Markdown already, but for two things: a section of parameters is a heading underlined with dashes and
 lines `name : what it is`, and an example begins with `>>>`. The types stand in the signature.
 """
 
+import importlib
+import inspect
 import re
 from typing import Any
 
@@ -35,10 +37,18 @@ def as_markdown(text: str) -> str:
     return "\n\n".join(shown)
 
 
+def with_options(obj: griffe.Object) -> str:
+    """The docstring of an object; of a function that lists its options, as it is when it runs."""
+    decorators = getattr(obj, "decorators", ())
+    if obj.parent is None or not any("lists_options" in str(each.value) for each in decorators):
+        return obj.docstring.value if obj.docstring is not None else ""
+    return inspect.getdoc(getattr(importlib.import_module(obj.parent.path), obj.name)) or ""
+
+
 class HouseDocstrings(griffe.Extension):
     """Rewrites every docstring that griffe reads."""
 
     def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         """Called with each object after its members."""
         if obj.docstring is not None:
-            obj.docstring.value = as_markdown(obj.docstring.value)
+            obj.docstring.value = as_markdown(with_options(obj))

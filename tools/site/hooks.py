@@ -12,36 +12,38 @@ import latex2mathml.converter
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from public_names import modules, public_names
+from public_names import PublicName, module_members, modules, public_names
 from registered import with_tables
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 
 def reference_page(module: str) -> str:
-    """The page of a module: its own docstring, then every public name that is not a module."""
+    """The page of a package: its own docstring, then every public name that it gives."""
     own = (
         f"::: {module}\n    options: {{members: false, show_root_heading: false, show_root_toc_entry: false}}"
     )
     parts = [f"# {module}", own]
-    for one in public_names():
-        if one.module == module and not ismodule(one.value):
-            options = f"{{heading: '{one.path}', toc_label: '{one.name}'}}"
-            parts.append(f"::: {one.home}\n    options: {options}")
+    for one in names_of(module):
+        members = f", members: {module_members()[one.path]}" if ismodule(one.value) else ""
+        options = f"{{heading: '{one.path}', toc_label: '{one.name}'{members}}}"
+        parts.append(f"::: {one.home}\n    options: {options}")
     return "\n\n".join(parts) + "\n"
+
+
+def names_of(module: str) -> list[PublicName]:
+    """What the page of a package shows: its public names, but for packages with a page of their own."""
+    return [one for one in public_names() if one.module == module and one.path not in modules()]
 
 
 def names_table() -> str:
     """All public names with the first sentence of their docstrings, by module."""
     lines = []
-    for name in short_names():
-        lines += [f"\n## [querist.{name}]({name}.md)\n", "| name | |", "|---|---|"]
-        for one in public_names():
-            if one.module == f"querist.{name}" and not ismodule(one.value):
-                first = (
-                    re.split(r"\n\s*\n|(?<=[.:;])\s", one.doc, maxsplit=1)[0].replace("\n", " ").rstrip(".:;")
-                )
-                lines.append(f"| [`{one.name}`][{one.home}] | {first.replace('|', chr(92) + '|')} |")
+    for module in modules():
+        lines += [f"\n## [{module}]({module.rpartition('.')[2]}.md)\n", "| name | |", "|---|---|"]
+        for one in names_of(module):
+            first = re.split(r"\n\s*\n|(?<=[.:;])\s", one.doc, maxsplit=1)[0].replace("\n", " ").rstrip(".:;")
+            lines.append(f"| [`{one.name}`][{one.home}] | {first.replace('|', chr(92) + '|')} |")
     return "\n".join(lines) + "\n"
 
 
@@ -49,20 +51,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The modules of the API reference stand in the navigation."""
     for section in config.nav or []:
         if "API reference" in section:
-            section["API reference"] += [f"reference/{name}.md" for name in short_names()]
+            section["API reference"] += [f"reference/{name.rpartition('.')[2]}.md" for name in modules()]
     return config
 
 
-def short_names() -> list[str]:
-    """The public modules without the name of the package."""
-    return [module.rpartition(".")[2] for module in modules()[1:]]
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds a page a public module."""
-    for name in short_names():
-        page = reference_page(f"querist.{name}")
-        files.append(File.generated(config, f"reference/{name}.md", content=page))
+    """Adds a page for each public package."""
+    for module in modules():
+        path = f"reference/{module.rpartition('.')[2]}.md"
+        files.append(File.generated(config, path, content=reference_page(module)))
     return files
 
 

@@ -1,14 +1,9 @@
-"""Which names are public: what `querist` names, and what each module that it names gives in turn.
-
-A room lists its names in `__all__`; a module without a list gives what it defines, unless a `_` comes
-first.
-"""
+"""Which names are public: those in `__all__` of `querist`, and of each package or module that it lists."""
 
 import ast
 import doctest
 import importlib
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -70,20 +65,15 @@ def is_module(name: str) -> bool:
     return inspect.ismodule(getattr(querist, name))
 
 
+def module_members() -> dict[str, list[str]]:
+    """The names in `__all__` of each module that is a public name without a page of its own."""
+    found = (one for one in public_names() if inspect.ismodule(one.value) and one.path not in modules())
+    return {one.path: sorted(one.value.__all__) for one in found}
+
+
 def names_in(path: str) -> list[str]:
     """The public names of a module, in the order of the alphabet."""
-    module = importlib.import_module(path)
-    listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return sorted(listed)
-    return sorted(assigned(module))
-
-
-def assigned(module: ModuleType) -> Iterator[str]:
-    """What a module without a list defines itself."""
-    for node in tree_of(module).body:
-        names = [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else targets_of(node)
-        yield from (name for name in names if not name.startswith("_"))
+    return sorted(importlib.import_module(path).__all__)
 
 
 def targets_of(node: ast.stmt) -> list[str]:
@@ -99,7 +89,7 @@ def targets_of(node: ast.stmt) -> list[str]:
 
 @cache
 def public_names() -> list[PublicName]:
-    """Every public name once: those of the rooms, then what the package alone gives."""
+    """Every public name once: those of the packages, then what `querist` alone gives."""
     found: list[PublicName] = []
     seen: set[int] = set()
     for path in [*modules()[1:], "querist"]:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from querist import ALGORITHMS, CLASSIFIERS, STREAMS
-from querist.asking import FINDERS, RULES
+from querist.asking import STRATEGIES
 from querist.embedding.kinds import known
-from querist.labelling import MEMBERS
+from querist.labelling.members import MEMBERS
 from querist.parameters import Parameter, parameters_of
 
 MARK = re.compile(r"<!-- registered: (\w+) ([\w ]+) -->")
@@ -38,8 +38,7 @@ def families() -> dict[str, tuple[Mapping[str, Any], Describe]]:
             ),
         ),
         "members": (MEMBERS, lambda name: (f'querist.label(..., method="{name}")', {})),
-        "rules": (RULES, lambda name: (f'querist.ask(..., choose="{name}")', {})),
-        "finders": (FINDERS, lambda name: (f'querist.ask(..., find=..., choose="{name}")', {})),
+        "strategies": (STRATEGIES, lambda name: (f'querist.ask(..., strategy="{name}")', {})),
         "embeddings": (known(), lambda name: (f'querist.embed(..., kind="{name}")', known()[name].options)),
     }
 
