@@ -7,13 +7,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: demo test quick lint bench faults installed fresh fuzz load docs site tutorials pictures picture screenshots results lowest locks clean
+.PHONY: demo test again quick lint bench faults installed fresh fuzz load docs site tutorials pictures picture screenshots results lowest locks clean size fingerprint
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
 
 test: lint $(DEV)  ## lint, types, import contract, then every test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 25
+
+again: lint $(DEV)  ## the tests that failed last time, one after the other
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 quick: lint $(DEV)  ## lint and the tests that are not slow
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow" tests
@@ -39,6 +42,12 @@ installed: $(DEV)  ## wheel and sdist in a new environment, and every verb there
 fresh: $(DEV)  ## seconds from an empty environment to the first labels, and what is installed on the way
 	$(BIN)/python tools/fresh_install.py
 
+size: $(DEV)  ## lines and statements per package; BASE=REV to compare with a revision
+	$(BIN)/python tools/size.py $(if $(BASE),--base $(BASE))
+
+fingerprint: $(DEV)  ## results on fixed seeds; BASE=REV compares results and speed with a revision, BITWISE=1 to the bit
+	$(BIN)/python tools/fingerprint.py $(if $(BASE),--base $(BASE)) $(if $(BITWISE),--bitwise)
+
 MINUTES ?= 30
 
 fuzz: $(DEV)  ## generated graphs, labels, streams and files by time, with every index of a kernel checked
@@ -60,7 +69,7 @@ pictures: $(DEV)  ## the four pictures of the first page, and those of the metho
 site: $(DEV)  ## the documentation as pages, in site/, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-picture: $(DEV)  ## which room imports which, for docs/architecture.md
+picture: $(DEV)  ## which package imports which, for docs/architecture.md
 	$(BIN)/python tools/architecture.py
 
 screenshots: $(DEV)  ## the server's pages in Chromium, for docs/serve.md
@@ -75,12 +84,12 @@ LOWEST_TESTS ?= -m "not slow" tests --ignore tests/unit/docs --ignore tests/unit
 lowest:  ## the tests with the oldest versions that pyproject.toml allows, in an environment of their own
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . --editable ./papers
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check pytest pytest-xdist hypothesis pexpect polars
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto --dist loadfile $(LOWEST_TESTS)
 
 UV := $(BIN)/uv pip compile pyproject.toml --quiet --no-header --python-version 3.11
-RUNNING := --extra files --extra report --extra serve --extra cluster --extra peers
+RUNNING := --extra download --extra report --extra serve --extra cluster --extra peers
 
 locks: $(DEV)  ## requirements/: the oldest versions that are allowed, and those that development goes by
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
@@ -94,10 +103,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Querist needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 
-$(READY): $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[files,report]'
+PROJECTS := pyproject.toml papers/pyproject.toml
+
+$(READY): $(VENV)/bin/python $(PROJECTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[download,report]' --editable ./papers
 	touch $@
 
-$(DEV): $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+$(DEV): $(VENV)/bin/python $(PROJECTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' --editable ./papers
 	touch $@ $(READY)

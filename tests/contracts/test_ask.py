@@ -16,7 +16,7 @@ import time
 import numpy as np
 import pytest
 
-from querist.asking.journal import Journal
+from querist.asking.store.sqlite import only_campaign
 
 pytestmark = pytest.mark.slow
 
@@ -124,8 +124,8 @@ class Forks:
 
 def happened(journal):
     """(questions put, answers given): rows in order, and (row, code)."""
-    with Journal(journal) as book:
-        events = book.events()
+    with only_campaign(journal) as book:
+        events = book.events
     questions = [event.body["row"] for event in events if event.kind == "question"]
     return questions, [(event.body["row"], event.body["code"]) for event in events if event.kind == "answer"]
 
@@ -192,7 +192,7 @@ def test_killed_at_fifty_random_moments_it_ends_as_if_never_interrupted(files, t
 
 
 def test_two_processes_at_once_on_one_journal_are_refused(files, tmp_path):
-    with Journal(tmp_path / "j"):
+    with only_campaign(tmp_path / "j"):
         refused = subprocess.run(
             [sys.executable, "-m", "querist", *command(files, tmp_path / "j", tmp_path / "o.csv")],
             capture_output=True,

@@ -125,10 +125,10 @@ WORLDS = (
 )  # fmt: skip
 
 
-def accuracies(graph, codes, choose, seed):
+def accuracies(graph, codes, strategy, seed):
     """After 20, 50 and 100 answers, of all nodes; answered ones count as right."""
     truth = dict(enumerate(codes.tolist()))
-    asking = ask(graph, truth, max(MARKS), choose=choose, seed=seed, prefetch=False)
+    asking = ask(graph, truth, budget=max(MARKS), strategy=strategy, seed=seed)
     answers = list(asking.state.answers().items())
     return [np.mean(np.array(asking.label_from(dict(answers[:mark])).labels) == codes) for mark in MARKS]
 
@@ -152,8 +152,8 @@ def test_questions_go_where_the_nodes_are(data):
     """Cora's edges alone: 92 % of the nodes are in one component, the others in 77 small ones."""
     graph = data("cora")
     codes = np.asarray(graph.codes)
-    bare = replace(graph, codes=None, label_matrix=None, classes=(), attributes=None, nodes=None)
-    asking = ask(bare, dict(enumerate(codes.tolist())), 60, prefetch=False, method="wvrn")
+    bare = replace(graph, known=None, attributes=None, nodes=None)
+    asking = ask(bare, dict(enumerate(codes.tolist())), budget=60, method="wvrn")
     largest = bare.components == 0
     inside = sum(largest[row] for row in asking.state.answers())
     assert 30 <= inside <= 58

@@ -9,9 +9,9 @@ import pytest
 
 import querist
 from querist import ALGORITHMS, CLASSIFIERS, STREAMS
-from querist.asking import RULES
+from querist.asking import STRATEGIES
 from querist.errors import QueristError, UnknownNameError
-from querist.labelling import MEMBERS
+from querist.labelling.members import MEMBERS
 from querist.registry import Registry
 
 SOURCES = sorted(Path(querist.__file__).parent.rglob("*.py"))
@@ -60,7 +60,7 @@ REGISTRIES = {
     "classifier": CLASSIFIERS,
     "stream learner": STREAMS,
     "method": MEMBERS,
-    "rule of the pool": RULES,
+    "query strategy": STRATEGIES,
 }
 
 
@@ -76,9 +76,7 @@ def test_every_registry_says_did_you_mean(kind):
 
 
 def _embed(**wrong):
-    from querist import datasets, embed
-
-    return embed(datasets.karate(), 4, **wrong)
+    return querist.embed(querist.load_graph("karate"), 4, **wrong)
 
 
 def _weighting():
@@ -94,13 +92,13 @@ def _setting():
 
 
 def _paper():
-    from querist.papers import items_of
+    from querist_papers import items_of
 
     return items_of("msg61")
 
 
 def _item():
-    from querist.papers import item_of, items_of
+    from querist_papers import item_of, items_of
 
     return item_of("msg16", items_of("msg16")[0].name + "x")
 
@@ -112,7 +110,7 @@ def _task():
 
 
 def _bound():
-    from querist.theory import bounds_of
+    from querist_papers.theory import bounds_of
 
     return bounds_of("cmgo", None, None, [], 2, {})
 
@@ -123,10 +121,10 @@ KARATE = [(0, 1), (1, 2), (2, 0)]
 @pytest.mark.parametrize(
     ("wrong", "meant"),
     [
-        (lambda: querist.load("karat"), "karate"),
+        (lambda: querist.load_graph("karat"), "karate"),
         (lambda: querist.label(KARATE, {0: "a", 1: "b"}, method="smoothd"), "smoothed"),
         (lambda: querist.label(KARATE, {0: "a", 1: "b"}, method="GMNR"), "gmnr"),
-        (lambda: querist.ask(KARATE, classes=["a", "b"], choose="ambigity"), "ambiguity"),
+        (lambda: querist.ask(KARATE, classes=["a", "b"], strategy="ambigity"), "ambiguity"),
         (lambda: _embed(kind="spectrl"), "spectral"),
         (lambda: querist.ALGORITHMS["msg"](_embed(), 2, gama=1.0), "gamma"),
         (_weighting, "tfidf"),

@@ -4,9 +4,7 @@ Every algorithm of `querist.ALGORITHMS`, in both schemes where it has both, unde
 without a budget. "Bitwise" is meant literally: arrays are compared as bytes.
 """
 
-import inspect
 import io
-import json
 import math
 import os
 import zipfile
@@ -22,8 +20,11 @@ import scipy.stats
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import querist
-from querist import ALGORITHMS, Answer, Embedding, InputError, Learner, QueristError
+from querist import ALGORITHMS, Embedding, InputError, Learner, QueristError
 from querist.online import algebra
+from querist.online.checks import Answer
+from querist.online.learner import OnlineParts
+from querist.parameters import parameters_of
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +73,7 @@ class Case(NamedTuple):
 
 def catalogue() -> Iterator[Case]:
     for name, make in ALGORITHMS.items():
-        schemes = ["multiclass", "one-vs-rest"] if "scheme" in inspect.signature(make).parameters else [None]
+        schemes = ["multiclass", "one-vs-rest"] if "scheme" in parameters_of(make) else [None]
         for given_settings in SETTINGS.get(name, [{}]):
             for scheme in schemes:
                 case = Case(name, given_settings | ({"scheme": scheme} if scheme else {}))
@@ -85,7 +86,7 @@ def catalogue() -> Iterator[Case]:
 
 
 CASES = list(catalogue())
-COMPOSED = [case for case in CASES if type(case.learner(np.eye(3), 3)) is Learner]
+COMPOSED = [case for case in CASES if case.learner(np.eye(3), 3)._parts is OnlineParts]
 """Those that keep P and W; other families keep other things, under the same protocol."""
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -626,12 +627,10 @@ NOT_A_LEARNER = {
     "a pickle": npy(np.array([{"a": 1}], dtype=object)),
     "other arrays": npz(rows=np.eye(3), components=np.zeros(3)),
     "no arrays": zipped(readme=b"hello"),
-    "pickled entry": zipped(**{"about.npy": npy(np.array([{}], dtype=object))}),
-    "about is a number": npz(about=np.array(3)),
-    "about is a list": npz(about=np.array("[]")),
-    "about is no JSON": npz(about=np.array("{")),
-    "about only": npz(about=np.array('{"format": 1}')),
-    "other format": npz(about=np.array('{"format": 99}')),
+    "pickled entry": zipped(**{"saved.npy": npy(np.array([{}], dtype=object))}),
+    "saved is a number": npz(saved=np.array(3)),
+    "saved is a list": npz(saved=np.frombuffer(b"[]", np.uint8)),
+    "saved is no JSON": npz(saved=np.frombuffer(b"{", np.uint8)),
 }
 
 
@@ -675,46 +674,12 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     assert harmless < 0.5 * (250 + len(near))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda about, arrays: arrays.pop("W"),
-        lambda about, arrays: arrays.pop("tie_order"),
-        lambda about, arrays: about.pop("rules"),
-        lambda about, arrays: about.pop("pending"),
-        lambda about, arrays: about["rules"].pop("query"),
-        lambda about, arrays: about.update(scheme=7),
-        lambda about, arrays: about.update(n_classes=9),
-        lambda about, arrays: about.update(pending={"x": []}),
-        lambda about, arrays: arrays.update(W=arrays["W"][:, :2]),
-        lambda about, arrays: arrays.update(P=arrays["P"][:, :2]),
-        lambda about, arrays: arrays.update(rows=arrays["rows"].astype(str)),
-        lambda about, arrays: arrays.update(rows=arrays["rows"][:-1]),
-        lambda about, arrays: arrays.update(counts=arrays["counts"][:1]),
-    ],
-    ids=[
-        *("no W", "no tie order", "no rules", "no pending", "half rules", "scheme", "classes", "pending"),
-        *("short W", "short P", "text rows", "a row less", "counts"),
-    ],
-)
-def test_inconsistent_files_are_refused(change: Any, tmp_path: Path) -> None:
-    """Well-formed archives that are not a learner: the compiled loop would read beyond its arrays."""
-    _, path = saved(tmp_path)
-    with np.load(path) as file:
-        arrays = {name: file[name] for name in file.files}
-    about = json.loads(str(arrays.pop("about")))
-    change(about, arrays)
-    path.write_bytes(npz(about=np.array(json.dumps(about)), **arrays))
-    with pytest.raises(InputError):
-        Learner.load(path)
-
-
 def test_a_failing_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learner, path = saved(tmp_path)
     old, savez = path.read_bytes(), np.savez
 
     def full(file: Any, **arrays: Any) -> None:
-        savez(file, **{"about": arrays["about"]})
+        savez(file, saved=arrays["saved"])
         raise OSError("no space left on device")
 
     monkeypatch.setattr(np, "savez", full)
@@ -727,6 +692,106 @@ def test_a_failing_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     learner.save(path)
     assert os.listdir(tmp_path) == ["learner.npz"]
     assert bits(Learner.load(path)) == bits(learner)
+
+
+# -- a graph that grows -----------------------------------------------------------------------
+
+
+def grown(case: Case, moved: bool, steps: int, budget: int | None) -> tuple[Learner, list[Any]]:
+    """A learner that saw 40 nodes, then the others in so many steps, with a question left open."""
+    here = world(220)
+    n = len(here.rows)
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((6, 6)))[0] if moved else np.eye(6)
+    learner = case.learner(here.rows[:40], here.n_classes, budget=budget)
+    traces = [learner.run(here.order[here.order < 40], here.labels[:40])]
+    asking = learner.decide(3, 0.0)
+    learner.commit(asking)
+    for size in np.linspace(40, n, steps + 1).astype(int)[1:]:
+        learner.follow(here.rows[:size] @ turn if moved else here.rows[:size])
+    if asking.ask:
+        learner.learn(3, int(here.labels[3]))
+    traces.append(learner.run(here.order, here.labels))
+    assert budget is None or learner.questions <= budget
+    return learner, traces
+
+
+@every_composition
+@budgets
+@pytest.mark.parametrize("moved", [False, True], ids=["still", "moved"])
+def test_growing_in_one_step_or_in_ten(case: Case, budget: int | None, moved: bool) -> None:
+    (one, first), (ten, second) = (grown(case, moved, steps, budget) for steps in (1, 10))
+    assert bits(one) == bits(ten)
+    for a, b in zip(first, second, strict=True):
+        assert all(getattr(a, key).tobytes() == getattr(b, key).tobytes() for key in ("predicted", "asked"))
+
+
+@every_composition
+@budgets
+def test_growing_while_rows_stand_still_changes_nothing(case: Case, budget: int | None) -> None:
+    here = world(220)
+    early = here.order[here.order < 40]
+    whole = case.learner(here.rows, here.n_classes, budget=budget)
+    part = case.learner(here.rows[:40], here.n_classes, budget=budget)
+    whole.run(early, here.labels)
+    part.run(early, here.labels[:40])
+    assert part.follow(here.rows) is part
+    assert part._place.tie.tobytes() == whole._place.tie.tobytes() and part._safe == whole._safe
+    whole.run(here.order, here.labels)
+    part.run(here.order, here.labels)
+    assert bits(part) == bits(whole)
+
+
+@every_composition
+def test_rows_that_turned_are_learned_again(case: Case, tmp_path: Path) -> None:
+    """Turned rows say the same; so must a learner that follows them, also after `load`."""
+    here = world(120)
+    codes = {node: int(code) for node, code in enumerate(here.labels)}
+    learner = case.learner(here.rows, here.n_classes)
+    learner.run(here.order[:60], here.labels)
+    learner.run(here.order[60:80].tolist(), lambda node: {codes[node], 1})
+    for node in here.order[80:].tolist():
+        decision = learner.decide(node)
+        learner.commit(decision)
+        if decision.ask:
+            learner.learn(node, codes[node])
+    learner.save(tmp_path / "learner.npz")
+    again = Learner.load(tmp_path / "learner.npz")
+    scores, reached, counts = learner.scores(), learner.reached(), learner._state.counts.tolist()
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((6, 6)))[0]
+    wider = np.hstack([here.rows @ turn, np.zeros((len(here.rows), 2))])
+    for each in (learner, again):
+        np.testing.assert_allclose(each.follow(wider).scores(), scores, rtol=1e-6, atol=1e-8)
+        assert each._state.counts.tolist() == counts and (each.reached() == reached).all()
+        each.run(here.order, here.labels)
+    assert bits(again) == bits(learner)
+
+
+@every_case
+def test_what_cannot_be_followed_is_refused_and_changes_nothing(case: Case) -> None:
+    here = world(60)
+    n = len(here.rows)
+    learner = case.learner(here.rows, here.n_classes)
+    learner.run(here.order, here.labels)
+    before = bits(learner)
+    if learner._parts is OnlineParts:
+        with pytest.raises(InputError, match=f"{n - 1} rows for a learner that knows {n} nodes"):
+            learner.follow(here.rows[:-1])
+        with pytest.raises(InputError, match="no digits would be left"):
+            learner.follow(1e30 * np.vstack([here.rows, here.rows]))
+    else:
+        with pytest.raises(InputError, match="cannot go on in a graph that has grown"):
+            learner.follow(here.rows)
+    assert bits(learner) == before and learner.n_nodes == n
+
+
+def test_components_that_grow_together_reach_each_other() -> None:
+    rows = querist.embed(querist.as_graph([(0, 1), (1, 2), (3, 4)]), rank=2, cache=False)
+    learner = ALGORITHMS["cmog"](rows, 2)
+    learner.run([0], [1, 0, 0, 0, 0])
+    assert learner.reached([2, 3, 4]).tolist() == [True, False, False]
+    larger = querist.as_graph([(0, 1), (1, 2), (3, 4), (4, 5), (2, 5)])
+    learner.follow(querist.embed(larger, rank=3, cache=False))
+    assert learner.reached().all()
 
 
 # -- relabelling permutes, and nothing else --------------------------------------------------
@@ -747,7 +812,7 @@ def test_node_relabelling(case: Case) -> None:
         assert getattr(moved, key).tobytes() == getattr(trace, key).tobytes(), key
     assert moved.node.tolist() == number[trace.node].tolist()
     np.testing.assert_allclose(other.scores()[number], learner.scores(), rtol=1e-12, atol=1e-12)
-    if type(learner) is Learner:
+    if learner._parts is OnlineParts:
         assert bits(other) == bits(learner)
 
 
@@ -785,8 +850,8 @@ def renumbered_graphs() -> list[tuple[querist.Graph, querist.Graph, np.ndarray, 
     """Graphs with a clear eigengap at a rank, the same with nodes in another order, and where they went."""
     found = []
     for graph, rank in (
-        (querist.datasets.karate(), 4),
-        (querist.datasets.stochastic_block_model([20, 20, 20], 0.5, 0.05, seed=1), 3),
+        (querist.load_graph("karate"), 4),
+        (querist.datasets.sbm([20, 20, 20], 0.5, 0.05, seed=1), 3),
     ):
         number = np.random.default_rng(5).permutation(graph.n_nodes)
         back = np.argsort(number)
@@ -949,7 +1014,7 @@ BAD_CONSTRUCTION: dict[str, dict[str, Any]] = {
     "half a question": {"budget": 2.5},
     "budget NaN": {"budget": math.nan},
     "half a class": {"n_classes": 2.5},
-    "a graph": {"rows": querist.datasets.karate()},
+    "a graph": {"rows": querist.load_graph("karate")},
     "components": {"rows": SimpleNamespace(rows=ROWS, components=np.zeros(3, dtype=int))},
     "h 0": {"name": "msg", "h": 0.0},
     "h < 0": {"name": "cmog_selected", "h": -0.1},

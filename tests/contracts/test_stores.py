@@ -1,5 +1,6 @@
 """Every store keeps the same promises: one suite over a SQLite file and a real PostgreSQL."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -10,12 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from querist.asking.store import ConflictError, Draft, Event, SqliteStore, StoreError, Token, move
-from querist.errors import InputError
-from querist.serve import open_store
-from querist.serve.postgres import CONNECTIONS
+from querist.asking.store.events import ConflictError, Draft, Event, StoreError, Token
+from querist.asking.store.moving import move, repair
+from querist.asking.store.sqlite import SqliteStore
+from querist.cli import main
+from querist.errors import InputError, UnknownNameError
+from querist.serve.opening import create, open_campaign
+from querist.serve.stores import STORES, open_store
+from querist.serve.stores.postgres import CONNECTIONS
 
-BEGUN = Draft("campaign", {"graph": "0", "nodes": 10, "edges": 9, "classes": ["a", "ü"], "choose": "random"})
+BEGUN = Draft(
+    "campaign", {"graph": "0", "nodes": 10, "edges": 9, "classes": ["a", "ü"], "strategy": "random"}
+)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -55,7 +62,7 @@ def test_events_come_back_as_they_were_written(store, opened):
     written = [store.create("c", "Cats", BEGUN)]
     written += store.append("c", 1, [asked(3), answered(3, 1)])
     written += store.append(
-        "c", 3, [Draft("comment", {"row": 3, "text": "\0 \ud83d <é>", "x": [0.1, 1e300]})]
+        "c", 3, [Draft("comment", {"row": 3, "text": "\1 \U0001f600 <é>", "x": [0.1, 1e300]})]
     )
     assert [event.seq for event in written] == [1, 2, 3, 4]
     for own in (store, opened()):
@@ -190,8 +197,8 @@ def test_threads_lose_nothing_and_number_nothing_twice(opened):
 
 APPENDING = """
 import sys
-from querist.asking.store import ConflictError, Draft
-from querist.serve import open_store
+from querist.asking.store.events import ConflictError, Draft
+from querist.serve.stores import open_store
 store, who = open_store(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -272,7 +279,7 @@ def test_a_campaign_moves_to_the_other_store_and_back_byte_for_byte(tmp_path, ne
     first = SqliteStore(tmp_path / "first", clock=iter([0.1 + 0.2, 1e-300, 1.7e9 + 1 / 3]).__next__)
     first.create("c", "Cäts", BEGUN)
     first.append("c", 1, [asked(3), answered(3, 1)], ("key", lambda _: ("digest", '{"seq": 3}')))
-    odd = {"row": 3, "person": "p", "text": "\0 \ud83d <é> \u2028", "x": [0.1, 1e300, -0.0, 2**60]}
+    odd = {"row": 3, "person": "p", "text": "\1 \U0001f600 <é> \u2028", "x": [0.1, 1e300, -0.0, 2**60]}
     first.append("c", 3, [Draft("comment", odd)])
     first.name_person("c", "p", "Ann")
     first.keep_source("c", "edges.csv", bytes(range(256)))
@@ -367,6 +374,119 @@ def test_tokens_are_found_by_their_hash_and_revoked_once(store, opened):
     assert store.token_by_hash("h2").revoked is None
 
 
+# -- while somebody writes ---------------------------------------------------------------------------------
+
+
+def reply_to(key):
+    return key, lambda events: ("digest", json.dumps([event.seq for event in events]))
+
+
+@pytest.fixture
+def busy(store, opened, monkeypatch):
+    """A store in which somebody else answers a question after each of our queries; how many they answered."""
+    store.create("c", "Cats", BEGUN)
+    other, read, answers = opened(), type(store)._read, Counter()
+
+    def read_and_be_overtaken(self, sql, *values):
+        rows = read(self, sql, *values)
+        if self is not other and answers["c"] < 9:
+            number = answers["c"]
+            answers["c"] += 1
+            other.append("c", 2 * number + 1, [asked(number), answered(number)], reply_to(f"key {number}"))
+            other.name_person("c", f"p{number}", "Ann")
+        return rows
+
+    monkeypatch.setattr(type(store), "_read", read_and_be_overtaken)
+    yield store, answers
+    monkeypatch.undo()
+    assert len(store.check("c")) == 2 * answers["c"] + 1
+
+
+def test_a_log_that_grows_while_it_is_checked_is_sound(busy):
+    store, answers = busy
+    for _ in range(3):
+        events = store.check("c")
+        assert 1 <= len(events) <= 2 * answers["c"] + 1
+    assert answers["c"] == 9
+
+
+@pytest.mark.parametrize("way", ["move", "repair"])
+def test_a_campaign_is_copied_as_it_is_at_one_moment(busy, tmp_path, way):
+    store, answers = busy
+    if way == "move":
+        with SqliteStore(tmp_path / "copy") as copy:
+            assert move(store, copy, "c") == copy.last("c")
+    else:
+        assert repair(store, "c", tmp_path / "copy") is None
+    assert answers["c"] >= 3
+    with SqliteStore(tmp_path / "copy") as copy:
+        events = copy.check("c")
+        # One answer, its reply and its person come with each other.
+        assert len(events) == 2 * len(copy.replies("c", 99)) + 1 == 2 * len(copy.people("c")) + 1
+
+
+def test_damage_is_what_a_second_reading_confirms(store, tmp_path, monkeypatch):
+    store.create("c", "Cats", BEGUN)
+    events = [*store.events("c"), *store.append("c", 1, [asked(1), answered(1)], reply_to("key"))]
+    stored, readings = type(store).stored, Counter()
+
+    def stored_in_part(self, *about):
+        readings["c"] += 1
+        rows = list(stored(self, *about))
+        return iter(rows[:-1] if readings["c"] % 2 else rows)
+
+    monkeypatch.setattr(type(store), "stored", stored_in_part)
+    assert store.check("c") == events
+    assert repair(store, "c", tmp_path / "saved") is None
+    monkeypatch.undo()
+    with SqliteStore(tmp_path / "saved") as saved:
+        assert saved.check("c") == events
+
+
+def test_a_campaign_that_is_created_while_the_others_are_listed_is_no_damage(store, opened, monkeypatch):
+    other, read = opened(), type(store)._read
+
+    def read_and_be_overtaken(self, sql, *values):
+        rows = read(self, sql, *values)
+        if self is not other and not other.last("c"):
+            other.create("c", "Cats", BEGUN)
+        return rows
+
+    monkeypatch.setattr(type(store), "_read", read_and_be_overtaken)
+    assert store.campaigns() == []
+    assert [entry.id for entry in store.campaigns()] == ["c"]
+
+
+# -- texts that cannot be kept or shown ------------------------------------------------------------------
+
+UNFIT = ["a\0b", "a\ud800b"]
+
+
+@pytest.mark.parametrize("text", UNFIT)
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store, text: store.create("d", text, BEGUN),
+        lambda store, text: store.create("d", "d", Draft("campaign", {**BEGUN.body, "classes": [text, "b"]})),
+        lambda store, text: store.append("c", 1, [Draft("comment", {"row": 1, "person": "p", "text": text})]),
+        lambda store, text: store.append("c", 1, [Draft("growth", {"nodes": [1, text], "edges": []})]),
+        lambda store, text: store.append("c", 1, [Draft("pause", {"person": text})]),
+        lambda store, text: store.append("c", 1, [Draft("pause", {text: 1})]),
+        lambda store, text: store.append("c", 1, [asked(1)], reply_to(text)),
+        lambda store, text: store.name_person("c", "p", text),
+        lambda store, text: store.name_person("c", text, "Ann"),
+        lambda store, text: store.erase_person("c", text),
+        lambda store, text: store.keep_token(Token("t", "h", "c", text, "reader", 1.0)),
+    ],
+)
+def test_a_text_that_is_no_whole_characters_is_refused(store, write, text):
+    store.create("c", "Cats", BEGUN)
+    with pytest.raises(InputError, match="contains NUL or half of a character; remove it"):
+        write(store, text)
+    assert (store.last("c"), store.last("d"), len(store.campaigns())) == (1, 0, 1)
+    assert not (store.people("c") or store.tokens("c") or store.replies("c", 9))
+
+
 def test_a_closed_store_says_so(store):
     store.close()
     with pytest.raises(StoreError, match="closed"):
@@ -389,6 +509,18 @@ def test_a_server_that_hung_up_is_called_again(new_database):
             assert hung_up == [(True,)]
             assert store.append("c", last, [asked(last)])[0].seq == last + 1
     store.close()
+
+
+def test_a_query_that_fails_ends_no_reading_at_one_moment(new_database):
+    with open_store(new_database()) as store:
+        store.create("c", "Cats", BEGUN)
+        with store.at_one_moment() as seen:
+            with pytest.raises(StoreError, match="division by zero"):
+                seen._read("SELECT 1 / 0")
+            store.append("c", 1, [asked(1)])
+            assert (seen.last("c"), store.last("c")) == (1, 2)
+            with pytest.raises(StoreError, match="read-only"):
+                seen.name_person("c", "p", "Ann")
 
 
 def test_more_calls_at_once_than_connections_wait_for_one(new_database):
@@ -417,12 +549,12 @@ def test_two_servers_may_start_on_an_empty_database_at_once(new_database):
         store.close()
 
 
-def test_tables_of_a_newer_version_are_refused(new_database):
+def test_tables_of_another_version_are_refused(new_database):
     url = new_database()
     open_store(url).close()
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE querist.version SET number = 99")
-    with pytest.raises(StoreError, match=r"version 99.*update"):
+    with pytest.raises(StoreError, match=r"version 99.*use the Querist that wrote it"):
         open_store(url)
 
 
@@ -439,3 +571,98 @@ def test_a_copy_of_a_database_is_made_by_its_own_program(new_database, tmp_path)
     with pytest.raises(InputError, match="pg_dump"):
         store.backup(tmp_path / "copy")
     store.close()
+
+
+# -- a store of somebody else ------------------------------------------------------------------------------
+
+MODULE = '''
+"""A database store of somebody else: every call has a connection of its own."""
+
+import sqlite3
+from contextlib import closing, contextmanager
+from copy import copy
+
+from querist.asking.store import SQLITE, EventStore, KeyTakenError
+from querist.serve.stores import database_store
+
+
+@database_store("toy")
+class ToyStore(EventStore):
+    seen = None
+
+    def __init__(self, url, *, clock):
+        super().__init__(url, clock)
+        self.file = url.partition("://")[2]
+        with closing(self.connected()) as connection:
+            if not connection.execute("SELECT * FROM sqlite_master").fetchall():
+                for statement in SQLITE:
+                    connection.execute(statement)
+
+    def connected(self):
+        return sqlite3.connect(self.file, isolation_level=None, timeout=30)
+
+    def _read(self, sql, *values):
+        if self.seen is not None:
+            return self.seen.execute(sql, values).fetchall()
+        with closing(self.connected()) as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def _commit(self, statements):
+        with closing(self.connected()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for sql, values in statements:
+                    connection.execute(sql, values)
+            except sqlite3.IntegrityError as error:
+                raise KeyTakenError from error
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def at_one_moment(self):
+        with closing(self.connected()) as connection:
+            connection.execute("BEGIN")
+            found = copy(self)
+            found.seen = connection
+            yield found
+
+    def backup(self, path):
+        raise NotImplementedError
+
+    def close(self):
+        pass
+'''
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """The URL of a store whose module is imported, and forgotten afterwards."""
+    path = tmp_path / "toy_store.py"
+    path.write_text(MODULE, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("toy_store", path)
+    sys.modules["toy_store"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield f"toy://{tmp_path}/toy"
+    del sys.modules["toy_store"], STORES["toy"]
+
+
+def test_a_database_store_is_one_module(toy, tmp_path, capsys):
+    with open_store(toy) as store, open_store(toy) as other, SqliteStore(tmp_path / "file") as file:
+        first = create(store, "karate", budget=4, second_opinions=False)
+        second = open_campaign(other, first.id)
+        for campaign, person in ((first, "ann"), (second, "bob"), (first, "bob"), (second, "ann")):
+            (question,), _ = campaign.lease(person)
+            assert campaign.close_question(person, question.row, "answer", 1)["late"] is False
+        assert first.lease("cem") == second.lease("cem") == ([], "the budget of 4 answers is spent")
+        events = store.check(first.id)
+        with pytest.raises(ConflictError):
+            other.append(first.id, len(events) - 1, [asked(3)])
+        assert move(store, file, first.id) == len(events)
+        assert file.check(first.id) == events == other.check(first.id)
+        assert file.sources(first.id) == store.sources(first.id)
+        for campaign in (first, second):
+            campaign.close()
+    assert main(["campaign", "list", "--store", toy, "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert (listed["campaign"], listed["events"]) == (first.id, len(events))
+    with pytest.raises(UnknownNameError, match="unknown database 'tpy'; did you mean 'toy'"):
+        open_store(toy.replace("toy", "tpy"))

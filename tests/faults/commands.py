@@ -115,11 +115,11 @@ def begun(querist, arguments, folder, streams, size, user, ignored, site, enviro
 
 
 def register_toy(site) -> None:
-    from querist.datasets import DownloadSource, Entry, File, register
     from querist.datasets.convert import linqs
+    from querist.datasets.registry import ENTRIES, DownloadSource, Entry, File
 
     files = tuple(File(name, *each) for name, each in site.items())
-    register(Entry("toy", 0, 0, 0, 0, "a toy", sources=(DownloadSource(files, linqs),)))
+    ENTRIES["toy"] = Entry("toy", 0, 0, 0, 0, "a toy", sources=(DownloadSource(files, linqs),))
 
 
 if __name__ == "__main__":

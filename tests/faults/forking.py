@@ -10,11 +10,11 @@ import sys
 
 
 def main() -> None:
-    from querist.serve import open_store
     from querist.serve.app import make_app  # noqa: F401
     from querist.serve.opening import open_campaign  # noqa: F401
     from querist.serve.running import bound, run
     from querist.serve.server import CampaignServer
+    from querist.serve.stores import open_store
 
     print("ready", flush=True)
     for line in sys.stdin:

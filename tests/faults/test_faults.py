@@ -18,10 +18,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from querist.asking.store import SqliteStore
-from querist.serve import open_store
+from querist.asking.store.sqlite import SqliteStore
 from querist.serve.access import Gate
 from querist.serve.opening import create, open_campaign
+from querist.serve.stores import open_store
 
 KILLS = int(os.environ.get("QUERIST_FAULTS", "10"))
 NODES = 400 + 12 * KILLS
@@ -70,7 +70,9 @@ def begun(tmp_path):
     def make(place, nodes=NODES):
         edges.write_text("source,target\n" + "".join(f"{k},{(k + 1) % nodes}\n" for k in range(nodes)))
         store = open_store(place)
-        made = create(store, edges, classes=["a", "b"], budget=nodes, choose="random", second_opinions=False)
+        made = create(
+            store, edges, classes=["a", "b"], budget=nodes, strategy="random", second_opinions=False
+        )
         made.close()
         store.close()
         return made.id

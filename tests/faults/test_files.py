@@ -119,7 +119,7 @@ MEASURED = {"seconds", "control_seconds", "margin_seconds"}
 
 def numbers(folder):
     """What came of it, but for how long it took."""
-    rows = json.loads((folder / "results.json").read_text())
+    rows = json.loads((folder / "comparison.json").read_text())
     return [row for row in rows if row["measure"] not in MEASURED]
 
 
@@ -206,7 +206,7 @@ def test_a_reproduction_goes_on_as_if_it_had_not_been_stopped(commands, start, r
         shown(tmp_path / "alone"),
         {name: len(own) for name, own in runs(tmp_path / "alone").items()},
     )
-    assert {path.suffix for path in whole} == {".md", ".tex", ".csv", ".svg", ".png", ".html", ".json"}
+    assert {path.suffix for path in whole} == {".md", ".csv", ".svg", ".png", ".json"}
     moments, stops = random.Random(KILLS), 0
     while stops < KILLS:
         shutil.rmtree(tmp_path / "stopped", ignore_errors=True)

@@ -65,7 +65,7 @@ def test_the_terminal_is_closed(start, ran, edges):
 
 @SIGNALS
 def test_a_program_is_interrupted(start, edges, number):
-    line = "ask edges.csv --oracle labels.csv --budget 400 --journal kept --choose random -o out.csv"
+    line = "ask edges.csv --oracle labels.csv --budget 400 --journal kept --strategy random -o out.csv"
     command = start(line)
     while command.out.count("\n") < 3:
         assert not command.ended(), command.err
@@ -131,8 +131,31 @@ def test_a_signal_that_comes_while_an_object_is_destroyed_is_not_lost():
     assert (run.returncode, run.stdout, run.stderr) == (143, "", "querist: stopped by SIGTERM\n")
 
 
+FORKED = """
+import multiprocessing, time
+from querist.cli import app, entry
+
+@app.app.command()
+def pooled() -> None:
+    worker = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    worker.start()
+    time.sleep(0.5)
+    worker.terminate()
+    worker.join()
+    print(worker.exitcode)
+
+raise SystemExit(entry.main(["pooled"]))
+"""
+
+
+def test_workers_that_a_library_forks_end_without_a_word():
+    """As those of scikit-network do after every fit."""
+    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"{-signal.SIGTERM}\n", "")
+
+
 def test_who_ignores_a_signal_goes_on(commands, start, edges):
-    line = "ask edges.csv --oracle labels.csv --budget 20 --journal kept --choose random -o out.csv"
+    line = "ask edges.csv --oracle labels.csv --budget 20 --journal kept --strategy random -o out.csv"
     command = start(line, ignored=signal.SIGHUP)
     while command.out.count("\n") < 3:
         assert not command.ended(), command.err

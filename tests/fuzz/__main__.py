@@ -1,6 +1,6 @@
 """Count what generated cases do; or fuzz by time.
 
-    python tests/fuzz --graphs 100000 [--seed 0] [--only embed online classify] [--processes 2] [--json]
+    python tests/fuzz --graphs 100000 [--seed 0] [--only embed online collective] [--processes 2] [--json]
     python tests/fuzz --minutes 30
 
 With `--graphs` each of the operations has that many cases, a graph each, and a table says how many kept every
@@ -31,9 +31,9 @@ OUTCOMES = ("kept", "refused", "broken", "foreign", "crash")
 def tried(operation: str, seed: int, number: int) -> tuple[str, str]:
     """(outcome, what was said) of one case."""
     from promises import check
-    from strategies import case_of
+    from strategies import numbered_case
 
-    case = case_of(operation, random.Random(f"{operation} {seed} {number}"))
+    case = numbered_case(operation, seed, number)
     try:
         said = check(case)
     except AssertionError as broken:
@@ -129,12 +129,12 @@ def count(arguments: argparse.Namespace) -> int:
 
 def one(arguments: argparse.Namespace) -> int:
     """The case of a number alone."""
-    from strategies import case_of
+    from strategies import numbered_case
 
     (operation,) = arguments.only
     from promises import check
 
-    case = case_of(operation, random.Random(f"{operation} {arguments.seed} {arguments.case}"))
+    case = numbered_case(operation, arguments.seed, arguments.case)
     print(case, flush=True)
     print(check(case))
     return 0
@@ -162,7 +162,7 @@ def main() -> int:
     )
     parser.add_argument("--graphs", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--only", nargs="+", default=["embed", "online", "classify"], help="operations")
+    parser.add_argument("--only", nargs="+", default=["embed", "online", "collective"], help="operations")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--case", type=int, help="this one alone")

@@ -1,4 +1,4 @@
-"""The fuzz room says which profile it runs, so that a log of a long run can be repeated."""
+"""The header of a run names its profile, so that a log of a long run can be repeated."""
 
 from profiles import FAILURES, LONG
 

@@ -1,4 +1,4 @@
-"""How much the fuzz room does.
+"""How much the generated tests do.
 
 quick : what `make test` runs: few cases, the same ones every time
 long  : where QUERIST_FUZZ_MINUTES is set (`make fuzz MINUTES=30`): new cases in every round. Failures are

@@ -15,8 +15,9 @@ import scipy.sparse as sp
 from strategies import Case
 
 import querist
-from querist.collective.catalogue import NEED_ATTRIBUTES
+from querist.collective.catalogue import reads_attributes
 from querist.errors import QueristError
+from querist.parameters import parameters_of
 
 ITERATIVE = 1e-2
 """How far the solves of the generative models, which stop at a tolerance, may leave a row from one."""
@@ -95,7 +96,7 @@ def online(case: Case) -> None:
     place: Any = graph
     if not (o["of_graph"] and o["algorithm"] in ("pounce", "nearest", "paced", "fastonl")):
         place = querist.embed(graph, min(n, o["rank"]), normalised=o["normalised"], cache=False)
-    known = inspect.signature(factory).parameters
+    known = parameters_of(factory)
     own = {name: o[name] for name in ("scheme", "pace") if o[name] is not None and name in known}
 
     def make() -> Any:
@@ -140,7 +141,7 @@ def online(case: Case) -> None:
         assert max(one.questions, late.questions, len(asked)) <= o["budget"], "more questions than the budget"
 
 
-def classify(case: Case) -> None:
+def collective(case: Case) -> None:
     graph, o = case.graph.made(), case.options
     factory = querist.CLASSIFIERS[o["method"]]
     own = {"features": "links"} if o["links"] and "features" in inspect.signature(factory).parameters else {}
@@ -152,7 +153,7 @@ def classify(case: Case) -> None:
     within = ITERATIVE if o["method"] in ("gmnr", "mrgm") else 1e-6
     probabilities(one.probabilities_, "probabilities", not one.problem_.multilabel, within)
     same(one.probabilities_, two.probabilities_, "probabilities with the same seed")
-    if o["method"] not in NEED_ATTRIBUTES:
+    if not reads_attributes(o["method"]):
         lone = unreached(graph, case.labels.rows(graph.n_nodes))
         assert not one.reached_[lone].any(), "reached where no label could reach"
     one.predict()
@@ -183,7 +184,7 @@ def ask(case: Case) -> None:
     classes, silent = case.labels.values, o.pop("silent")
     if o.pop("find"):
         o["find"] = classes[-1]
-        o["choose"] = "pool"
+        o["strategy"] = "pool"
     rows = case.labels.rows(graph.n_nodes)
     histories = []
     for _ in range(2):
@@ -225,7 +226,7 @@ def stream(case: Case) -> None:
 CHECKS: dict[str, Callable[[Case], None]] = {
     "embed": embed,
     "online": online,
-    "classify": classify,
+    "collective": collective,
     "label": label,
     "ask": ask,
     "stream": stream,

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 import querist
+from querist.embedding.kinds import known
 
 Pair = tuple[int, int]
 
@@ -339,16 +340,22 @@ def case_of(operation: str, rnd: random.Random) -> Case:
         large=operation == "embed" and rnd.random() < 0.01,
         signed=operation in ("embed", "online") or rnd.random() < 0.01,
     )
-    if graph.attributes is None and options.get("kind") in ("diffusion", "both"):
+    if graph.attributes is None and options.get("kind") == "diffusion":
         graph = replace(graph, attributes=AttributeCase("words", 5))
-    labels = label_case(rnd) if operation in ("classify", "label", "ask") else None
+    labels = label_case(rnd) if operation in ("collective", "label", "ask") else None
     return Case(operation, graph, labels, options=options)
 
 
+def numbered_case(operation: str, seed: int, number: int) -> Case:
+    """The case of a number; those of `collective` are drawn as when it was called classify."""
+    drawn = "classify" if operation == "collective" else operation
+    return case_of(operation, random.Random(f"{drawn} {seed} {number}"))
+
+
 def embed_options(rnd: random.Random) -> dict[str, Any]:
-    return {
+    drawn = {
         "rank": rnd.choice([None, 1, 2, 3, 5, 8]),
-        "kind": rnd.choice(["spectral", "spectral", "diffusion", "both", "pagerank"]),
+        "kind": rnd.choice(["spectral", "spectral", "diffusion", "pagerank"]),
         "normalised": rnd.random() < 0.5,
         "constant": rnd.choice([0, 1, 3, 1, 1e-300, 1e300]),
         "weighting": rnd.choice(["unit", "tfidf", "raw"]),
@@ -357,6 +364,8 @@ def embed_options(rnd: random.Random) -> dict[str, Any]:
         "max_constants": rnd.choice([None, None, 1, 5]),
         "seed": rnd.choice([0, 1, 2**40]),
     }
+    own = known()[drawn["kind"]].options
+    return {name: value for name, value in drawn.items() if name in own or name in ("rank", "kind", "seed")}
 
 
 def online_options(rnd: random.Random) -> dict[str, Any]:
@@ -374,7 +383,7 @@ def online_options(rnd: random.Random) -> dict[str, Any]:
     }
 
 
-def classify_options(rnd: random.Random) -> dict[str, Any]:
+def collective_options(rnd: random.Random) -> dict[str, Any]:
     return {
         "method": rnd.choice(sorted(querist.CLASSIFIERS)),
         "links": rnd.random() < 0.5,
@@ -393,7 +402,7 @@ def label_options(rnd: random.Random) -> dict[str, Any]:
 def ask_options(rnd: random.Random) -> dict[str, Any]:
     return {
         "budget": rnd.choice([0, 1, 3, 8, 20]),
-        "choose": rnd.choice(["pool", "pool", "stream", "random", "variance", "margin", "sigma", "msg"]),
+        "strategy": rnd.choice(["pool", "pool", "random", "margin"]),
         "audit": rnd.choice([0, 0, 1, 2]),
         "repeats": rnd.choice([0, 0, 1]),
         "noise": rnd.choice([0, 0, 0.1]),
@@ -411,8 +420,8 @@ def stream_options(rnd: random.Random) -> dict[str, Any]:
     return {
         "name": name,
         "parameters": {
-            "strategy": rnd.choice(["remove", "projection", "projection-persistent"]),
-            "kernel": rnd.choice(["rbf", "linear", "laplacian", "polynomial", "sigmoid"]),
+            "maintenance": rnd.choice(["remove", "projection", "projection-persistent"]),
+            "kernel": rnd.choice(["rbf", "linear"]),
             "width": rnd.choice([None, 1.0, 1e-300, 1e300]),
             "lambda1": rnd.choice([1.0, 1e-12, 1e12]),
             "budget_labelled": rnd.choice([1, 3, 20]),
@@ -425,7 +434,7 @@ def stream_options(rnd: random.Random) -> dict[str, Any]:
 OPTIONS = {
     "embed": embed_options,
     "online": online_options,
-    "classify": classify_options,
+    "collective": collective_options,
     "label": label_options,
     "ask": ask_options,
 }

@@ -140,21 +140,20 @@ class AskingMachine(RuleBasedStateMachine):
 
     @initialize(
         graph=st.sampled_from(sorted(GRAPHS)),
-        budget=st.integers(0, 6),
-        choose=st.sampled_from(["pool", "random", "stream", "variance"]),
+        budget=st.integers(1, 6),
+        strategy=st.sampled_from(["pool", "random", "margin"]),
         audit=st.integers(0, 2),
         seed=st.integers(0, 3),
     )
-    def begin(self, graph, budget, choose, audit, seed):
+    def begin(self, graph, budget, strategy, audit, seed):
         self.how = {
             "graph": querist.as_graph(GRAPHS[graph], nodes=NODES),
             "budget": budget,
             "classes": ["a", "b", "<b>"],
-            "choose": choose,
-            "audit": min(audit, max(0, budget - 1)),
+            "strategy": strategy,
+            "audit": min(audit, budget - 1),
             "seed": seed,
             "journal": Path(self.folder.name) / "asked.journal",
-            "prefetch": False,
         }
         self.asking = querist.ask(**self.how)
         self.done = []

@@ -1,18 +1,16 @@
 """Every promise holds of every generated case. A case that broke one stays here as an example."""
 
-import random
-
 import pytest
 from hypothesis import given
 from profiles import fuzzed
 from promises import check
-from strategies import case_of, cases
+from strategies import cases, numbered_case
 
 pytestmark = pytest.mark.slow
 
 BROKE_ONCE = {
     "online": [173, 1522, 2110, 41723],
-    "classify": [600, 1524, 1814, 2850, 2943, 7051, 11944, 15955, 17427, 19852, 41136, 95355],
+    "collective": [600, 1524, 1814, 2850, 2943, 7051, 11944, 15955, 17427, 19852, 41136, 95355],
     "label": [911, 1353],
     "ask": [107],
 }
@@ -23,7 +21,7 @@ BROKE_ONCE = {
     ("operation", "number"), [(name, number) for name, numbers in BROKE_ONCE.items() for number in numbers]
 )
 def test_what_broke_once(operation, number):
-    check(case_of(operation, random.Random(f"{operation} 0 {number}")))
+    check(numbered_case(operation, 0, number))
 
 
 @fuzzed(60)
@@ -39,8 +37,8 @@ def test_online(case):
 
 
 @fuzzed(100)
-@given(cases("classify"))
-def test_classify(case):
+@given(cases("collective"))
+def test_collective(case):
     check(case)
 
 

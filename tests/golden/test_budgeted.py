@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from querist.budgeted import closed_form, step
-from querist.budgeted.learner import StreamLearner
-from querist.budgeted.similarity import mean_distance
+from querist.budgeted.learner import BLS
+from querist.budgeted.similarity import gram_of, mean_distance
 
 GOLDEN = json.loads((Path(__file__).parent / "budgeted.json").read_text())
 ACTIONS = {"none": 0, "add": 1, "replace": 2, "project": 3}
@@ -30,9 +30,9 @@ RUNS = [
 
 
 def learner_for(stream, run):
-    return StreamLearner(
+    return BLS(
         2,
-        strategy=STRATEGY[run["strategy"], run["d_star"], run["alpha_prime"]],
+        maintenance=STRATEGY[run["strategy"], run["d_star"], run["alpha_prime"]],
         condition={"alg3": "algorithm", "text": "text"}[run["rule"]],
         width=1 / (2 * stream["gamma"]),
         lambda1=stream["lambda1"],
@@ -101,9 +101,10 @@ def test_closed_forms(case):
     X, n_l = np.array(static["X"]), static["n_labeled"]
     codes = np.full(len(X), -1)
     codes[:n_l] = np.array(static["y_labeled"]) > 0
-    model = closed_form.fit(X, codes, kernel=case["kernel"], lambda1=case["lambda1"], lambda2=case["lambda2"])
-    np.testing.assert_allclose(model.solution.z[n_l:, 0], case["z"], atol=1e-9, rtol=0)
-    np.testing.assert_allclose(model.solution.alpha[:, 0], case["alpha"], atol=1e-9, rtol=0)
-    np.testing.assert_allclose(
-        model.scores(np.array(static["X_new"]))[:, 0], case["f_new"], atol=1e-9, rtol=0
-    )
+    gram = gram_of(case["kernel"], mean_distance(X))
+    Y = closed_form.targets(codes, 2)
+    found = closed_form.solve(gram(X, X), Y, codes >= 0, case["lambda1"], case["lambda2"])
+    np.testing.assert_allclose(found.z[n_l:, 0], case["z"], atol=1e-9, rtol=0)
+    np.testing.assert_allclose(found.alpha[:, 0], case["alpha"], atol=1e-9, rtol=0)
+    f_new = gram(np.array(static["X_new"]), X) @ found.alpha[:, 0]
+    np.testing.assert_allclose(f_new, case["f_new"], atol=1e-9, rtol=0)

@@ -8,14 +8,15 @@ import pytest
 import scipy.sparse as sp
 
 from querist import as_graph, metrics, stats
+from querist.collective import ICA
 from querist.collective.gmnr import GMNR, MRGM, label_similarity
-from querist.collective.iterative import ICA, ICML
 from querist.collective.logistic import fit_logistic
 from querist.collective.mixture import CountMatrix, initial_words, share
 from querist.collective.problem import pose
 from querist.collective.relational import WVRN, Harmonic
 from querist.collective.smoothing import Smoother
 from querist.collective.threshold import decide, drop_thresholds
+from querist_papers.rivals.iterative import ICML
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ def labels_of(name: str, labelled: list[int]):
 
 def model_of(name: str, **options):
     settings = GOLDEN[name]["settings"]
-    options |= {key: settings[key] for key in ("clamp", "smooth", "zero", "lam")}
+    options |= {key: settings[key] for key in ("clamp", "smooth", "lam")}
     if name.startswith("mrgm"):
         return MRGM(lam_labels=settings["lam"], **options)
     return GMNR(**options)

@@ -17,7 +17,8 @@ from querist import as_graph, embed
 from querist.experiment import Specification
 from querist.experiment.runner import run_here
 from querist.graph import Graph
-from querist.online import CoverLearner, pounce
+from querist.online import POUNCE
+from querist.online.cover_learner import CoverLearner
 
 GRAPHS = json.loads(Path(__file__).with_name("online.json").read_text())["graphs"]
 ENTRIES = [(name, key) for name, entry in GRAPHS.items() for key in entry["results"] if "pounce" in key]
@@ -61,7 +62,7 @@ def test_every_entry_is_there() -> None:
 def test_every_round(name: str, key: str, kind: str) -> None:
     entry = GRAPHS[name]
     expected, labels = entry["results"][key], positive(entry, key)
-    learner = pounce(place_of(entry, kind), 2)
+    learner = POUNCE(place_of(entry, kind), 2)
     trial_of: dict[int, int] = {}
     for row in expected["rounds"]:
         node = row["node"]
@@ -80,7 +81,7 @@ def test_every_round(name: str, key: str, kind: str) -> None:
     assert len(trial_of) == expected["mistakes"]
     np.testing.assert_allclose(final_values(learner), expected["final_w_minus_mean"], rtol=0, atol=ATOL)
 
-    trace = pounce(place_of(entry, kind), 2).run(entry["order"], labels)
+    trace = POUNCE(place_of(entry, kind), 2).run(entry["order"], labels)
     assert trace.mistaken.tolist() == [row["mistake"] for row in expected["rounds"]]
     np.testing.assert_allclose(
         trace.margin, [abs(row["score"]) for row in expected["rounds"]], rtol=0, atol=ATOL
@@ -90,7 +91,7 @@ def test_every_round(name: str, key: str, kind: str) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_one_vs_rest_is_the_three_binary_problems(name: str) -> None:
     entry = GRAPHS[name]
-    learner = pounce(graph_of(entry), 3)
+    learner = POUNCE(graph_of(entry), 3)
     trace = learner.run(entry["order"], np.array(entry["labels"]))
     assert trace.problems is not None
     for c in range(3):
@@ -105,7 +106,7 @@ def test_cora_one_vs_rest(data: Callable[[str], Graph]) -> None:
     runs, _ = run_here(Specification("online", "cora", "pounce", repeats=10), cora)
     assert runs.mean("error_rate") == pytest.approx(0.0740, abs=0.006)
     argmax = [
-        pounce(cora, 7).by_row().run(np.random.default_rng(s).permutation(2485), cora.codes).mistaken.mean()
+        POUNCE(cora, 7).by_row().run(np.random.default_rng(s).permutation(2485), cora.codes).mistaken.mean()
         for s in range(3)
     ]
     assert np.mean(argmax) == pytest.approx(0.2354, abs=0.02)

@@ -11,7 +11,8 @@ from scipy.stats import t as student
 from querist.errors import InputError
 from querist.labelling.decisions import calibrate, estimate
 from querist.labelling.decisions.calibrate import calibration_error, cross_fitted, fitted
-from querist.labelling.decisions.goals import GoalDecision, check_goal, cost_table, decide, expected_f1
+from querist.labelling.decisions.goals import GoalDecision, cost_table, decide, expected_f1
+from querist.labelling.options import LabelOptions
 
 
 def rows(n: int, K: int, seed: int = 0, spread: float = 0.6) -> np.ndarray:
@@ -27,14 +28,14 @@ def drawn_from(P: np.ndarray, seed: int = 1) -> np.ndarray:
 # -- calibration -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("link", ["softmax", "sigmoid"])
-def test_a_calibration_has_the_largest_posterior(link):
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_a_calibration_has_the_largest_posterior(multilabel):
     P, K = rows(60, 3), 3
     Y = drawn_from(P**2 / (P**2).sum(axis=1, keepdims=True))
 
     def minus_log_posterior(both):
         a, b = np.exp(both[:K]), both[K:]
-        if link == "softmax":
+        if not multilabel:
             powers = (P / P.mean(axis=0)) ** a * P.mean(axis=0) * np.exp(b)
             likelihood = (powers[Y > 0] / powers.sum(axis=1)).prod()
         else:
@@ -47,7 +48,7 @@ def test_a_calibration_has_the_largest_posterior(link):
         ]
         return -np.log(likelihood) - np.log(prior).sum()
 
-    found = fitted(P, Y, link)
+    found = fitted(P, Y, multilabel)
     own = minus_log_posterior(np.concatenate([np.log(found.slope), found.shift]))
     other = minimize(minus_log_posterior, np.zeros(2 * K), method="Powell", options={"xtol": 1e-6}).fun
     assert other - 1e-2 < own < other + 1e-6
@@ -60,29 +61,29 @@ def test_many_labels_make_a_rare_class_honest_and_few_do_not_overrule():
     said = expit(0.5 * logit(p) - 1.5)  # flat, and far too low: what is 97 % sure is said to be 56 %
     P = np.column_stack([1 - said, said])
     high = p > 0.5
-    after = fitted(P, Y, "softmax").of(P, "softmax")[:, 1]
+    after = fitted(P, Y, False).of(P, False)[:, 1]
     assert calibration_error(said[high], p[high]) > 0.3
     assert abs(after - p)[high].mean() < 0.1
     unlikely = P[np.argsort(np.abs(said - 0.05))[:1]]
-    few = fitted(unlikely, np.eye(2)[[1]], "softmax")  # one label that was hardly to be expected
-    assert 0.05 < few.of(unlikely, "softmax")[0, 1] < 0.3
-    assert (np.diff(few.of(P[np.argsort(said)], "softmax")[:, 1]) >= 0).all(), "the ranking stays"
+    few = fitted(unlikely, np.eye(2)[[1]], False)  # one label that was hardly to be expected
+    assert 0.05 < few.of(unlikely, False)[0, 1] < 0.3
+    assert (np.diff(few.of(P[np.argsort(said)], False)[:, 1]) >= 0).all(), "the ranking stays"
 
 
 def test_cross_fitted_rows_do_not_see_their_own_label():
     P, folds = rows(40, 3), np.arange(40) % 4
     Y = drawn_from(P)
-    before = cross_fitted(P, Y, folds, "softmax")
+    before = cross_fitted(P, Y, folds, False)
     changed = Y.copy()
     changed[folds == 2] = np.roll(changed[folds == 2], 1, axis=1)
-    after = cross_fitted(P, changed, folds, "softmax")
+    after = cross_fitted(P, changed, folds, False)
     assert (after[folds == 2] == before[folds == 2]).all()
     assert (after[folds != 2] != before[folds != 2]).any()
 
 
 def test_rows_that_nothing_reaches_stay_empty():
     P = np.vstack([rows(30, 2), np.zeros((1, 2))])
-    found = fitted(P[:30], drawn_from(P[:30]), "softmax").of(P, "softmax")
+    found = fitted(P[:30], drawn_from(P[:30]), False).of(P, False)
     assert not found[-1].any() and np.allclose(found[:-1].sum(axis=1), 1)
 
 
@@ -110,7 +111,7 @@ def test_a_decision_is_the_best_for_its_goal(goal, n, K):
     behind = []
     for seed in range(12):
         P = rows(n, K, seed)
-        own = merit(goal, P, decide(goal, P, "softmax").said(P).argmax(axis=1))
+        own = merit(goal, P, decide(goal, P, False).said(P).argmax(axis=1))
         behind.append(max(merit(goal, P, codes) for codes in calls(n, K)) - own)
     # Of a sum of ratios the prices find a local optimum; a handful of rows has many.
     assert max(behind) < (0.02 if (goal, K) == ("f1", 3) else 1e-12)
@@ -120,7 +121,7 @@ def test_a_decision_is_the_best_for_its_goal(goal, n, K):
 def test_f1_of_a_rare_class_has_the_best_threshold():
     p = np.sort(expit(np.random.default_rng(0).normal(-4, 2, 5000)))
     P = np.column_stack([1 - p, p])
-    found = decide("f1", P, "softmax")
+    found = decide("f1", P, False)
     best = max(merit("f1", P, (p >= t).astype(int)) for t in p[::7])
     assert merit("f1", P, found.said(P).argmax(axis=1)) == pytest.approx(best, abs=1e-3)
     called = p >= found.threshold(1)
@@ -133,7 +134,7 @@ def test_with_several_labels_a_class_has_the_threshold_of_its_goal():
     F = [max(2 * p[p >= t].sum() / ((p >= t).sum() + p.sum()) for t in p) for p in P.T]
     expected = {"accuracy": [0.5] * 3, "balanced": P.mean(axis=0), "f1": np.array(F) / 2}
     for goal, thresholds in expected.items():
-        found = decide(goal, P, "sigmoid")
+        found = decide(goal, P, True)
         assert [found.threshold(k) for k in range(3)] == pytest.approx(thresholds)
         sets = found.said(P)
         some = (thresholds <= P).any(axis=1)
@@ -145,40 +146,38 @@ def test_costs_decide_by_the_least_expected_cost():
     P, classes = rows(200, 3), ("a", "b", "c")
     costs = {("a", "b"): 10, ("c", "a"): 0.5, ("b", "b"): 0.25}
     C = np.array([[0, 10, 1], [1, 0.25, 1], [0.5, 1, 0]])
-    found = decide("accuracy", P, "softmax", cost_table(costs, classes, "softmax"))
+    found = decide("accuracy", P, False, cost_table(costs, classes, False))
     expected = [min(range(3), key=lambda j: sum(p[k] * C[k, j] for k in range(3))) for p in P]
     assert found.said(P).argmax(axis=1).tolist() == expected
-    several = decide(
-        "accuracy", P, "sigmoid", cost_table({("a", None): 4, (None, "b"): 3}, classes, "sigmoid")
-    )
+    several = decide("accuracy", P, True, cost_table({("a", None): 4, (None, "b"): 3}, classes, True))
     assert [several.threshold(k) for k in range(3)] == pytest.approx([1 / 5, 3 / 4, 1 / 2])
 
 
 @pytest.mark.parametrize(
-    ("costs", "link", "text"),
+    ("costs", "multilabel", "text"),
     [
-        ({("a", "x"): 1}, "softmax", "the class 'x'"),
-        ({("a", "b"): -1}, "softmax", "0 or more"),
-        ({"a": 1}, "softmax", "pairs"),
-        ({("a", "b"): 1}, "sigmoid", "missed class"),
-        ({("a", None): 0, (None, "a"): 0}, "sigmoid", "both cost 0"),
+        ({("a", "x"): 1}, False, "the class 'x'"),
+        ({("a", "b"): -1}, False, "0 or more"),
+        ({"a": 1}, False, "pairs"),
+        ({("a", "b"): 1}, True, "missed class"),
+        ({("a", None): 0, (None, "a"): 0}, True, "both cost 0"),
     ],
 )
-def test_costs_that_mean_nothing_are_refused(costs, link, text):
+def test_costs_that_mean_nothing_are_refused(costs, multilabel, text):
     with pytest.raises(InputError, match=text):
-        cost_table(costs, ("a", "b"), link)
+        cost_table(costs, ("a", "b"), multilabel)
 
 
 def test_goals_are_refused_by_name():
     with pytest.raises(InputError, match="accuracy, balanced, f1"):
-        check_goal("recall", None)
-    with pytest.raises(InputError, match="give one of them"):
-        check_goal("f1", {("a", "b"): 1})
+        LabelOptions(goal="recall")
+    with pytest.raises(InputError, match="give one: costs are"):
+        LabelOptions(goal="f1", costs={("a", "b"): 1})
 
 
 def test_accuracy_is_the_likeliest_class_to_the_bit():
     P = rows(300, 4).round(2)  # with ties
-    found = decide("accuracy", P, "softmax")
+    found = decide("accuracy", P, False)
     assert (found.said(P).argmax(axis=1) == P.argmax(axis=1)).all()
     assert found.scores(P) is P
 
@@ -186,7 +185,7 @@ def test_accuracy_is_the_likeliest_class_to_the_bit():
 def test_a_class_that_is_never_likely_has_no_harm_in_it():
     P = np.column_stack([rows(50, 2), np.zeros(50)])
     for goal in ("balanced", "f1"):
-        found: GoalDecision = decide(goal, P, "softmax")
+        found: GoalDecision = decide(goal, P, False)
         assert not found.said(P)[:, 2].any()
         assert np.isfinite(expected_f1(P, found.said(P).argmax(axis=1))[0]).all()
 

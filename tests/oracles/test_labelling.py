@@ -89,33 +89,33 @@ def test_discriminant_is_the_posterior_of_gaussians_with_one_covariance():
 
 def test_the_loss_is_scikit_learns():
     L, Y = np.random.default_rng(0).standard_normal((30, 4)), np.eye(4)[np.arange(30) % 4]
-    P = combine.probabilities(L, "softmax")
-    assert combine.loss(L, Y, "softmax") == pytest.approx(log_loss(Y, P), abs=1e-12)
+    P = combine.probabilities(L, False)
+    assert combine.loss(L, Y, False) == pytest.approx(log_loss(Y, P), abs=1e-12)
     several = (np.random.default_rng(1).random((30, 4)) < 0.4).astype(float)
-    Q = combine.probabilities(L, "sigmoid")
+    Q = combine.probabilities(L, True)
     expected = sum(log_loss(several[:, k], Q[:, k], labels=[0, 1]) for k in range(4))
-    assert combine.loss(L, several, "sigmoid") == pytest.approx(expected, abs=1e-12)
+    assert combine.loss(L, several, True) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("link", ["softmax", "sigmoid"])
-def test_a_temperature_that_was_distorted_is_found_again(link):
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_a_temperature_that_was_distorted_is_found_again(multilabel):
     generator = np.random.default_rng(0)
     L = 2 * generator.standard_normal((4000, 3))
-    P = combine.probabilities(L, link)
-    if link == "softmax":
+    P = combine.probabilities(L, multilabel)
+    if not multilabel:
         Y = np.eye(3)[[generator.choice(3, p=row) for row in P]]
     else:
         Y = (generator.random(P.shape) < P).astype(float)
-    distorted = L / 7 if link == "softmax" else L / 7 - 1.5
-    scale = combine.scaled(distorted, Y, link)
+    distorted = L / 7 if not multilabel else L / 7 - 1.5
+    scale = combine.scaled(distorted, Y, multilabel)
     assert scale.steepness == pytest.approx(7, rel=0.1)
-    if link == "sigmoid":
+    if multilabel:
         assert scale.shift == pytest.approx(7 * 1.5, rel=0.1)
 
 
 def test_a_faultless_judge_does_not_become_certain():
     Y = np.eye(2)[np.arange(6) % 2]
-    P = combine.probabilities(combine.scaled(Y, Y, "softmax").of(Y), "softmax")
+    P = combine.probabilities(combine.scaled(Y, Y, False).of(Y), False)
     assert 0.6 < P.max() < 0.99
 
 
@@ -124,10 +124,10 @@ def test_the_prior_steepness_holds_until_many_labels_say_otherwise():
     L = generator.standard_normal((5000, 2))
     L -= L.mean(axis=1, keepdims=True)
     Y = np.eye(2)[generator.integers(2, size=5000)]  # the logits are worth nothing
-    steep = lambda m: combine.scaled_with_prior(L[:m], Y[:m], "softmax").steepness * L[:m].std()  # noqa: E731
-    assert combine.scaled_with_prior(
-        L, Y, "softmax", np.zeros(5000, bool)
-    ).steepness * L.std() == pytest.approx(combine.TYPICAL, rel=1e-3)
+    steep = lambda m: combine.scaled_with_prior(L[:m], Y[:m], False).steepness * L[:m].std()  # noqa: E731
+    assert combine.scaled_with_prior(L, Y, False, np.zeros(5000, bool)).steepness * L.std() == pytest.approx(
+        combine.TYPICAL, rel=1e-3
+    )
     assert steep(12) > combine.TYPICAL / 2 > combine.TYPICAL / 10 > steep(5000)
 
 
@@ -140,7 +140,7 @@ def test_a_strong_ridge_counts_by_what_it_says_beside_the_shares():
     ]
     labelled = np.sort(np.concatenate(own))
     ridge = SmoothedRidge("links", RowSettings("links", 10, 0.9))
-    fitted = ridge.fit(Workspace(graph), labelled, np.eye(19)[graph.codes[labelled]], "softmax")
+    fitted = ridge.fit(Workspace(graph), labelled, np.eye(19)[graph.codes[labelled]], False)
     assert np.mean(fitted.logits(slice(None)).argmax(axis=1) == graph.codes) > 0.13
 
 
@@ -149,14 +149,14 @@ def test_what_all_classes_have_in_common_does_not_change_a_scale():
     L, offset = generator.standard_normal((40, 3)), 9 * generator.standard_normal((40, 1))
     Y = np.eye(3)[(L + generator.standard_normal(L.shape)).argmax(axis=1)]
     for fit in (combine.scaled, combine.scaled_with_prior):
-        assert fit(L + offset, Y, "softmax").steepness == pytest.approx(fit(L, Y, "softmax").steepness)
+        assert fit(L + offset, Y, False).steepness == pytest.approx(fit(L, Y, False).steepness)
 
 
-@pytest.mark.parametrize("link", ["softmax", "sigmoid"])
-def test_matched_classes_have_the_shares_that_were_asked_for(link):
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_matched_classes_have_the_shares_that_were_asked_for(multilabel):
     L = np.random.default_rng(0).standard_normal((500, 3))
     goal = np.array([0.6, 0.3, 0.1])
-    found = combine.probabilities(L + combine.matched(L, goal, link), link).mean(axis=0)
+    found = combine.probabilities(L + combine.matched(L, goal, multilabel), multilabel).mean(axis=0)
     np.testing.assert_allclose(found, goal, atol=1e-4)
 
 
@@ -168,8 +168,8 @@ def test_weights_are_bayes_rule_at_eta_one():
 
 def test_logits_undo_probabilities():
     P = np.array([[0.7, 0.2, 0.1]])
-    np.testing.assert_allclose(combine.probabilities(combine.logits(P, "softmax"), "softmax"), P)
-    np.testing.assert_allclose(combine.probabilities(combine.logits(P, "sigmoid"), "sigmoid"), P)
+    np.testing.assert_allclose(combine.probabilities(combine.logits(P, False), False), P)
+    np.testing.assert_allclose(combine.probabilities(combine.logits(P, True), True), P)
 
 
 # -- rows and walks ---------------------------------------------------------------------------
@@ -184,22 +184,19 @@ def graph():
     return as_graph(weights, attributes=X)
 
 
-@pytest.mark.parametrize("by_row", [False, True])
 @pytest.mark.parametrize(("steps", "damping"), [(0, 0.0), (2, 1.0), (10, 0.7)])
-def test_rows_are_singular_vectors_of_the_dense_recursion(graph, by_row, steps, damping):
+def test_rows_are_singular_vectors_of_the_dense_recursion(graph, steps, damping):
     S = graph.adjacency.toarray()
     degree, count = S.sum(axis=1), (S > 0).sum(axis=1)
     C = np.where(count > 0, degree / np.maximum(count, 1), 1.0)
     A, D = S + np.diag(C), degree + C
-    T = A / D[:, None] if by_row else A / np.sqrt(np.outer(D, D))
+    T = A / np.sqrt(np.outer(D, D))
     X = features(graph, "attributes").toarray()
     Z = X
     for _ in range(steps):
         Z = damping * T @ Z + (1 - damping) * X
     U, values, _ = np.linalg.svd(Z, full_matrices=False)
-    found = smoothed_rows(
-        graph, features(graph, "attributes"), RowSettings("attributes", steps, damping, by_row), 5
-    )
+    found = smoothed_rows(graph, features(graph, "attributes"), RowSettings("attributes", steps, damping), 5)
     np.testing.assert_allclose(found.values, values[:5], rtol=1e-3)
     np.testing.assert_allclose(abs(np.sum(found.left[:, :2] * U[:, :2], axis=0)), 1, atol=1e-3)
 
@@ -228,23 +225,16 @@ def test_walks_are_the_truncated_series_of_personalised_pagerank(graph):
     for _ in range(20):
         F = 0.9 * P.T @ F + 0.1 * start
     expected = F / degree[:, None]
-    walk, place = RandomWalk(), Workspace(graph)
-    few = labelled[::2], Y[::2]
-    both = walk.fit_each(place, [(labelled, Y), few], "softmax")
-    alone = [walk.fit(place, labelled, Y, "softmax"), walk.fit(place, *few, "softmax")]
-    assert [fit.L.tobytes() for fit in both] == [fit.L.tobytes() for fit in alone], "at once as one by one"
-    found = np.exp(both[0].logits(slice(None)))
+    found = np.exp(RandomWalk().fit(Workspace(graph), labelled, Y, False).logits(slice(None)))
     smallest = 1e-2 * expected[expected > 0].mean() * Y.mean(axis=0)
     np.testing.assert_allclose(found, expected + smallest, rtol=1e-9)
 
 
 def test_the_weights_of_labels_rebuild_the_heaviest_members_answer(graph):
     labelled, Y = np.array([0, 3, 30, 45]), np.eye(2)[[0, 0, 1, 1]]
-    fitted = SmoothedRidge("", RowSettings("attributes", 10, 0.9)).fit(
-        Workspace(graph), labelled, Y, "softmax"
-    )
-    rank, power, member, _ = fitted.fits[int(fitted.shares.argmax())]
-    rows = fitted.rows.take(rank, power)
+    fitted = SmoothedRidge("", RowSettings("attributes", 10, 0.9)).fit(Workspace(graph), labelled, Y, False)
+    rank, member, _ = fitted.fits[int(fitted.shares.argmax())]
+    rows = fitted.rows.take(rank)
     expected = member.answer(rows)
     weights = fitted.smoother(np.arange(60))
     np.testing.assert_allclose(weights @ (Y - Y.mean(axis=0)) + Y.mean(axis=0), expected, atol=1e-9)
@@ -259,8 +249,8 @@ def test_rows_have_length_one_or_zero_and_lonely_classes_are_not_judged():
 # -- stacking ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("link", ["softmax", "sigmoid"])
-def test_stacked_weights_are_where_the_posterior_is_flat(link):
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_stacked_weights_are_where_the_posterior_is_flat(multilabel):
     """No step from them, up or down and inside what is allowed, is likelier."""
     generator = np.random.default_rng(0)
     Y = np.eye(3)[np.arange(60) % 3]
@@ -269,9 +259,9 @@ def test_stacked_weights_are_where_the_posterior_is_flat(link):
 
     def surprise(w):
         L = combine.pooled(tables, w)
-        return 60 * combine.loss(L, Y, link) + np.sum((w - prior) ** 2) / (2 * combine.DEVIATION**2)
+        return 60 * combine.loss(L, Y, multilabel) + np.sum((w - prior) ** 2) / (2 * combine.DEVIATION**2)
 
-    w = combine.stacked(tables, Y, prior, link)
+    w = combine.stacked(tables, Y, prior, multilabel)
     assert w.min() >= 0 and w[0] == w.max() and w[3] == 0
     for j in range(4):
         for step in (1e-3, -1e-3):
@@ -282,8 +272,8 @@ def test_stacked_weights_are_where_the_posterior_is_flat(link):
 
 def test_few_labels_leave_the_weights_where_they_start():
     tables = [np.eye(2)[[0, 1]], np.eye(2)[[1, 0]]]
-    few = combine.stacked(tables, np.eye(2), np.array([0.5, 0.5]), "softmax")
-    many = combine.stacked([np.tile(T, (50, 1)) for T in tables], np.tile(np.eye(2), (50, 1)), few, "softmax")
+    few = combine.stacked(tables, np.eye(2), np.array([0.5, 0.5]), False)
+    many = combine.stacked([np.tile(T, (50, 1)) for T in tables], np.tile(np.eye(2), (50, 1)), few, False)
     assert abs(few - 0.5).max() < 0.05 and many[0] > 1 > 0.1 > many[1]
 
 
@@ -292,11 +282,11 @@ def test_labels_that_are_half_trusted_count_for_half_as_many():
     Y = np.eye(3)[np.arange(30) % 3]
     tables = [a * Y + generator.standard_normal(Y.shape) for a in (1.0, 0.5)]
     prior = np.full(2, 0.5)
-    once = combine.stacked(tables, Y, prior, "softmax")
+    once = combine.stacked(tables, Y, prior, False)
     twice = [np.tile(T, (2, 1)) for T in tables]
-    half = combine.stacked(twice, np.tile(Y, (2, 1)), prior, "softmax", trust=0.5)
+    half = combine.stacked(twice, np.tile(Y, (2, 1)), prior, False, trust=0.5)
     np.testing.assert_allclose(half, once, atol=1e-4)
-    np.testing.assert_allclose(combine.stacked(tables, Y, prior, "softmax", trust=0.0), prior)
+    np.testing.assert_allclose(combine.stacked(tables, Y, prior, False, trust=0.0), prior)
 
 
 # -- kernels ------------------------------------------------------------------------------------
@@ -331,25 +321,13 @@ def test_the_channels_are_the_means_of_the_neighbours(described, monkeypatch, sm
     np.testing.assert_allclose(kernel.times(slice(None), others, B)[nodes], found @ B, atol=1e-10)
 
 
-def test_similarities_that_folds_will_ask_for_are_those_that_are_computed(described):
-    kernel = ChannelKernel(described, "attributes", 2)
-    nodes, others, later = np.arange(3, 40), np.array([30, 5, 12]), np.array([33, 7])
-    fresh = kernel.between(nodes[::2], others[1:])
-    kernel.expect(nodes, others, later)
-    kept = kernel._known
-    kernel.expect(nodes[::2], np.array([5, 12, 33]), np.array([8, 9]))
-    assert kernel._known is kept, "what a fold needs is there: nothing is computed again"
-    np.testing.assert_allclose(kernel.between(nodes[::2], others[1:]), fresh, atol=1e-12)
-    np.testing.assert_allclose(kernel.between(others, nodes), kernel.between(nodes, others).T, atol=1e-12)
-
-
 @pytest.mark.parametrize("landmarks", [1000, 12])
 def test_kernel_ridge_is_that_of_scikit_learn_on_its_landmarks(described, landmarks, monkeypatch):
     """All labelled nodes as landmarks: kernel ridge. Fewer: the ridge on the rows of Nystroem."""
     monkeypatch.setattr(kernel_ridge, "LANDMARKS", landmarks)
     labelled = np.arange(0, 90, 4)
     Y = np.eye(3)[described.graph.codes[labelled]]
-    fitted = KernelRidge("", Channels("attributes", 2)).fit(described, labelled, Y, "softmax")
+    fitted = KernelRidge("", Channels("attributes", 2)).fit(described, labelled, Y, False)
     answer = (fitted.logits(slice(None)) - fitted.scale.shift) / fitted.scale.steepness
     kernel, B = fitted.kernel, fitted.landmarks
     assert B.size == min(landmarks, labelled.size) and set(B) <= set(labelled)
@@ -384,8 +362,8 @@ def test_nodes_without_edges_or_attributes_have_logits_too():
     X = np.zeros((6, 3))
     X[:3, :2] = [[1, 0], [1, 1], [0, 1]]
     workspace = Workspace(replace(graph, attributes=sp.csr_array(X)))
-    for name in ("channels", "link_channels", "two_steps_gaussian"):
+    for name in ("channels", "link_channels"):
         method = MEMBERS[name].method
-        assert method.suits(workspace, "softmax")
-        fitted = method.fit(workspace, np.array([0, 2, 4]), np.eye(2)[[0, 1, 1]], "softmax")
+        assert method.suits(workspace, False)
+        fitted = method.fit(workspace, np.array([0, 2, 4]), np.eye(2)[[0, 1, 1]], False)
         assert np.isfinite(fitted.logits(slice(None))).all()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from querist import Learner
-from querist.online import nearby, nearest, pounce
+from querist.online import POUNCE, Nearest, nearby
 
 
 def lattice(rng: np.random.Generator) -> np.ndarray:
@@ -146,7 +146,7 @@ def test_the_earliest_within_a_tie_of_the_smallest(distance: list[float], expect
 
 @pytest.mark.parametrize("block", [7, 128])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [pounce, nearest])
+@pytest.mark.parametrize("make", [POUNCE, Nearest])
 def test_screened_runs_are_steps(
     make: Any, kind: Make, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

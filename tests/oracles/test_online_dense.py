@@ -12,7 +12,6 @@ scores, and not an exact tie) the two may differ rightly: such an example is rej
 rounds before it were compared.
 """
 
-import inspect
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +21,10 @@ import pytest
 from hypothesis import given, reject, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from querist import ALGORITHMS, Answer, Learner
+from querist import ALGORITHMS, Learner
+from querist.online.checks import Answer
+from querist.online.learner import OnlineParts
+from querist.parameters import parameters_of
 
 pytestmark = pytest.mark.slow
 
@@ -257,7 +259,7 @@ NUMBERS: dict[str, dict[str, st.SearchStrategy[float]]] = {
 
 
 def schemes(name: str) -> list[str]:
-    has_both = "scheme" in inspect.signature(ALGORITHMS[name]).parameters
+    has_both = "scheme" in parameters_of(ALGORITHMS[name])
     return ["multiclass", "one-vs-rest"] if has_both else ["multiclass"]
 
 
@@ -284,7 +286,7 @@ def cases(draw: st.DrawFn, name: str, scheme: str) -> Case:
     length = draw(st.sampled_from([1.0, 0.01, 20.0]))
     rows = draw(arrays(np.int8, (n, d), elements=st.integers(-24, 24))) / 8 * length
     parts = dict(COMPOSITIONS[name])
-    accepts = inspect.signature(ALGORITHMS[name]).parameters
+    accepts = parameters_of(ALGORITHMS[name])
     parameters: dict[str, Any] = {}
     if "scheme" in accepts:
         parameters["scheme"] = parts["scheme"] = scheme
@@ -472,5 +474,5 @@ def test_run_agrees(name: str, scheme: str, data: st.DataObject, oracle: bool) -
 
 
 def test_the_twin_knows_every_composition() -> None:
-    composed = {name for name, make in ALGORITHMS.items() if type(make(np.eye(2), 2)) is Learner}
+    composed = {name for name, make in ALGORITHMS.items() if make(np.eye(2), 2)._parts is OnlineParts}
     assert composed == set(COMPOSITIONS)

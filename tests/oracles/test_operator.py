@@ -21,9 +21,10 @@ from hypothesis import given, strategies as st
 from querist.errors import InputError, QueristError, ResidualWarning
 from querist.graph.graph import Graph
 from querist.graph.laplacian import laplacian
-from querist.operator import Operator, empty_block, fill, kernels, rounded, solve, threads
-from querist.operator.lanes import LARGEST, halves_are_quick
+from querist.operator import fill, kernels, solve, threads
+from querist.operator.local import empty_block
 from querist.operator.matrix import LocalMatrix
+from querist.operator.value import Operator
 from querist.types import Floats
 
 pytestmark = pytest.mark.slow
@@ -72,7 +73,8 @@ def test_products_are_those_of_the_dense_matrix(
     S: Floats, normalised: bool, dtype: Any, k: int, parts: int
 ) -> None:
     L = dense_laplacian(S, normalised)
-    M = Operator.laplacian(sp.csr_array(S), normalised=normalised, dtype=dtype, threads=parts)
+    M = Operator.laplacian(sp.csr_array(S), normalised=normalised, dtype=dtype)
+    M.__dict__["_bounds"] = threads.cuts(M.indptr, parts)
     rng = np.random.default_rng(k)
     X, Z = rng.standard_normal((2, len(S), k)).astype(dtype)
     close = {"atol": 1e-12 if dtype == np.float64 else 2e-5 * max(1, np.abs(L).max())}
@@ -101,7 +103,8 @@ def random_graph(n: int, degree: float, seed: int = 0) -> Any:
 def test_threads_do_not_change_a_bit_and_scipy_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     S = random_graph(3000, 12)
     X = np.random.default_rng(0).standard_normal((3000, 40))
-    alone = Operator.laplacian(S, normalised=True, threads=1).matmat(X)
+    monkeypatch.setenv("QUERIST_THREADS", "1")
+    alone = Operator.laplacian(S, normalised=True).matmat(X)
     calls = []
     monkeypatch.setattr(threads, "SMALL", 1)
     monkeypatch.setattr(
@@ -109,7 +112,8 @@ def test_threads_do_not_change_a_bit_and_scipy_agrees(monkeypatch: pytest.Monkey
     )
     for parts in (2, 3, 7):
         calls.clear()
-        together = Operator.laplacian(S, normalised=True, threads=parts).matmat(X)
+        monkeypatch.setenv("QUERIST_THREADS", str(parts))
+        together = Operator.laplacian(S, normalised=True).matmat(X)
         assert len(calls) == parts
         np.testing.assert_array_equal(alone, together)
     np.testing.assert_allclose(alone, laplacian(Graph(S), normalised=True) @ X, atol=1e-12)
@@ -199,7 +203,8 @@ def test_memory_mapped_arrays_with_int64_pointers_are_not_copied(tmp_path: Path)
 
 def test_several_threads_of_the_caller_may_use_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "SMALL", 1)
-    M = Operator.laplacian(random_graph(2000, 8), threads=3)
+    monkeypatch.setenv("QUERIST_THREADS", "3")
+    M = Operator.laplacian(random_graph(2000, 8))
     blocks = np.random.default_rng(0).standard_normal((8, 2000, 6))
     with ThreadPoolExecutor(8) as pool:
         for block, found in zip(blocks, pool.map(M.matmat, blocks), strict=True):
@@ -302,7 +307,7 @@ def test_what_is_not_solved_is_a_warning_that_carries_the_residual(monkeypatch: 
     np.testing.assert_allclose(1e-3 * X + M.matmat(X), B, atol=1e-8)
 
 
-# -- the door ----------------------------------------------------------------------------------------
+# -- checked input ----------------------------------------------------------------------------------------
 
 
 def test_what_cannot_be_used_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,6 +316,7 @@ def test_what_cannot_be_used_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     X = np.ones((20, 2))
     for wrong in (
         lambda: Operator.laplacian(S, dtype=np.int32),
+        lambda: Operator.laplacian(sp.csr_array((S.data.astype(np.float16), S.indices, S.indptr))),
         lambda: M.matmat(np.ones((19, 2))),
         lambda: M.matmat(X, out=X),
         lambda: M.matmat(X, out=np.empty((20, 2), dtype=np.float32)),
@@ -335,11 +341,12 @@ def test_what_cannot_be_used_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 INTERRUPTED = """
 import numpy as np, os, signal, sys, threading
-from querist.operator import Operator
+os.environ["QUERIST_THREADS"] = "2"
+from querist.operator.value import Operator
 import scipy.sparse as sp
 n = 20000
 S = sp.random_array((n, n), density=1e-3, format="csr", rng=np.random.default_rng(0))
-M = Operator.laplacian(sp.csr_array(S + S.T), threads=2)
+M = Operator.laplacian(sp.csr_array(S + S.T))
 X = np.ones((n, 64))
 M.matmat(X)
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -401,38 +408,3 @@ def test_a_block_starts_on_a_cache_line(dtype: Any) -> None:
         assert block.ctypes.data % 64 == 0
         assert (block.shape, block.dtype, block.flags.c_contiguous) == (shape, dtype, True)
         block[:] = 1
-
-
-def rounded_to_half(X: Any) -> Any:
-    return (X * np.float32(LARGEST)).astype(np.float16).astype(np.float32) / np.float32(LARGEST)
-
-
-@pytest.mark.skipif(not halves_are_quick(), reason="this processor has no instructions for half precision")
-@pytest.mark.parametrize("columns", [1, 7, 16, 48, 100])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_products_of_a_recursion_bring_in_rounded_rows(
-    monkeypatch: pytest.MonkeyPatch, columns: int, threads: int
-) -> None:
-    monkeypatch.setattr(rounded, "BEYOND_CACHES", 0)
-    monkeypatch.setattr("querist.operator.threads.SMALL", 1)
-    S = random_graph(400, 9)
-    M = Operator.laplacian(S, normalised=True, dtype=np.float32, threads=threads)
-    V = np.eye(400) - laplacian(Graph(S), normalised=True).toarray()
-    rng = np.random.default_rng(columns)
-    X, Y = (rng.standard_normal((400, columns)).astype(np.float32) / 20 for _ in range(2))
-    combine = M.recursion(X, half=True)
-    single = M.combine(X, Y.copy(), scale=0.5, shift=-0.2, previous=0.25)
-    first = 0.3 * X.astype(float) - 0.5 * V @ rounded_to_half(X) + 0.25 * Y
-    combine(X, Y, scale=0.5, shift=-0.2, previous=0.25)
-    np.testing.assert_allclose(Y, first, atol=1e-7)
-    assert 1e-7 < np.abs(Y - single).max() < 1e-4  # rounded indeed, and by little
-    second = 1.5 * Y.astype(float) - V @ rounded_to_half(Y) - 0.5 * X
-    np.testing.assert_allclose(combine(Y, X, scale=1.0, shift=0.5, previous=-0.5), second, atol=1e-7)
-
-
-def test_small_blocks_and_double_precision_are_not_rounded() -> None:
-    S = random_graph(400, 9)
-    for dtype, half in ((np.float32, True), (np.float64, True), (np.float32, False)):
-        M = Operator.laplacian(S, normalised=True, dtype=dtype)
-        X = np.full((400, 3), 0.05, dtype=dtype)
-        assert M.recursion(X, half=half) == M.combine

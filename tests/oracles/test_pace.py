@@ -5,7 +5,6 @@ The value of a round is computed from the scores and variances of the decision b
 kernels.
 """
 
-import inspect
 import math
 from itertools import product
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import assume, given, strategies as st
 
 from querist import ALGORITHMS, Learner
 from querist.online import algebra
+from querist.parameters import parameters_of
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def forms(names: list[str]) -> list[Any]:
     """Every algorithm in every form that it has."""
     found = []
     for name in names:
-        has_both = "scheme" in inspect.signature(ALGORITHMS[name]).parameters and name != "pounce"
+        has_both = "scheme" in parameters_of(ALGORITHMS[name]) and name != "pounce"
         for scheme in ({"scheme": "multiclass"}, {"scheme": "one-vs-rest"}) if has_both else ({},):
             for own in OWN.get(name, [{}]):
                 given_settings = {**own, **scheme}

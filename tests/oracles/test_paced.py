@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from querist import ALGORITHMS, Answer, InputError, Learner, as_graph, datasets, embed
+from querist import ALGORITHMS, InputError, Learner, as_graph, datasets, embed
 from querist.online import algebra
+from querist.online.checks import Answer
 
 
 def blocks(n=120, classes=3, seed=0, extra=0):

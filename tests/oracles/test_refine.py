@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from querist import as_graph
 from querist.labelling.folds import cut_folds
-from querist.labelling.refine import PRIOR, by_counts, one_by_one, refined, self_training_weight
+from querist.labelling.refine import PRIOR, by_counts, refined, self_training_weight
 from querist.labelling.workspace import Workspace
 
 
@@ -67,7 +67,7 @@ def test_nodes_without_any_count_are_no_trouble(workspace):
 @pytest.fixture
 def folds(workspace):
     Y = np.tile(np.eye(2), (4, 1))
-    return cut_folds(workspace, np.arange(8), Y, "softmax", 4, seed=0)
+    return cut_folds(workspace, np.arange(8), Y, False, 4, seed=0)
 
 
 def tables_of(folds, strength):
@@ -95,7 +95,7 @@ def test_refining_adds_what_a_model_says_by_its_weight(folds):
         asked.append(P)
         return np.tile(more, (len(P), 1))
 
-    whole, held, weights = refined(folds, {"model": one_by_one(model)}, L, tables)
+    whole, held, weights = refined(folds, {"model": model}, L, tables)
     w = self_training_weight(folds, tables, [table + more for table in tables])
     assert np.diff(whole, axis=1) == pytest.approx(np.diff(L + w * more, axis=1))
     assert len(held) == folds.n_folds
@@ -110,6 +110,6 @@ def test_refining_adds_what_a_model_says_by_its_weight(folds):
 def test_without_a_model_or_a_label_to_hold_out_nothing_is_judged(workspace, folds):
     L = np.random.default_rng(0).standard_normal((12, 2))
     assert refined(folds, {}, L, [L]) == (L, [L], {})
-    few = cut_folds(workspace, np.arange(2), np.eye(2), "softmax", 2, seed=0)
+    few = cut_folds(workspace, np.arange(2), np.eye(2), False, 2, seed=0)
     assert few.n_folds == 0
     assert self_training_weight(few, [], []) == 1.0

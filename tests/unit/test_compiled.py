@@ -30,9 +30,9 @@ print(outer(1.0), sum(outer.stats.cache_hits.values()))
 """
 
 
-def played(room: Path) -> str:
+def played(folder: Path) -> str:
     found = subprocess.run(
-        [sys.executable, "outer_kernel.py"], cwd=room, capture_output=True, text=True, check=True
+        [sys.executable, "outer_kernel.py"], cwd=folder, capture_output=True, text=True, check=True
     )
     return found.stdout.strip()
 
@@ -110,13 +110,13 @@ def test_a_numba_without_what_we_reach_for_still_works(tmp_path: Path, rest: str
     assert played(tmp_path).splitlines()[-1] == "30.0 CPUDispatcher", "stale code was run"
 
 
-def test_rooms_that_call_kernels_of_the_operator_see_its_edits() -> None:
+def test_packages_that_call_kernels_of_the_operator_see_its_edits() -> None:
     from querist.collective import sweeps
     from querist.compiled import _stamp
     from querist.operator import kernels
 
-    room = Path(sweeps.__file__).parent
-    names = [name for name, _, _ in _stamp(room)]
+    folder = Path(sweeps.__file__).parent
+    names = [name for name, _, _ in _stamp(folder)]
     assert Path(sweeps.__file__).name in names
     assert Path(kernels.__file__).name in names
 

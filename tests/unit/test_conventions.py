@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from querist.papers import PAPERS, items_of
 from querist.version import VERSION
+from querist_papers import PAPERS, items_of
 
 ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
@@ -35,6 +35,21 @@ def test_the_workflows_are_valid_and_safe():
     assert done.returncode == 0, done.stdout
 
 
+def test_every_action_is_pinned_by_its_hash():
+    uses = re.findall(r"uses: (.+)", "".join(p.read_text() for p in (GITHUB / "workflows").glob("*.yml")))
+    assert len(uses) > 10
+    assert [use for use in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
+
+
+def test_the_first_page_installs_only_what_can_be_installed():
+    """Querist is on no package index, so a command that asks one for it would fail."""
+    for page in ("README.md", "docs/index.md", "docs/start.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        blocks = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
+        assert blocks[0].startswith("make demo") and "\nmake test" in blocks[0], page
+        assert not re.search(r"pip install '?querist\b", "".join(blocks)), page
+
+
 def test_the_workflows_try_what_is_promised():
     tests = yaml.safe_load((GITHUB / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]
     matrix = tests["tests"]["strategy"]["matrix"]
@@ -45,7 +60,7 @@ def test_the_workflows_try_what_is_promised():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     everything = "".join(path.read_text(encoding="utf-8") for path in (GITHUB / "workflows").glob("*.yml"))
     called = set(re.findall(r"- run: make (\w+)", everything))
-    assert called == {"lowest", "fuzz", "site"} and called <= targets
+    assert called == {"lowest", "fuzz", "installed", "site"} and called <= targets
 
 
 def left_out_on_other_systems():
@@ -90,6 +105,29 @@ def test_the_changelog_keeps_to_its_form():
         assert kinds == [kind for kind in KINDS if kind in kinds]
 
 
+def spellings(tree):
+    """Names of parameters, keywords and annotated variables, and two texts that once meant multilabel."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.keyword):
+            yield node.arg
+        elif isinstance(node, ast.AnnAssign):
+            yield node.target.attr if isinstance(node.target, ast.Attribute) else node.target.id
+        elif isinstance(node, ast.Constant) and node.value in ("softmax", "sigmoid"):
+            yield node.value
+
+
+def test_several_labels_per_node_are_spelled_multilabel():
+    found = {
+        (name, path.name)
+        for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "papers" / "src").rglob("*.py")]
+        for name in spellings(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    old = {"several", "label_matrix", "given_codes", "one_label", "softmax", "sigmoid"}
+    assert [each for each in sorted(found, key=str) if each[0] in old] == []
+    assert {("multilabel", "labels.py"), ("multilabel", "goals.py"), ("multilabel", "model.py")} <= found
+    assert "several" in spellings(ast.parse("def of(x, several: bool): ..."))
+
+
 def test_issue_forms_ask_for_what_is_needed():
     for path in (GITHUB / "ISSUE_TEMPLATE").glob("[!c]*.yml"):
         form = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -99,7 +137,7 @@ def test_issue_forms_ask_for_what_is_needed():
         assert all(field["attributes"]["label"] for field in form["body"])
 
 
-@pytest.mark.parametrize("extra", ["files", "report", "serve", "cluster", "mpi", "torch", "peers", "all"])
+@pytest.mark.parametrize("extra", ["download", "report", "serve", "cluster", "mpi", "torch", "peers", "all"])
 def test_every_extra_is_explained(extra):
     assert extra in PROJECT["optional-dependencies"]
     assert f"| `{extra}` |" in (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
@@ -133,7 +171,7 @@ def locked(name):
 
 def test_the_oldest_versions_are_those_that_are_tried():
     """`make locks` where this fails."""
-    lowest = bounds("files", "report", "serve", "cluster", "peers")
+    lowest = bounds("download", "report", "serve", "cluster", "peers")
     tried = locked("lowest.txt")
     assert len(lowest) > 25
     assert {name: tried[name] for name in lowest} == lowest
@@ -141,6 +179,6 @@ def test_the_oldest_versions_are_those_that_are_tried():
 
 def test_the_lock_of_development_has_every_library_in_an_allowed_version():
     """`make locks` where this fails."""
-    lock, wanted = locked("dev.txt"), bounds("files", "report", "serve", "cluster", "peers", "site", "dev")
+    lock, wanted = locked("dev.txt"), bounds("download", "report", "serve", "cluster", "peers", "site", "dev")
     assert wanted.keys() <= lock.keys()
     assert all(lock[name] >= least for name, least in wanted.items())

@@ -1,15 +1,16 @@
-"""What means "unlabelled" where nobody says so: -1 beside class numbers, one rule at every door."""
+"""What means "unlabelled" if nobody says so: -1 beside class numbers, by one rule in every function."""
 
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
-from querist import CLASSIFIERS, BudgetedLeastSquares, as_graph, ask, label, load
+from querist import CLASSIFIERS, BudgetedLeastSquares, as_graph, ask, label, load_graph
 from querist.errors import InputError
-from querist.labels import implied_missing, tabulate
-from querist.tables import read_seeds
+from querist.labels import Labels, implied_missing, tabulate
+from querist.tables.labels import read_seeds
 
 WORDS = "missing=-1"
 
@@ -54,21 +55,21 @@ def test_every_form_of_labels_is_read_so_and_warned_of(labels):
         found = tabulate(labels, range(4))
     assert [w.filename for w in caught] == [__file__], "it points to the user's own line"
     assert found.classes == (0, 1)
-    assert found.is_labelled.tolist() == [True, True, False, True]
+    assert found.known.tolist() == [True, True, False, True]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert tabulate(labels, range(4), missing=-1).is_labelled.tolist() == [True, True, False, True]
+        assert tabulate(labels, range(4), missing=-1).known.tolist() == [True, True, False, True]
         assert tabulate(labels, range(4), missing=float("nan")).classes == (-1, 0, 1)
 
 
 @pytest.fixture
 def halves():
     """karate's codes, every other one hidden by -1."""
-    karate = load("karate")
+    karate = load_graph("karate")
     return karate, np.where(np.arange(34) % 2, karate.codes, -1)
 
 
-DOORS = {
+FUNCTIONS = {
     "label": lambda graph, given: label(graph, given).is_labelled,
     "classifier": lambda graph, given: CLASSIFIERS["wvrn"]().fit(graph, given).problem_.seeds,
     "own": lambda graph, given: (
@@ -79,11 +80,11 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_every_door_has_the_rule(halves, door):
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_has_the_rule(halves, function):
     karate, given = halves
     with pytest.warns(UserWarning, match=WORDS):
-        known = DOORS[door](karate, given)
+        known = FUNCTIONS[function](karate, given)
     assert known.tolist() == (given >= 0).tolist()
 
 
@@ -100,7 +101,7 @@ def test_it_can_be_said_otherwise(halves):
 def test_a_file_of_labels_says_it_in_its_notes(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("node,label\n0,0\n1,1\n2,-1\n3,\n")
-    found = read_seeds(path, load("karate").nodes)
+    found = read_seeds(path, load_graph("karate").nodes)
     assert found.labels == {0: 0, 1: 1} and found.classes == (0, 1)
     assert any("1 row labelled -1, taken as unlabelled" in note for note in found.notes)
     assert any("1 row without a label" in note for note in found.notes)
@@ -167,10 +168,10 @@ def test_a_table_of_zeros_and_ones_stays_a_matrix_unless_a_column_says_node():
     matrix = {"cat": [1, 0, 0], "dog": [0, 1, 0]}
     for table in tables_of(matrix)[:1]:
         found = tabulate(table, [5, 6, 7])
-        assert found.form == "matrix" and found.classes == ("cat", "dog")
+        assert found.multilabel and found.classes == ("cat", "dog")
     for table in tables_of({"node": [0, 1], "label": [1, 0]}):
         found = tabulate(table, range(4))
-        assert found.form == "value" and found.indicator.tolist() == [[0, 1], [1, 0], [0, 0], [0, 0]]
+        assert not found.multilabel and found.indicator.tolist() == [[0, 1], [1, 0], [0, 0], [0, 0]]
 
 
 def test_a_table_that_contradicts_itself_or_the_graph_is_refused():
@@ -178,7 +179,77 @@ def test_a_table_that_contradicts_itself_or_the_graph_is_refused():
         with pytest.raises(InputError, match="node 'ann' is 'cat' and 'dog'; give it one label"):
             tabulate(table, ["ann", "bob"])
     for table in tables_of({"node": ["zed"], "label": ["cat"]}):
-        with pytest.raises(InputError, match="labels for 1 unknown nodes"):
+        with pytest.raises(InputError, match="labels for 1 unknown node, "):
             tabulate(table, ["ann", "bob"])
     with pytest.raises(InputError, match="labels are the text 'club'"):
         tabulate("club", ["ann", "bob"])
+
+
+# -- the one form inside ------------------------------------------------------------------------------
+
+ONE = Labels(np.array([1, -1, 0, 1]), ("cat", "dog"))
+SETS = Labels(sp.csr_array([[1, 1], [0, 0], [1, 0], [0, 1]]), ("cat", "dog"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "by_row"),
+    [
+        (ONE, ["dog", None, "cat", "dog"], {0: 1, 2: 0, 3: 1}),
+        (SETS, [("cat", "dog"), None, ("cat",), ("dog",)], {0: (0, 1), 2: (0,), 3: (1,)}),
+    ],
+)
+def test_both_kinds_of_labels_have_the_same_calls(labels, names, by_row):
+    assert labels.names() == names and labels.by_row() == by_row and len(labels) == 4
+    assert labels.known.tolist() == [True, False, True, True]
+    assert labels.sizes.tolist() == labels.indicator.sum(axis=0).tolist() == [1 + labels.multilabel, 2]
+    assert labels.select([2, -1, 0]).names() == [names[2], None, names[0]]
+    assert labels.grown(6).names() == [*names, None, None]
+    assert labels.only(np.array([True, True, False, False])).names() == [names[0], None, None, None]
+    again = Labels.of(by_row, 4, labels.classes, labels.multilabel)
+    assert (again.indicator == labels.indicator).all() and again.multilabel == labels.multilabel
+    assert tabulate(labels, "abcd") is labels
+
+
+def test_one_label_per_node_is_a_set_of_one_where_nodes_may_have_several():
+    assert ONE.as_sets().names() == [("dog",), None, ("cat",), ("dog",)]
+    assert SETS.as_sets() is SETS
+    given = {"ann": "cat", "bob": {"cat", "dog"}}
+    assert tabulate(given, ["ann", "bob"], multilabel=True).names() == [("cat",), ("cat", "dog")]
+    assert tabulate({"ann": "cat"}, ["ann"], multilabel=True).names() == [("cat",)]
+    names = [("cat", "dog"), None, ("dog",)]
+    assert tabulate(names, range(3), multilabel=True).names() == names
+    assert tabulate(names, range(3)).classes == (("cat", "dog"), ("dog",)), "a class may be a tuple"
+    for multilabel in (True, None):
+        with pytest.raises(InputError, match="is not hashable"):
+            tabulate([("cat", ["dog"]), "cat"], range(2), multilabel=multilabel)
+    with pytest.raises(InputError, match="pass multilabel=True, or one class per node"):
+        tabulate(given, ["ann", "bob"], multilabel=False)
+
+
+def test_what_stands_twice_or_as_a_zero_counts_once_or_not_at_all():
+    twice = sp.coo_array(([1, 0, 1], ([0, 1, 2], [0, 0, 1])), shape=(3, 2))
+    assert Labels(twice, ("cat", "dog")).by_row() == {0: (0,), 2: (1,)}
+
+
+WRONG = {
+    "a code above": (lambda: Labels(np.array([0, 2]), ("p", "q")), "label code 2 is outside the 2 classes"),
+    "a code below": (lambda: Labels(np.array([0, -2]), ("p", "q")), "label code -2 is outside"),
+    "fractions": (lambda: Labels(np.array([0.5]), ("p", "q")), "float64; give integers"),
+    "a table of codes": (lambda: Labels(np.zeros((2, 2), int), ("p", "q")), r"codes of shape \(2, 2\)"),
+    "a class twice": (lambda: Labels(np.array([0]), ("p", "p")), "twice"),
+    "columns": (lambda: Labels(sp.csr_array((3, 2)), ("p",)), "2 columns of labels for 1 classes"),
+    "values": (lambda: Labels(2 * sp.eye_array(3), (0, 1, 2)), "other values than 0 and 1"),
+    "other nodes": (lambda: tabulate(ONE, ["ann"]), "4 labels for 1 nodes"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_labels_that_mean_nothing_are_refused(case):
+    make, message = WRONG[case]
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_a_data_frame_of_one_column_leaves_nodes_out():
+    frame = pd.DataFrame({"kind": [1, 0]}, index=["cy", "ann"])
+    assert tabulate(frame, ["ann", "bob", "cy"]).names() == [0, None, 1]

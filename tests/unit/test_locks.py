@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import querist
-from querist.budgeted.learner import StreamLearner
+from querist.budgeted.learner import BLS
 from querist.errors import InputError
 from querist.locks import OwnLock
 
@@ -80,7 +80,7 @@ def test_a_learner_of_several_threads_keeps_its_budget_and_counts_every_round(na
 def test_a_stream_of_several_threads_learns_every_item_once():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(TURNS, 3))
-    learner = StreamLearner(2, width=1.0, budget_labelled=10, budget_unlabelled=10)
+    learner = BLS(2, width=1.0, budget_labelled=10, budget_unlabelled=10)
 
     def work(number):
         for row in range(len(X)):
@@ -96,7 +96,7 @@ def test_a_stream_of_several_threads_learns_every_item_once():
 def test_questions_that_several_threads_answer_are_kept_once_each(tmp_path):
     karate = querist.load_graph("karate")
     kept = {"classes": ["a", "b"], "budget": BUDGET, "journal": tmp_path / "journal"}
-    asking = querist.ask(karate, prefetch=True, **kept)
+    asking = querist.ask(karate, **kept)
     answered = []
 
     def work(number):
@@ -117,7 +117,7 @@ def test_questions_that_several_threads_answer_are_kept_once_each(tmp_path):
 
 
 def test_a_copy_has_a_lock_of_its_own():
-    learner = StreamLearner(2, width=1.0)
+    learner = BLS(2, width=1.0)
     for other in (copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))):
         assert isinstance(other.own_lock, OwnLock)
         assert other.own_lock is not learner.own_lock

@@ -7,7 +7,7 @@ from scipy.sparse import csgraph
 from querist.graph import as_graph
 from querist.graph.laplacian import resistances
 from querist.graph.weights import Pairs, longest_bridge
-from querist.theory.pounce08 import scale_needed
+from querist_papers.theory.pounce08 import scale_needed
 
 PAIRS = np.array([0, 1]), np.array([1, 2])
 

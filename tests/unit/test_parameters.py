@@ -40,7 +40,7 @@ def test_values_are_read_by_their_annotation(setting, value):
 @pytest.mark.parametrize(
     ("setting", "need"),
     [
-        ("gamma=x", "a number"), ("steps=1.5", "a whole number"), ("shy=2", "true or false"),
+        ("gamma=x", "a finite number"), ("steps=1.5", "a whole number"), ("shy=2", "true or false"),
         ("kind=c", "one of a, b"), ("most=x", "a whole number or none"), ("=1", "name=value"),
         ("order=1,x", "numbers separated by commas or none"),
     ],

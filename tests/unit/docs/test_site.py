@@ -35,7 +35,7 @@ WITHIN_TWO_CLICKS = [
     "tutorials/label_csv.html",
     "howto/accuracy.html",
     "howto/cite.html",
-    "howto/add_a_rule.html",
+    "howto/add_a_strategy.html",
 ]
 
 pytestmark = pytest.mark.slow
@@ -104,6 +104,17 @@ def served(built):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
+
+
+def test_the_reference_lists_the_options_of_a_function():
+    griffe = pytest.importorskip("griffe")
+    from docstrings import HouseDocstrings
+
+    extensions = griffe.load_extensions(HouseDocstrings)
+    module = griffe.load("querist.graph.neighbours", search_paths=[str(ROOT / "src")], extensions=extensions)
+    shown = module["from_points"].docstring.value
+    assert "- `k`: Nearest neighbours of each point [default: 10]." in shown.splitlines()
+    assert "- `X`: (n, m) array" in shown
 
 
 def test_it_is_built_without_a_warning(built):

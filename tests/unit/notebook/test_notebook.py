@@ -103,7 +103,7 @@ def test_nothing_is_said_that_nobody_asked_for(outputs):
     ("name", "words"),
     [
         ("label", ["Labelling of 34 nodes from 23 labels", "probability", "and 24 more"]),
-        ("node", ["&lt;script&gt;", "given", "Mr. Hi"]),
+        ("node", ["&lt;script&gt;", "known", "Mr. Hi"]),
         ("estimate", ["Expected accuracy 0."]),
         ("choice", ["log-loss", "walks"]),
         ("question", ["Question 1: node"]),
