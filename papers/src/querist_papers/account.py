@@ -7,6 +7,7 @@ its numbers up in `results.json` and in the tables of the folder, and what is no
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +35,19 @@ class Lookup:
         self.rows = [row for row in rows if row["paper"] == paper]
 
     def names(self) -> dict[str, Any]:
-        """The functions by the name that templates have for them."""
-        numbers = (self.ours, self.published, self.constant, self.count, self.broken, self.cell)
-        return {each.__name__: each for each in (*numbers, self.said, self.figure, self.missed)}
+        """The functions by the name that templates have for them: of a number, three of its fields."""
+        fields = {"ours": "reached", "published": "published", "constant": "majority"}
+        others = (self.count, self.broken, self.cell, self.said, self.figure, self.missed)
+        found: dict[str, Any] = {name: partial(self.number, field) for name, field in fields.items()}
+        return found | {each.__name__: each for each in others}
 
-    def ours(self, item: str, dataset: str, method: str, measure: str) -> str:
-        """Our number, rates in per cent."""
-        return self._number("reached", item, dataset, method, measure)
-
-    def published(self, item: str, dataset: str, method: str, measure: str) -> str:
-        """The published number beside it."""
-        return self._number("published", item, dataset, method, measure)
-
-    def constant(self, item: str, dataset: str, method: str, measure: str) -> str:
-        """What a constant answer would reach in its place."""
-        return self._number("majority", item, dataset, method, measure)
+    def number(self, field: str, item: str, dataset: str, method: str, measure: str) -> str:
+        """A field of the number that is called so, rates in per cent."""
+        wanted = (item, dataset, method, measure)
+        for row in self.rows:
+            if tuple(map(row.get, ("item", "dataset", "method", "measure"))) == wanted:
+                return NOT_RUN if row[field] is None else _shown(measure, row[field])
+        return NOT_RUN
 
     def count(self, verdict: str = "", item: str = "", system: str = OWN, method: str = "") -> str:
         """How many numbers have this verdict (or any), this item, a method that begins so."""
@@ -103,13 +102,6 @@ class Lookup:
             if row["system"] == OWN and row["verdict"] == NOT_REACHED
         ]
         return f"Not reached, ours (published): {'; '.join(lines)}." if lines else "Every number is reached."
-
-    def _number(self, which: str, item: str, dataset: str, method: str, measure: str) -> str:
-        wanted = (item, dataset, method, measure)
-        for row in self.rows:
-            if tuple(map(row.get, ("item", "dataset", "method", "measure"))) == wanted:
-                return NOT_RUN if row[which] is None else _shown(measure, row[which])
-        return NOT_RUN
 
 
 def _shown(measure: str, value: float) -> str:

@@ -1,4 +1,4 @@
-"""What sslgc13 and msg16 share: four graphs, one representation, and how their tables are compared.
+"""What sslgc13 and msg16 share: four graphs, one representation, and how numbers are compared and drawn.
 
 Both take the largest component and the combinatorial Laplacian, rank 100: 99 eigenvectors over the roots of
 their eigenvalues, and a constant column of 3. The constant is *post hoc*. Second-order learners hardly notice
@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from querist.experiment import CONTROL, Result, Specification
-from querist_papers.item import Cell, Number, Paper, Published
+from querist_papers import panels
+from querist_papers.item import Cell, Entry, Figure, Found, Number, Paper, Shown, Table
 
 Method: TypeAlias = dict[str, Any]
 """What a specification says of a method: its name, parameters, grid and tuning."""
@@ -30,6 +31,9 @@ STOOD_IN = (
 RANK, CONSTANT = 100, 3.0
 SHUFFLES = 20
 """The runs behind every published number."""
+
+POINTS = 60
+"""Rounds at which curves are read."""
 
 DIGITS = {"error_rate": 4, "queries": 0, "seconds": 4}
 
@@ -72,15 +76,16 @@ def compared(
     asked about. That of the other own systems is to learn in the second order: without it they are GPA.
     """
     return [
-        Number.of(
-            *(paper, item, dataset, method, measure, Published(value, std, SHUFFLES)),
-            None if dataset == STAND_IN else found[dataset, method],
+        Number(
+            *(paper, item, dataset, method, measure, value),
+            published_std=std,
+            published_n=SHUFFLES,
             post_hoc=post_hoc(dataset, method),
             by_definition=measure == "queries" and std == 0,
             without=_without(found, dataset, method, measure, asking)
             if paper.proposes(method) and dataset != STAND_IN and measure in WITHOUT
             else None,
-        )
+        ).beside(None if dataset == STAND_IN else found[dataset, method])
         for (dataset, method), printed in lines.items()
         for measure, (value, std) in zip(measures, printed, strict=True)
     ]
@@ -108,3 +113,67 @@ def words(values: Sequence[str]) -> str:
     'Cora, PubMed and IMDB'
     """
     return " and ".join([", ".join(values[:-1]), values[-1]] if len(values) > 1 else list(values))
+
+
+def ratio(result: Result) -> float:
+    """Queries per round."""
+    return result.mean("queries") / result.mean("rounds")
+
+
+def by_measure(
+    measures: Mapping[str, str],
+    titles: Mapping[str, str],
+    series: Callable[[str, str], panels.Series],
+    looks: Sequence[str],
+    x_label: str,
+) -> Callable[[Any], None]:
+    """What draws a row of panels per measure and a column per data set, with its label and its title."""
+    first, last = next(iter(titles)), list(measures)[-1]
+    rows = [
+        [
+            (
+                series(data, measure),
+                {
+                    "title": title if measure == "error_rate" else "",
+                    "x_label": x_label if measure == last else "",
+                    "y_label": label if data == first else "",
+                    "percent": measure == "error_rate",
+                },
+            )
+            for data, title in titles.items()
+        ]
+        for measure, label in measures.items()
+    ]
+    return panels.drawn(rows, looks)
+
+
+def curves(
+    found: Found, measures: Mapping[str, str], looks: Sequence[str], caption: str, *remarks: str
+) -> Shown:
+    """Every measure of every (data, method) against the rounds: where it ends, and its curve.
+
+    measures : what is said beside the axis, by measure; looks : the methods, in the order of their looks
+    """
+    rows: list[list[Entry]] = [
+        [TITLES[str(dataset)], name, *(cell(line, measure) for measure in measures)]
+        for (dataset, name), line in found.items()
+    ]
+
+    def series(data: str, measure: str) -> panels.Series:
+        return {n: (found[data, n].curve("round")[0], found[data, n].curve(measure)) for n in looks}
+
+    draw = by_measure(measures, TITLES, series, looks, "round")
+    columns = ["data", "method", *(measure.removesuffix("_rate") for measure in measures)]
+    return Shown(
+        [Table("Where the curves end", columns, rows)],
+        [Figure("curves", draw, caption, (10.5, 1.8 + 1.8 * len(measures)))],
+        remarks=[STOOD_IN, *remarks],
+    )
+
+
+def ratios(series_of: Callable[[str], panels.Series], looks: Sequence[str], caption: str) -> Figure:
+    """A panel per data set: the error against the ratio of queried nodes."""
+    one, two, *others = [(series_of(dataset), {"title": TITLES[dataset]}) for dataset in DATA]
+    labels: dict[str, Any] = {"x_label": "ratio of queried nodes", "y_label": "error rate"}
+    draw = panels.drawn([[one, two], others], looks, **labels, percent=True, markers=20)
+    return Figure("ratio", draw, caption, (7.4, 6.0))

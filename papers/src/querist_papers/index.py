@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +16,7 @@ from querist_papers.item import Entry, Item, Table
 from querist_papers.verdicts import (
     BETTER,
     EARNERS,
+    FIELDS,
     NOT_REACHED,
     OUTSIDE,
     OWN,
@@ -24,11 +24,9 @@ from querist_papers.verdicts import (
     REACHED,
     RIVAL,
     RIVAL_VERDICTS,
+    STATED,
     STATEMENT_VERDICTS,
     THEOREM,
-    Number,
-    Paper,
-    Statement,
     earned,
 )
 
@@ -52,9 +50,6 @@ LEGEND = (
     "classes of the same data). [results.json](results.json) has a row for each number and each theorem."
 )
 Row: TypeAlias = dict[str, Any]
-_NUMBER = Number(Paper(""), "", "", "", "", 0.0, None).as_dict().keys()
-_STATEMENT = Statement(Paper(""), "", "", "").as_dict().keys()
-"""What a row of either kind holds."""
 
 
 def writable(folder: Path) -> bool:
@@ -88,11 +83,13 @@ def index(folder: Path, items: Sequence[Item], left_out: Mapping[str, str]) -> s
 
 def shares(rows: Sequence[Row]) -> list[str]:
     """How many numbers of own systems are reached, those declared beforehand first."""
+    names = {
+        False: "settings declared beforehand",
+        True: "settings or readings chosen after seeing the table",
+    }
     groups = {
-        "settings declared beforehand": [row for row in rows if row["system"] == OWN and not row["post_hoc"]],
-        "settings or readings chosen after seeing the table": [
-            row for row in rows if row["system"] == OWN and row["post_hoc"]
-        ],
+        name: [row for row in rows if row["system"] == OWN and row["post_hoc"] == chosen]
+        for chosen, name in names.items()
     }
     said = [
         f"{_reached(mine)} of {len(mine)} with {name} ({_reached(mine) / len(mine):.0%})"
@@ -108,19 +105,57 @@ def _reached(rows: Sequence[Row]) -> int:
 
 def totals(rows: Sequence[Row]) -> list[Table]:
     """Own systems first, then theorems and rivals, with their sums over the papers."""
-    kinds = (
-        (OWN, "Own systems", OWN_HEAD, _own_cells, CHECK),
-        (THEOREM, "Theorems", STATEMENT_VERDICTS, partial(_counts, STATEMENT_VERDICTS), ""),
-        (RIVAL, "Rivals", RIVAL_HEAD, _rival_cells, ""),
-    )
     found = []
-    for system, title, head, cells, note in kinds:
+    for system, title, note in (
+        (OWN, "Own systems", CHECK),
+        (THEOREM, "Theorems", ""),
+        (RIVAL, "Rivals", ""),
+    ):
         mine = [row for row in rows if row["system"] == system]
         papers = list(dict.fromkeys(row["paper"] for row in mine))
-        lines = [[paper, *cells([row for row in mine if row["paper"] == paper])] for paper in papers]
-        lines += [["all", *cells(mine)]] if len(papers) > 1 else []
-        found += [Table(title, ["paper", *head], lines, note)] if lines else []
+        lines = {paper: _sums(system, [row for row in mine if row["paper"] == paper]) for paper in papers}
+        lines |= {"all": _sums(system, mine)} if len(papers) > 1 else {}
+        if lines:
+            table = [[name, *line.values()] for name, line in lines.items()]
+            found.append(Table(title, ["paper", *lines[papers[0]]], table, note))
     return found
+
+
+def _sums(system: str, rows: Sequence[Row]) -> Mapping[str, Entry]:
+    """What a line of the totals says of rows of one kind, by column."""
+    count: Counter[str] = Counter(row["verdict"] for row in rows)
+    if system == THEOREM:
+        return {verdict: count[verdict] for verdict in STATEMENT_VERDICTS}
+    chosen, declared = ([row for row in rows if row["post_hoc"] == which] for which in (True, False))
+    if system == RIVAL:
+        return {verdict: count[verdict] for verdict in RIVAL_VERDICTS} | {"post hoc": len(chosen)}
+    return {
+        "declared beforehand": f"{_reached(declared)} of {len(declared)}",
+        "post hoc": f"{_reached(chosen)} of {len(chosen)}",
+        **{verdict: count[verdict] for verdict in (BETTER, NOT_REACHED)},
+        **_sides(rows),
+        **{title: _earned(rows, predictor) for title, predictor in EARNERS.items()},
+    }
+
+
+def _earned(rows: Sequence[Row], predictor: str) -> str:
+    """How many numbers a predictor would earn, of those where that is known."""
+    would = [earned(row, predictor) for row in rows]
+    return f"{would.count(True)} of {len(would) - would.count(None)}"
+
+
+def _sides(rows: Sequence[Row]) -> dict[str, Entry]:
+    """How many are smaller and larger than published."""
+    differences = [row["difference"] for row in rows]
+    return {"below": sum(d < 0 for d in differences), "above": sum(d > 0 for d in differences)}
+
+
+CHECK = (
+    "The first two columns count the numbers that are reached. Below and above count all that are smaller "
+    "and larger than published. The last three columns check the verdicts: how many would be reached by a "
+    "predictor that always answers the commonest class, by one that guesses, and by the system without the "
+    "paper's idea, of those where that was measured."
+)
 
 
 def statements(rows: Sequence[Row], paper: str, linked: bool = False) -> list[Table]:
@@ -146,51 +181,12 @@ def columns(rows: Sequence[Row], paper: str) -> list[Table]:
         if row["system"] == OWN and row["paper"] == paper:
             method = re.sub(r" \d+%$", "", row["method"])
             found.setdefault((row["item"], method, row["measure"].replace("_", " ")), []).append(row)
-    lines: list[list[Entry]] = [[*label, len(mine), *_sides(mine)] for label, mine in found.items()]
-    return [Table("Own systems by column", COLUMN_HEAD, lines)] if lines else []
+    lines = [[*label, len(mine), *_sides(mine).values()] for label, mine in found.items()]
+    head = ["item", "method", "measure", "numbers", *_sides([])]
+    return [Table("Own systems by column", head, lines)] if lines else []
 
 
-def _sides(rows: Sequence[Row]) -> list[Entry]:
-    """How many are smaller and larger than published."""
-    return [sum(row["difference"] < 0 for row in rows), sum(row["difference"] > 0 for row in rows)]
-
-
-COLUMN_HEAD = ("item", "method", "measure", "numbers", "below", "above")
 STATEMENT_HEAD = ("statement", "says", "runs that break it", "verdict", "form that holds")
-CHECKED = ("by a constant", "at random", "without the idea")
-OWN_HEAD = ("declared beforehand", "post hoc", BETTER, NOT_REACHED, "below", "above", *CHECKED)
-RIVAL_HEAD = (*RIVAL_VERDICTS, "post hoc")
-CHECK = (
-    "The first two columns count the numbers that are reached. Below and above count all that are smaller "
-    "and larger than published. The last three columns check the verdicts: how many would be reached by a "
-    "predictor that always answers the commonest class, by one that guesses, and by the system without the "
-    "paper's idea, of those where that was measured."
-)
-
-
-def _own_cells(rows: Sequence[Row]) -> list[Entry]:
-    both = [[row for row in rows if row["post_hoc"] == chosen] for chosen in (False, True)]
-    return [
-        *(f"{_reached(mine)} of {len(mine)}" for mine in both),
-        *_counts((BETTER, NOT_REACHED), rows),
-        *_sides(rows),
-        *chance_cells(rows),
-    ]
-
-
-def _counts(verdicts: Sequence[str], rows: Sequence[Row]) -> list[Entry]:
-    count = Counter(row["verdict"] for row in rows)
-    return [count[verdict] for verdict in verdicts]
-
-
-def _rival_cells(rows: Sequence[Row]) -> list[Entry]:
-    return [*_counts(RIVAL_VERDICTS, rows), sum(row["post_hoc"] for row in rows)]
-
-
-def chance_cells(rows: Sequence[Row]) -> list[str]:
-    """How many cells each of `EARNERS` would earn, of those where that is known."""
-    found = [[earned(row, predictor) for row in rows] for predictor in EARNERS]
-    return [f"{would.count(True)} of {len(would) - would.count(None)}" for would in found]
 
 
 def outside(rows: Sequence[Row]) -> str:
@@ -206,7 +202,7 @@ def rows_of(folder: Path, wanted: Callable[[str], bool]) -> list[Row]:
     path = folder / ROWS
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-        if any((_STATEMENT if row["system"] == THEOREM else _NUMBER) - row.keys() for row in found):
+        if any({*(STATED if row["system"] == THEOREM else FIELDS)} - row.keys() for row in found):
             raise KeyError("a field of this version")
         return [row for row in found if wanted(f"{row['paper']} {row['item']}")]
     except (ValueError, TypeError, KeyError, AttributeError) as problem:

@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 from querist import experiment
 from querist.experiment import Cell, Figure, Result, Specification, Table
-from querist_papers.verdicts import Number, Paper, Published, Statement
+from querist_papers.verdicts import Number, Paper, Statement
 
 __all__ = [
-    "Cases", "Cell", "Entry", "Figure", "Found", "Item", "Label", "Number", "Paper", "Published", "Shown",
-    "Statement", "Table",
+    "Cases", "Cell", "Entry", "Figure", "Found", "Item", "Label", "Number", "Paper", "Shown", "Statement",
+    "Table",
 ]  # fmt: skip
 
 Label: TypeAlias = tuple[str | int | float | bool, ...]

@@ -30,17 +30,12 @@ def drawn(
     """
 
     def draw(canvas: Any) -> None:
-        table = grid(canvas, len(rows), len(rows[0])).ravel()
+        table = canvas.subplots(len(rows), len(rows[0]), squeeze=False).ravel()
         for axes, (series, own) in zip(table, chain.from_iterable(rows), strict=True):
             panel(axes, series, looks, **{**labels, **own})
         shared_legend(canvas, table, looks, wide)
 
     return draw
-
-
-def grid(canvas: Any, rows: int, columns: int) -> Any:
-    """(rows, columns) axes, always as a table."""
-    return canvas.subplots(rows, columns, squeeze=False)
 
 
 def panel(
@@ -51,26 +46,23 @@ def panel(
     title: str = "",
     percent: bool = False,
     markers: int = 8,
-    **labels: Any,
+    x_label: str = "",
+    y_label: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
 ) -> None:
     """Curves by name: x (points,), y (points,) or (repeats, points) with a band of one deviation.
 
-    The look of a curve is the place of its name among `looks`; the first is drawn last, on top. `labels` go
-    to `charts.finish`.
+    The look of a curve is the place of its name among `looks`; the first is drawn last, on top.
     """
     for name in sorted(series, key=lambda name: -looks.index(name)):
         charts.curve(axes, name, *series[name], charts.look_of(looks.index(name)), markers)
-    charts.finish(axes, labels.get("x_label", ""), labels.get("y_label", ""), *_logs(labels))
+    charts.finish(axes, x_label, y_label, log_x, log_y)
     axes.set_title(title, loc="left")
-    log_x, log_y = _logs(labels)
     if not log_x:  # thousands are wide: fewer of them fit under a panel
         charts.few_ticks(axes.xaxis, 6 if axes.get_xlim()[1] < 1000 else 4)
     if not log_y:
         charts.few_ticks(axes.yaxis, percent=percent)
-
-
-def _logs(labels: Mapping[str, Any]) -> tuple[bool, bool]:
-    return bool(labels.get("log_x")), bool(labels.get("log_y"))
 
 
 def plain_log(axes: Any, x: Sequence[float], y: Sequence[float]) -> None:

@@ -9,11 +9,10 @@ that always asks). Theorems are not numbers: each is one `Statement`.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from querist import InputError
 from querist.experiment import Result, Specification, direction
 
 REACHED, BETTER, NOT_REACHED = "reached", "better", "not reached"
@@ -39,8 +38,16 @@ SIDED = RATES | {"queries"}
 PARTS = 0.05
 """No count has to be nearer than this, in parts of the published one."""
 
-EARNERS = ("majority", "random", "without")
+EARNERS = {"by a constant": "majority", "at random": "random", "without the idea": "without"}
 """Predictors that lack what the paper is about: a verdict that they earn as well says little."""
+
+FIELDS = (
+    "paper", "item", "dataset", "method", "system", "measure", "published", "published_std", "reached", "std",
+    "difference", "tolerance", "verdict", "post_hoc", *EARNERS.values(), "reading", "others",
+)  # fmt: skip
+"""What a row of results.json holds of a number."""
+STATED = ("paper", "item", "statement", "system", "says", "runs", "broken", "verdict", "instead")
+"""And of a statement."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +80,6 @@ class Paper:
         return method.replace(",", " ").partition(" ")[0] in self.own
 
 
-class Published(NamedTuple):
-    """A printed number, the deviation of the runs behind it where it is printed, and how many they were.
-
-    >>> Published(0.81, std=0.02, n=20).value
-    0.81
-    """
-
-    value: float
-    std: float | None = None
-    n: int = 1
-
-
 @dataclass(frozen=True)
 class Number:
     """A published number and ours.
@@ -111,7 +106,7 @@ class Number:
     method: str
     measure: str
     published: float
-    reached: float | None
+    reached: float | None = None
     std: float | None = None
     tolerance: float = 0.0
     post_hoc: bool = False
@@ -126,30 +121,12 @@ class Number:
     reading: str = "as printed"
     others: Mapping[str, float] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.tolerance and self.measure in RATES | COUNTS:
-            raise InputError(
-                f"tolerance={self.tolerance} for {self.measure}, which has one of its own; leave it out"
-            )
-
-    @classmethod
-    def of(
-        cls,
-        paper: Paper,
-        item: str,
-        dataset: str,
-        method: str,
-        measure: str,
-        published: Published,
-        ours: Result | None,
-        **more: Any,
-    ) -> "Number":
-        """The mean over the runs of ours; None where there is no counterpart."""
-        given = {"published_std": published.std, "published_n": published.n, **more}
-        if ours is not None:
-            given |= {"std": ours.std(measure), "n": len(ours.outcomes), "specification": ours.specification}
-        reached = None if ours is None else ours.mean(measure)
-        return cls(paper, item, dataset, method, measure, published.value, reached, **given)
+    def beside(self, ours: Result | None) -> "Number":
+        """The same with the mean over the runs of ours; None where there is no counterpart."""
+        if ours is None:
+            return self
+        mean, std = ours.mean(self.measure), ours.std(self.measure)
+        return replace(self, reached=mean, std=std, n=len(ours.outcomes), specification=ours.specification)
 
     @property
     def own(self) -> bool:
@@ -198,27 +175,12 @@ class Number:
         So are the counts of data, which have no method, where they differ.
         """
         outside = not self.method or self.verdict in OUTSIDE
-        return {
+        found = {
             "paper": self.paper.name,
-            "item": self.item,
-            "dataset": self.dataset,
-            "method": self.method,
             "system": "" if outside else OWN if self.own else RIVAL,
-            "measure": self.measure,
-            "published": self.published,
-            "published_std": self.published_std,
-            "reached": self.reached,
-            "std": self.std,
-            "difference": self.difference,
             "tolerance": self.near,
-            "verdict": self.verdict,
-            "post_hoc": self.post_hoc,
-            "majority": self.majority,
-            "random": self.random,
-            "without": self.without,
-            "reading": self.reading,
-            "others": dict(self.others),
         }
+        return {name: found[name] if name in found else getattr(self, name) for name in FIELDS}
 
 
 @dataclass(frozen=True)
@@ -249,9 +211,8 @@ class Statement:
 
     def as_dict(self) -> dict[str, Any]:
         """A row of results.json."""
-        label = {"paper": self.paper.name, "item": self.item, "statement": self.name, "system": THEOREM}
-        found = {"says": self.says, "runs": self.runs, "broken": self.broken}
-        return {**label, **found, "verdict": self.verdict, "instead": self.instead}
+        found = {"paper": self.paper.name, "statement": self.name, "system": THEOREM}
+        return {name: found[name] if name in found else getattr(self, name) for name in STATED}
 
 
 def judged(measure: str, value: float, published: float, tolerance: float) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from querist.experiment import Result, Specification
 from querist.experiment.runner import run_here
-from querist_papers.item import Number, Published
+from querist_papers.item import Number
 from querist_papers.mrgm15 import published, several
 from querist_papers.mrgm15.data import dblp_a
 from querist_papers.mrgm15.single import FEW, METHODS, OTHERS
@@ -109,10 +109,12 @@ def test_rivals_on_cora(data, title):
         found = run_trials(graph, settings["method"], parameters, labelled)
         check((title, labelled), found.mean("accuracy"), reached, 0.04)
         if title in published.TABLE_3_METHODS:
-            printed = published.TABLE_3["Cora", labelled][published.TABLE_3_METHODS.index(title)]
-            number = Number.of(
-                *(published.PAPER, "table3", "Cora", title, "accuracy", Published(*printed, 10)), found
-            )
+            printed, std = published.TABLE_3["Cora", labelled][published.TABLE_3_METHODS.index(title)]
+            number = Number(
+                *(published.PAPER, "table3", "Cora", title, "accuracy", printed),
+                published_std=std,
+                published_n=10,
+            ).beside(found)
             by = DIFFERS_BY.get((title, labelled))
             assert number.verdict == (AGREES if by is None else DIFFERS), number
             assert by is None or number.difference == pytest.approx(by, abs=0.003), number

@@ -177,9 +177,9 @@ def test_exact_covers_by_dynamic_programming(seed: int) -> None:
     expected = fewest_cliques(d <= 1)
     assert cover_number(d, 1.0).number == expected
     # Whatever number the search starts from, it ends at the same one.
-    room = np.empty((4, 10), dtype=np.int64)
-    assert fewest_colours(d > 1, 10, 1, 10**6, *room) == (expected, True)
-    assert fewest_colours(d > 1, 10, 1, 2, *room) == (10, False)
+    colour, steps = np.full(9, -1), np.array([10**6])
+    assert fewest_colours(d > 1, 10, 1, colour, 0, steps) == expected and steps > 0
+    assert fewest_colours(d > 1, 10, 1, colour, 0, np.array([2])) == 10
 
 
 @pytest.mark.parametrize("n", [20, 30])

@@ -15,7 +15,7 @@ from querist.experiment import Specification, Store
 from querist.report import charts
 from querist_papers.chance import with_chance
 from querist_papers.index import columns, outside, shares, statements, totals
-from querist_papers.item import Cell, Figure, Item, Number, Paper, Published, Shown, Table
+from querist_papers.item import Cell, Figure, Item, Number, Paper, Shown, Table
 from querist_papers.reproduce import reproduce
 from querist_papers.verdicts import Statement
 
@@ -37,9 +37,11 @@ def show(results):
     lines = {r.specification.method: (r.curve("round")[0], r.curve("error_rate")) for r in results}
     figure = Figure("curves", lambda f: charts.curves(f.add_subplot(), lines), "Error <so far>")
     numbers = [
-        Number.of(
-            *(PAPER, "table1", "karate", r.specification.method, "error_rate"), Published(0.1, 0.1, 2), r
-        )
+        Number(
+            *(PAPER, "table1", "karate", r.specification.method, "error_rate", 0.1),
+            published_std=0.1,
+            published_n=2,
+        ).beside(r)
         for r in results
     ]
     return Shown(

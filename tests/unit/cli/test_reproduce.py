@@ -10,15 +10,15 @@ from querist_papers.verbs.reproduce import PAPERS
 def tiny(monkeypatch):
     """One paper with one small item, in the place of the five."""
     from querist.experiment import Specification, Table
-    from querist_papers.item import Item, Number, Paper, Published, Shown
+    from querist_papers.item import Item, Number, Paper, Shown
 
     paper = Paper("tiny", own=frozenset({"msg"}))
 
     def show(results):
         (r,) = results
-        number = Number.of(
-            paper, "table1", "karate", "msg", "error_rate", Published(0.13, 0.03), r, post_hoc=True
-        )
+        number = Number(
+            *(paper, "table1", "karate", "msg", "error_rate", 0.13), published_std=0.03, post_hoc=True
+        ).beside(r)
         return Shown(
             [Table("T", ("", "error"), [("msg", r.mean("error_rate"))])],
             numbers=[number],

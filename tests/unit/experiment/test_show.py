@@ -6,9 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from querist.errors import InputError
 from querist.experiment import Cell, Outcome, Result, Specification, Table, tables
-from querist_papers.item import Number, Paper, Published
+from querist_papers.item import Number, Paper
 
 TABLE = Table(
     "A | B at 5 %",
@@ -96,16 +95,12 @@ def test_two_standard_errors_of_the_difference_but_half_a_point_at_least(fields,
     assert number(**fields).near == pytest.approx(near)
 
 
-def test_a_rate_has_no_tolerance_of_its_own_making():
-    with pytest.raises(InputError, match="leave it out"):
-        number(tolerance=0.04)
-
-
 def test_a_number_is_read_off_its_runs():
-    found = Number.of(PAPER, "i", "d", "MSG", "error_rate", Published(0.2, 0.03, 9), result(0.1, 0.3))
+    printed = Number(PAPER, "i", "d", "MSG", "error_rate", 0.2, published_std=0.03, published_n=9)
+    found = printed.beside(result(0.1, 0.3))
     assert (found.reached, found.std, found.n) == (pytest.approx(0.2), pytest.approx(0.1), 2)
     assert (found.published_std, found.published_n, found.specification.dataset) == (0.03, 9, "karate")
-    assert Number.of(PAPER, "i", "d", "MSG", "error_rate", Published(0.2), None).reached is None
+    assert printed.beside(None).reached is None
 
 
 def test_a_row_has_exactly_these_keys():

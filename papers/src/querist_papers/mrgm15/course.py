@@ -51,7 +51,7 @@ def figure5(found: Found) -> Shown:
     ]
 
     def draw(canvas: Any) -> None:
-        sides = panels.grid(canvas, 1, len(changes))[0]
+        sides = canvas.subplots(1, len(changes))
         for axes, (title, change) in zip(sides, changes.items(), strict=True):
             series = {"change": (np.arange(2, ITERATIONS + 1), change)}
             panels.panel(axes, series, ("change",), title=title, x_label="iteration", log_y=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from querist.experiment import Result, Specification
 from querist_papers import panels
-from querist_papers.item import Cases, Cell, Entry, Figure, Found, Number, Published, Shown, Table
+from querist_papers.item import Cases, Cell, Entry, Figure, Found, Number, Shown, Table
 from querist_papers.mrgm15 import published
 from querist_papers.mrgm15.published import PAPER, SEVERAL, SINGLE
 
@@ -169,13 +169,13 @@ def _numbers(found: Found) -> list[Number]:
             if ours is None:
                 continue
             numbers.append(
-                Number.of(
-                    *(PAPER, "table3", dataset, f"{name} {share:.0%}", "accuracy"),
-                    Published(printed, std, TRIALS),
-                    ours,
+                Number(
+                    *(PAPER, "table3", dataset, f"{name} {share:.0%}", "accuracy", printed),
+                    published_std=std,
+                    published_n=TRIALS,
                     post_hoc=name in POST_HOC,
                     without=_without(found, name, dataset, share),
-                )
+                ).beside(ours)
             )
     return numbers
 
@@ -187,7 +187,7 @@ def _without(found: Found, name: str, *where: str | float) -> float | None:
 
 
 def _draw_shares(canvas: Any, found: Found) -> None:
-    sides = panels.grid(canvas, 1, len(SINGLE))[0]
+    sides = canvas.subplots(1, len(SINGLE))
     shares = [share for share in SHARES if ("Cora", "GMNR", share) in found]
     for axes, dataset in zip(sides, SINGLE, strict=True):
         panels.panel(
@@ -245,13 +245,13 @@ def table4(found: Found) -> Shown:
     rows.append(["average rank", *ranks])
     rows.append(["published", *published.AVERAGE_RANKS.values()])
     numbers = [
-        Number.of(
-            *(PAPER, "table4", dataset, name, "accuracy"),
-            Published(float(np.mean(printed)), float(np.std(printed)), len(printed)),
-            found[dataset, name],
+        Number(
+            *(PAPER, "table4", dataset, name, "accuracy", float(np.mean(printed))),
+            published_std=float(np.std(printed)),
+            published_n=len(printed),
             post_hoc=True,
             without=_without(found, name, dataset),
-        )
+        ).beside(found[dataset, name])
         for dataset, lines in published.TABLE_4.items()
         for name, printed in zip(published.TABLE_4_METHODS, lines, strict=True)
     ]

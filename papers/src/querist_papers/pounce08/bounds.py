@@ -183,7 +183,7 @@ def theorem8(runs: Found) -> Shown:
     )
 
     def draw(canvas: Any) -> None:
-        left, right = panels.grid(canvas, 1, 2)[0]
+        left, right = canvas.subplots(1, 2)
         _scatter(left, found, "bound", "mistakes", 0.05)
         _square(left, (1, 2, 3, 5, 10), 12, "bound of Theorem 8, C° + 1", "mistakes of POUNCE")
         _scatter(right, found, "balls", "components", 0.05)

@@ -79,7 +79,7 @@ def three_clusters(found: Found) -> Shown:
     growth = ", ".join(f"{name} from {first:.0f} to {last:.0f}" for name, (first, last) in ends.items())
 
     def draw(canvas: Any) -> None:
-        sides = panels.grid(canvas, 1, len(GRAPHS))[0]
+        sides = canvas.subplots(1, len(GRAPHS))
         for axes, graph in zip(sides, GRAPHS, strict=True):
             lines = {name: [found[graph, name, size] for size in sizes] for name in BOUNDS}
             draw_growth(axes, lines, sizes, title=graph, x_label="nodes of a clique")

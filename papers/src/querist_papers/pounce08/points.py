@@ -101,7 +101,7 @@ def figure1(found: Found) -> Shown:
 def _draw_moons(canvas: Any, balls: list[Floats], black: Floats, sides: Codes, rho: float) -> None:
     from matplotlib.patches import Circle, Polygon
 
-    left, right = panels.grid(canvas, 1, 2)[0]
+    left, right = canvas.subplots(1, 2)
     for axes in (left, right):
         for side in (0, 1):
             axes.add_patch(
@@ -193,7 +193,7 @@ def figure4(found: Found) -> Shown:
 
 
 def _draw_value(canvas: Any, found: Found) -> None:
-    left, right = panels.grid(canvas, 1, 2)[0]
+    left, right = canvas.subplots(1, 2)
     drawn = found["POUNCE", NUMBERS[1]].outcomes[0].curves
     x, y, label = (np.array(drawn[name]) for name in ("x", "y", "label"))
     asked = np.arange(x.size) < NUMBERS[1]

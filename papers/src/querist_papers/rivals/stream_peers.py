@@ -3,7 +3,7 @@
 They learn from labelled items only, one row at a time, after predicting it, as the others do.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -15,31 +15,27 @@ from querist.extend import checked_count, checked_stream
 from querist_papers.types import Bools, Codes
 
 
-class ScikitStream:
-    """An estimator with `partial_fit(X, y, classes=)`, row by row."""
+class PeerStream:
+    """A model of another library, row by row; `predict` and `learn` take a row as that library has it."""
 
-    def __init__(self, n_classes: int, model: Any) -> None:
-        self.n_classes = checked_count("n_classes", n_classes, 2)
-        self.model, self.fitted = model, False
+    def __init__(
+        self, n_classes: int, model: Any, rows: Callable[[Any], Iterable[Any]], predict: Any, learn: Any
+    ) -> None:
+        self.n_classes, self.name, self.rows = n_classes, type(model).__name__, rows
+        self.predict, self.learn, self.fitted = predict, learn, False
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
         """Predict every row, then learn it if it is labelled."""
         M, codes = checked_stream(X, labels, labelled, self.n_classes)
         done = Stream.blank(codes.size)
-        classes = np.arange(self.n_classes)
-        for t in range(codes.size):
-            row = M[t : t + 1]
-            if self.fitted:
-                done.predicted[t] = self.model.predict(row)[0]
+        for t, x in enumerate(self.rows(M)):
+            found = self.predict(x) if self.fitted else None
+            done.predicted[t] = -1 if found is None else int(found)
             if codes[t] >= 0:
                 try:
-                    self.model.partial_fit(row, codes[t : t + 1], classes=classes)
-                except (
-                    ValueError,
-                    OverflowError,
-                ) as problem:  # settings or numbers that the estimator refuses
-                    name = type(self.model).__name__
-                    raise InputError(f"{name} of scikit-learn cannot learn row {t}: {problem}") from problem
+                    self.learn(x, codes[t])
+                except (ValueError, OverflowError) as problem:  # settings or numbers that it refuses
+                    raise InputError(f"{self.name} cannot learn row {t}: {problem}") from problem
                 self.fitted, done.actions[t] = True, 1
         return done
 
@@ -58,26 +54,6 @@ def dictionaries(M: Any) -> Iterator[dict[int, float]]:
             yield dict(zip(M.indices[part].tolist(), M.data[part].tolist(), strict=True))
 
 
-class RiverStream:
-    """A river classifier, row by row."""
-
-    def __init__(self, n_classes: int, model: Any) -> None:
-        self.n_classes = checked_count("n_classes", n_classes, 2)
-        self.model, self.fitted = model, False
-
-    def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
-        """Predict every row, then learn it if it is labelled."""
-        M, codes = checked_stream(X, labels, labelled, self.n_classes)
-        done = Stream.blank(codes.size)
-        for t, x in enumerate(dictionaries(M)):
-            found = self.model.predict_one(x) if self.fitted else None
-            done.predicted[t] = -1 if found is None else int(found)
-            if codes[t] >= 0:
-                self.model.learn_one(x, bool(codes[t]) if self.n_classes == 2 else int(codes[t]))
-                self.fitted, done.actions[t] = True, 1
-        return done
-
-
 def river(module: str) -> Any:
     """A module of river."""
     try:
@@ -86,31 +62,46 @@ def river(module: str) -> Any:
         raise InputError("this learner needs river; pip install 'querist[peers]'") from None
 
 
-def several(model: Any, n_classes: int, wrap: Callable[[Any], Any]) -> Any:
-    """A binary river model as it is for two classes, wrapped for more."""
-    return model if n_classes == 2 else wrap(model)
+def of_river(n_classes: int, model: Any) -> PeerStream:
+    """A river classifier; labels of two classes are yes or no."""
+    kind = bool if checked_count("n_classes", n_classes, 2) == 2 else int
+    return PeerStream(
+        n_classes, model, dictionaries, model.predict_one, lambda x, code: model.learn_one(x, kind(code))
+    )
 
 
-def sklearn_sgd(n_classes: int, *, seed: int = 0, alpha: float = 1e-4) -> ScikitStream:
+def of_sklearn(n_classes: int, model: Any) -> PeerStream:
+    """An estimator with `partial_fit(X, y, classes=)`."""
+    classes = np.arange(checked_count("n_classes", n_classes, 2))
+    return PeerStream(
+        n_classes,
+        model,
+        lambda M: (M[t : t + 1] for t in range(M.shape[0])),
+        lambda row: model.predict(row)[0],
+        lambda row, code: model.partial_fit(row, [code], classes=classes),
+    )
+
+
+def sklearn_sgd(n_classes: int, *, seed: int = 0, alpha: float = 1e-4) -> PeerStream:
     """scikit-learn's SGDClassifier, row by row."""
     from sklearn.linear_model import SGDClassifier
 
-    return ScikitStream(n_classes, SGDClassifier(alpha=alpha, random_state=seed))
+    return of_sklearn(n_classes, SGDClassifier(alpha=alpha, random_state=seed))
 
 
-def sklearn_naive_bayes(n_classes: int, *, seed: int = 0) -> ScikitStream:
+def sklearn_naive_bayes(n_classes: int, *, seed: int = 0) -> PeerStream:
     """scikit-learn's BernoulliNB, row by row."""
     from sklearn.naive_bayes import BernoulliNB
 
-    return ScikitStream(n_classes, BernoulliNB())
+    return of_sklearn(n_classes, BernoulliNB())
 
 
-def river_logistic(n_classes: int, *, seed: int = 0, l2: float = 0.0) -> RiverStream:
+def river_logistic(n_classes: int, *, seed: int = 0, l2: float = 0.0) -> PeerStream:
     """river's logistic regression, on features as they are; one a class above two."""
     model = river("linear_model").LogisticRegression(l2=l2)
-    return RiverStream(n_classes, several(model, n_classes, river("multiclass").OneVsRestClassifier))
+    return of_river(n_classes, model if n_classes == 2 else river("multiclass").OneVsRestClassifier(model))
 
 
-def river_hoeffding(n_classes: int, *, seed: int = 0, grace_period: int = 200) -> RiverStream:
+def river_hoeffding(n_classes: int, *, seed: int = 0, grace_period: int = 200) -> PeerStream:
     """river's Hoeffding tree."""
-    return RiverStream(n_classes, river("tree").HoeffdingTreeClassifier(grace_period=grace_period))
+    return of_river(n_classes, river("tree").HoeffdingTreeClassifier(grace_period=grace_period))

@@ -1,8 +1,8 @@
 """Figures 1 to 3 of sslgc13."""
 
 from querist.experiment import CONTROL
-from querist_papers import curves, panels
-from querist_papers.graphs import DATA, STOOD_IN, TITLES, cell, place, words
+from querist_papers import graphs, panels
+from querist_papers.graphs import DATA, POINTS, STOOD_IN, TITLES, cell, place, ratio, words
 from querist_papers.item import Cases, Entry, Figure, Found, Shown, Table
 from querist_papers.sslgc13 import tasks
 from querist_papers.sslgc13.published import KAPPAS, METHODS, PAPER, RANKS, case, chosen
@@ -63,7 +63,7 @@ def figure1(found: Found) -> Shown:
 
 _curves = Cases(
     {
-        (dataset, name): case(dataset, method, protocol={"curve": curves.POINTS})
+        (dataset, name): case(dataset, method, protocol={"curve": POINTS})
         for dataset in DATA
         for name, method in chosen(dataset).items()
     },
@@ -72,14 +72,14 @@ _curves = Cases(
 ROWS = {"error_rate": "cumulative error rate", "queries": "queried nodes so far", "seconds": "seconds so far"}
 
 
-@_curves.item(PAPER, f"20 shuffles, read at {curves.POINTS} rounds; mu as chosen for Table 2.")
+@_curves.item(PAPER, f"20 shuffles, read at {POINTS} rounds; mu as chosen for Table 2.")
 def figure2(found: Found) -> Shown:
     """Cumulative error, queries and time."""
     caption = (
         "Cumulative error rate, queried nodes and time against the rounds; bands are one standard deviation "
         "over the shuffles. The paper shows IMDB and PubMed."
     )
-    return curves.shown(found, ROWS, LOOKS, caption, [SECONDS])
+    return graphs.curves(found, ROWS, LOOKS, caption, SECONDS)
 
 
 # -- Figure 3 --------------------------------------------------------------------
@@ -107,7 +107,7 @@ def figure3(found: Found) -> Shown:
     rows: list[list[Entry]] = []
     for (dataset, kappa), line in found.items():
         errors = (cell(line, "error_rate", prefix) for prefix in ASKERS.values())
-        rows.append([TITLES[str(dataset)], f"{kappa:g}", curves.ratio(line), *errors])
+        rows.append([TITLES[str(dataset)], f"{kappa:g}", ratio(line), *errors])
 
     caption = (
         "Error against the ratio of queried nodes, kappa from 0.1 to 1: SSLGC, the fair control (random "
@@ -116,7 +116,7 @@ def figure3(found: Found) -> Shown:
     )
     return Shown(
         [Table("Error by ratio of queries", ["data", "kappa", "ratio", *ASKERS], rows)],
-        [curves.ratios(lambda dataset: _series(found, dataset), list(ASKERS), caption)],
+        [graphs.ratios(lambda dataset: _series(found, dataset), list(ASKERS), caption)],
         remarks=[
             STOOD_IN,
             *(_wins(found, kappas, name, prefix) for name, prefix in ASKERS.items() if prefix),
@@ -128,7 +128,7 @@ def _series(found: Found, dataset: str) -> panels.Series:
     """SSLGC and both controls, by growing kappa."""
     lines = [line for (data, _), line in found.items() if data == dataset]
     return {
-        name: ([curves.ratio(line) for line in lines], panels.columns(lines, prefix + "error_rate"))
+        name: ([ratio(line) for line in lines], panels.columns(lines, prefix + "error_rate"))
         for name, prefix in ASKERS.items()
     }
 

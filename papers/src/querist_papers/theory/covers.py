@@ -163,13 +163,11 @@ def _linkage_number(heights: Floats, rho: float) -> int:
 def _coloured(d: Floats, rho: float, greedy: int) -> Cover:
     """The exact cover number, unless the search gives up; `greedy` is known to do."""
     conflict = d > rho
-    room = np.empty((4, len(d) + 1), dtype=np.int64)
+    colour, steps = np.full(len(d), -1), np.array([STEPS])
     by_degree = np.argsort(-conflict.sum(axis=1), kind="stable")
-    lower = pairwise_conflicting(conflict, by_degree, room[0])
-    if greedy <= lower:
-        return Cover(greedy, rho, exact=True)
-    number, done = fewest_colours(conflict, greedy, lower, STEPS, room[0], room[1], room[2], room[3])
-    return Cover(int(number), rho, exact=bool(done))
+    lower = pairwise_conflicting(conflict, by_degree, colour.copy())
+    number = fewest_colours(conflict, greedy, lower, colour, 0, steps)
+    return Cover(int(number), rho, exact=bool(steps[0] > 0))
 
 
 @compiled
@@ -192,68 +190,36 @@ def pairwise_conflicting(conflict: Bools, order: Codes, kept: Codes) -> int:
 
 @compiled
 def most_constrained(conflict: Bools, colour: Codes, used: int) -> int:
-    """The uncoloured node with the most colours among its neighbours; then the most neighbours."""
+    """The uncoloured node with the most colours among its neighbours, then the most neighbours; -1: none."""
     best, best_around, best_degree = -1, -1, -1
-    n = conflict.shape[0]
-    for v in range(n):
-        if colour[v] >= 0:
-            continue
-        around = 0
-        for c in range(used):
-            for w in range(n):
-                if conflict[v, w] and colour[w] == c:
-                    around += 1
-                    break
-        degree = 0
-        for w in range(n):
-            degree += conflict[v, w]
-        if around > best_around or (around == best_around and degree > best_degree):
-            best, best_around, best_degree = v, around, degree
+    for v in range(colour.size):
+        if colour[v] < 0:
+            around, degree = 0, conflict[v].sum()
+            for c in range(used):
+                around += clashes(conflict, colour, v, c)
+            if around > best_around or (around == best_around and degree > best_degree):
+                best, best_around, best_degree = v, around, degree
     return best
 
 
 @compiled
-def fewest_colours(
-    conflict: Bools, best: int, lower: int, steps: int,
-    colour: Codes, chosen: Codes, tried: Codes, used: Codes,
-) -> tuple[int, bool]:  # fmt: skip
-    """The fewest colours of a graph if below `best`, and whether the search came to its end.
+def fewest_colours(conflict: Bools, best: int, lower: int, colour: Codes, used: int, steps: Codes) -> int:
+    """The fewest colours of a graph if below `best`; `steps` (1,) counts down the tries that are left.
 
-    At depth k the node chosen[k] has colour tried[k], and used[k] colours stood before it. A new colour is
-    tried once, after the old ones: permuted colours are the same colouring.
+    `colour` holds `used` colours, and -1 for nodes without one. A new colour is tried once, after the old
+    ones: permuted colours are the same colouring.
     """
-    n = conflict.shape[0]
-    for v in range(n):
-        colour[v] = -1
-    depth = 0
-    used[0] = 0
-    chosen[0] = most_constrained(conflict, colour, 0)
-    tried[0] = -1
-    for _ in range(steps):
-        if depth == n:
-            best = int(used[n])
-            depth -= 1
-            if best <= lower:
-                return best, True
-        v = chosen[depth]
-        colour[v] = -1
-        c = tried[depth] + 1
-        while c <= used[depth] and c + 1 < best and clashes(conflict, colour, v, c):
-            c += 1
+    steps[0] -= 1
+    v = most_constrained(conflict, colour, used)
+    if v < 0:
+        return min(best, used)
+    for c in range(used + 1):
         # Where as many colours stand already as the best has, none of the rest can be better.
-        if used[depth] < best and c <= used[depth] and c + 1 < best:
+        if best > max(lower, used, c + 1) and steps[0] > 0 and not clashes(conflict, colour, v, c):
             colour[v] = c
-            tried[depth] = c
-            used[depth + 1] = max(used[depth], c + 1)
-            depth += 1
-            if depth < n:
-                chosen[depth] = most_constrained(conflict, colour, used[depth])
-                tried[depth] = -1
-        else:
-            depth -= 1
-            if depth < 0:
-                return best, True
-    return best, False
+            best = fewest_colours(conflict, best, lower, colour, max(used, c + 1), steps)
+            colour[v] = -1
+    return int(best)
 
 
 @compiled
