@@ -1,11 +1,10 @@
 """How the items of pounce08 name what they run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from querist.experiment import Result, Specification, charts
-from querist_papers import panels
+from querist.experiment import Result, Specification
 from querist_papers.item import Cell, Paper, Statement
 
 PAPER = Paper(
@@ -24,8 +23,6 @@ RIVALS: dict[str, dict[str, Any]] = {
 }
 LOOKS = tuple(RIVALS)
 """The learners, in the order of their looks."""
-
-BOUND_OF = "bound of "
 
 
 def case(name: str, world: str, repeats: int = 20, **protocol: Any) -> Specification:
@@ -50,16 +47,3 @@ def stated(item: str, name: str, says: str, lines: Iterable[Result]) -> Statemen
     violations = [line.values("violations") for line in lines]
     runs, broken = sum(map(len, violations)), sum(int(each.sum()) for each in violations)
     return Statement(PAPER, item, name, says, runs, broken)
-
-
-def draw_growth(
-    axes: Any, lines: Mapping[str, Sequence[Result]], sizes: Sequence[int], **labels: Any
-) -> None:
-    """Mistakes of learners as a graph grows, and thin lines for their bounds; both axes are logarithmic."""
-    series = {name: (sizes, panels.columns(line, "mistakes")) for name, line in lines.items()}
-    panels.panel(axes, series, LOOKS, y_label="mistakes", log_x=True, log_y=True, **labels)
-    for name, line in lines.items():
-        look = charts.look_of(LOOKS.index(name)) | {"marker": "", "linewidth": 0.9}
-        axes.plot(sizes, [each.mean("bound") for each in line], label=BOUND_OF + name, **look)
-    axes.set_ylim(bottom=1)
-    panels.plain_log(axes, sizes, [mark * 10**k for k in range(4) for mark in (1, 2, 5)])

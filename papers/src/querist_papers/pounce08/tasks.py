@@ -5,17 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from querist import Graph, InputError, UnknownNameError
-from querist.experiment import OnlineTask, Outcome, Specification, blame
-from querist.extend import checked
+from querist import Graph, InputError
+from querist.experiment import OnlineTask, Outcome, Specification
 from querist.online import ALGORITHMS
 from querist_papers.pounce08.worlds import WORLDS, World
 from querist_papers.tasks import PaperTask
 from querist_papers.theory import minimiser, pounce08, relaxed_energy
 from querist_papers.theory.covers import distances
 from querist_papers.types import Bools, Codes, Floats
-
-METHODS = ("pounce", "perceptron", "nearest", "halving")
 
 
 class Worlds(PaperTask):
@@ -29,26 +26,12 @@ class Worlds(PaperTask):
     name = "pounce08.worlds"
     measures = ("mistakes", "rounds", "nodes", "bound", "violations", "components", "balls")
 
-    def check(self, spec: Specification) -> None:
-        """Names."""
-        with blame("method"):
-            if spec.method not in METHODS:
-                raise UnknownNameError.of("method", spec.method, METHODS)
-        if spec.method in ALGORITHMS:
-            OnlineTask().all_parameters(spec.method, spec.parameters)
-        with blame("protocol", "world"):
-            if spec.protocol.get("world") not in WORLDS:
-                raise UnknownNameError.of("world", str(spec.protocol.get("world")), WORLDS)
-        with blame("protocol", "bound"):
-            if spec.protocol.get("bound", "") not in ("", *BOUNDS):
-                raise UnknownNameError.of("bound", str(spec.protocol["bound"]), BOUNDS)
-        _settings(spec)
-
     def run(
         self, spec: Specification, prepared: None, parameters: Mapping[str, Any], seed: int, repeat: int
     ) -> Outcome:
         """Draw the world and play it."""
-        world = WORLDS[str(spec.protocol["world"])](np.random.default_rng((seed, repeat)), **_settings(spec))
+        own = {k: v for k, v in spec.protocol.items() if k not in ("world", "bound", "picture")}
+        world = WORLDS[str(spec.protocol["world"])](np.random.default_rng((seed, repeat)), **own)
         wrong = _mistaken(world, spec.method, parameters)
         numbers = {
             "mistakes": float(wrong.sum()),
@@ -59,12 +42,6 @@ class Worlds(PaperTask):
             numbers |= BOUNDS[str(spec.protocol["bound"])](world, wrong)
             numbers["violations"] = float(numbers["mistakes"] > numbers.get("bound", np.inf) * (1 + 1e-9))
         return Outcome(numbers, _picture(world) if spec.protocol.get("picture") else {})
-
-
-def _settings(spec: Specification) -> dict[str, Any]:
-    """The protocol less what is not the world's own, checked by its builder's signature."""
-    own = {k: v for k, v in spec.protocol.items() if k not in ("world", "bound", "picture")}
-    return checked(own, WORLDS[str(spec.protocol["world"])], "protocol")
 
 
 def _mistaken(world: World, method: str, parameters: Mapping[str, Any]) -> Bools:

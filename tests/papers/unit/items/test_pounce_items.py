@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 from querist import ALGORITHMS, datasets, effective_resistance
 from querist.errors import InputError
 from querist.experiment import Specification, Store, run
-from querist.experiment.runner import check
 from querist.experiment.tasks.online import learner_seed, shuffled
 from querist.graph.neighbours import all_distances
 from querist_papers import item_of, items_of
@@ -151,22 +150,6 @@ def test_a_broken_bound_would_be_seen(bound: str, monkeypatch: pytest.MonkeyPatc
     assert played(spec)["violations"] == 0
     monkeypatch.setitem(tasks.BOUNDS, bound, lambda world, trace: {"bound": 0.0})
     assert played(spec)["violations"] == 1
-
-
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        (Specification("pounce08.worlds", method="ponce", protocol={"world": "moons"}), "pounce"),
-        (Specification("pounce08.worlds", method="pounce", protocol={"world": "moon"}), "moons"),
-        (Specification("pounce08.worlds", method="pounce", protocol={"world": "moons", "nose": 1}), "noise"),
-        (case("POUNCE", "moons", bound="theorem 3"), "theorem 2"),
-        (replace(case("nearest by path", "moons"), parameters={"distanse": "points"}), "distance"),
-    ],
-    ids=["method", "world", "setting", "bound", "parameter"],
-)
-def test_bad_names_are_refused_with_the_nearest(spec: Specification, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        check(spec)
 
 
 @pytest.mark.parametrize("wrong", [{"bound": "theorem 8"}, {"picture": True}], ids=str)
