@@ -12,23 +12,9 @@ from typing import Any, TypeAlias
 
 from querist import InputError
 from querist.extend import conditions
+from querist_papers import verdicts
 from querist_papers.item import Entry, Item, Table
-from querist_papers.verdicts import (
-    BETTER,
-    EARNERS,
-    FIELDS,
-    NOT_REACHED,
-    OUTSIDE,
-    OWN,
-    OWN_VERDICTS,
-    REACHED,
-    RIVAL,
-    RIVAL_VERDICTS,
-    STATED,
-    STATEMENT_VERDICTS,
-    THEOREM,
-    earned,
-)
+from querist_papers.verdicts import BETTER, NOT_REACHED, OWN, OWN_VERDICTS, REACHED, RIVAL_VERDICTS, THEOREM
 
 NAME = "README.md"
 ROWS = "results.json"
@@ -109,7 +95,7 @@ def totals(rows: Sequence[Row]) -> list[Table]:
     for system, title, note in (
         (OWN, "Own systems", CHECK),
         (THEOREM, "Theorems", ""),
-        (RIVAL, "Rivals", ""),
+        (verdicts.RIVAL, "Rivals", ""),
     ):
         mine = [row for row in rows if row["system"] == system]
         papers = list(dict.fromkeys(row["paper"] for row in mine))
@@ -125,22 +111,22 @@ def _sums(system: str, rows: Sequence[Row]) -> Mapping[str, Entry]:
     """What a line of the totals says of rows of one kind, by column."""
     count: Counter[str] = Counter(row["verdict"] for row in rows)
     if system == THEOREM:
-        return {verdict: count[verdict] for verdict in STATEMENT_VERDICTS}
+        return {verdict: count[verdict] for verdict in verdicts.STATEMENT_VERDICTS}
     chosen, declared = ([row for row in rows if row["post_hoc"] == which] for which in (True, False))
-    if system == RIVAL:
+    if system == verdicts.RIVAL:
         return {verdict: count[verdict] for verdict in RIVAL_VERDICTS} | {"post hoc": len(chosen)}
     return {
         "declared beforehand": f"{_reached(declared)} of {len(declared)}",
         "post hoc": f"{_reached(chosen)} of {len(chosen)}",
         **{verdict: count[verdict] for verdict in (BETTER, NOT_REACHED)},
         **_sides(rows),
-        **{title: _earned(rows, predictor) for title, predictor in EARNERS.items()},
+        **{title: _earned(rows, predictor) for title, predictor in verdicts.EARNERS.items()},
     }
 
 
 def _earned(rows: Sequence[Row], predictor: str) -> str:
     """How many numbers a predictor would earn, of those where that is known."""
-    would = [earned(row, predictor) for row in rows]
+    would = [verdicts.earned(row, predictor) for row in rows]
     return f"{would.count(True)} of {len(would) - would.count(None)}"
 
 
@@ -192,7 +178,7 @@ STATEMENT_HEAD = ("statement", "says", "runs that break it", "verdict", "form th
 def outside(rows: Sequence[Row]) -> str:
     """What is not in the totals, in words."""
     count = Counter(row["verdict"] for row in rows if not row["system"])
-    said = [f"{count.pop(verdict, 0):,} {verdict}" for verdict in OUTSIDE]
+    said = [f"{count.pop(verdict, 0):,} {verdict}" for verdict in verdicts.OUTSIDE]
     said += [f"{count.total():,} counts of the data that differ"] if count else []
     return f"Outside these totals: {', '.join(said)}."
 
@@ -202,7 +188,10 @@ def rows_of(folder: Path, wanted: Callable[[str], bool]) -> list[Row]:
     path = folder / ROWS
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-        if any({*(STATED if row["system"] == THEOREM else FIELDS)} - row.keys() for row in found):
+        if any(
+            {*(verdicts.STATED if row["system"] == THEOREM else verdicts.FIELDS)} - row.keys()
+            for row in found
+        ):
             raise KeyError("a field of this version")
         return [row for row in found if wanted(f"{row['paper']} {row['item']}")]
     except (ValueError, TypeError, KeyError, AttributeError) as problem:

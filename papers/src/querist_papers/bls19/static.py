@@ -11,21 +11,8 @@ from scipy.spatial.distance import cdist, pdist
 from querist.budgeted import transduce
 from querist.experiment import Outcome, Result, Specification, TransduceTask, blame, charts
 from querist.extend import vectors_of
-from querist_papers.bls19.compared import (
-    CHOICES,
-    HELD_OUT,
-    LAMBDAS,
-    LEAST_SQUARES,
-    PER_CELL,
-    PER_RUN,
-    RUNS,
-    by_reading,
-    grouped,
-    number,
-    remarks_on,
-    shown,
-    without_idea,
-)
+from querist_papers.bls19 import compared
+from querist_papers.bls19.compared import CHOICES, LAMBDAS, LEAST_SQUARES, PER_RUN, RUNS, shown
 from querist_papers.bls19.published import DATA, PAPER, TABLE_1, TABLE_1_METHODS
 from querist_papers.item import Cases, Cell, Entry, Figure, Found, Number, Shown, Table
 from querist_papers.tasks import PaperTask
@@ -121,7 +108,7 @@ def case(name: str, method: str, parameters: Mapping[str, float], setting: str =
     how, kernel, _ = TRIED[setting, method]
     return Specification(
         task=Draws.name,
-        dataset=DATA.get(name, name),
+        dataset=DATA.get(name, name.lower()),
         method=how,
         parameters=parameters,
         representation={"kernel": kernel, "scaled": setting == SCALED}
@@ -150,7 +137,7 @@ def chosen(results: Sequence[Result], share: float) -> dict[str, Floats]:
     if len(results) == 1:
         return {PER_RUN: reported[0]}
     held_out = np.array([result.curve(f"{share:.0%} held out")[0] for result in results])
-    return by_reading(reported, reported, held_out)
+    return compared.by_reading(reported, reported, held_out)
 
 
 @_table.item(
@@ -166,7 +153,7 @@ def chosen(results: Sequence[Result], share: float) -> dict[str, Floats]:
 )
 def table1(found: Found) -> Shown:
     """Transductive accuracy."""
-    groups = grouped(found)
+    groups = compared.grouped(found)
     best = {(*key, share): chosen(group, share) for key, group in groups.items() for share in SHARES}
     rows: dict[str, list[list[Entry]]] = {RAW: [], SCALED: []}
     numbers: list[Number] = []
@@ -184,7 +171,7 @@ def table1(found: Found) -> Shown:
                 if setting == RAW:
                     where = ("table1", name, f"{method} {share:.0%}", "accuracy")
                     spec = groups[name, RAW, method][0].specification
-                    numbers.append(number(*where, printed, ours, spec, other.get(ALONE)))
+                    numbers.append(compared.number(*where, printed, ours, spec, other.get(ALONE)))
             if len(cells) > 2:
                 table.append(cells)
 
@@ -211,7 +198,7 @@ def table1(found: Found) -> Shown:
         ],
         (),
         numbers=numbers,
-        remarks=[*REMARKS, without_idea(numbers), *remarks_on(numbers, reason)],
+        remarks=[*REMARKS, compared.without_idea(numbers), *compared.remarks_on(numbers, reason)],
     )
 
 
@@ -223,7 +210,9 @@ def _beside(setting: str, method: str) -> list[str]:
 def _columns(setting: str) -> list[str]:
     columns = ["data", "labelled"]
     for method, (_, _, grid) in METHODS.items():
-        readings = [f"{method}: {HELD_OUT}", PER_CELL, PER_RUN] if len(grid) > 1 else [method]
+        readings = (
+            [f"{method}: {compared.HELD_OUT}", compared.PER_CELL, PER_RUN] if len(grid) > 1 else [method]
+        )
         columns += [*readings, *_beside(setting, method), "published"]
     return columns
 

@@ -10,22 +10,8 @@ from querist import InputError
 from querist.budgeted import STREAMS
 from querist.experiment import Outcome, Result, Specification, StreamTask
 from querist_papers import panels
-from querist_papers.bls19.compared import (
-    CHOICES,
-    HELD_OUT,
-    LAMBDAS,
-    LEAST_SQUARES,
-    PER_CELL,
-    PER_RUN,
-    RUNS,
-    UNITS,
-    by_reading,
-    grouped,
-    number,
-    remarks_on,
-    shown,
-    without_idea,
-)
+from querist_papers.bls19 import compared
+from querist_papers.bls19.compared import HELD_OUT, LAMBDAS, LEAST_SQUARES, PER_CELL, PER_RUN, RUNS, shown
 from querist_papers.bls19.published import ABSENT, DATA, KEPT, PAPER, TABLE_2, TABLE_2_METHODS
 from querist_papers.bls19.static import SHARES
 from querist_papers.item import Cases, Cell, Entry, Figure, Found, Label, Number, Shown, Table
@@ -87,7 +73,7 @@ def case(
     """A method on shuffled streams of a set, kernel width from the whole sample as in the paper."""
     return Specification(
         task=PaperStreams.name,
-        dataset=DATA.get(name, name),
+        dataset=DATA.get(name, name.lower()),
         **method,
         representation={"width": "sample"},
         protocol={"labelled": share, **protocol},
@@ -161,7 +147,7 @@ def readings(
         return {"": values(results[0], name)}
     accuracy = np.array([result.values("accuracy") for result in results])
     mine = np.array([values(result, name) for result in results])
-    return by_reading(mine, accuracy[:, :-1], accuracy[:, -1:])
+    return compared.by_reading(mine, accuracy[:, :-1], accuracy[:, -1:])
 
 
 TITLES = {
@@ -193,7 +179,7 @@ RIVALS = "Rivals on the same streams: accuracy in per cent"
 )
 def table2(found: Found) -> Shown:
     """Accuracy on streams."""
-    groups = grouped(found)
+    groups = compared.grouped(found)
     rows: dict[str, list[list[Entry]]] = {title: [] for title in (*TITLES.values(), RIVALS)}
     numbers: list[Number] = []
     for (name, share), line in TABLE_2.items():
@@ -209,7 +195,9 @@ def table2(found: Found) -> Shown:
                 ours = {WRONG: ours[""], NEGATIVE: group[0].values("negative")}
             if group or name in ABSENT:
                 where = ("table2", name, f"{method} {share:.0%}", measure)
-                numbers.append(number(*where, pair, ours, group[0].specification if group else None, without))
+                numbers.append(
+                    compared.number(*where, pair, ours, group[0].specification if group else None, without)
+                )
             row = rows[TITLES.get((method, measure), RIVALS)][-1]
             row += [shown(ours.get(reading), measure) for reading in READINGS.get(method, ("",))]
             row += [shown(without, measure)] if method in OWN else []
@@ -220,12 +208,17 @@ def table2(found: Found) -> Shown:
         if method not in OWN:
             first, *more = READINGS.get(method, ("",))
             columns[RIVALS] += [f"{method}: {first}" if first else method, *more, "published"]
-    notes = {RIVALS: f"Prequential, ± deviations over the streams. {CHOICES}"}
+    notes = {RIVALS: f"Prequential, ± deviations over the streams. {compared.CHOICES}"}
     return Shown(
         [Table(title, columns[title], each, notes.get(title, "")) for title, each in rows.items()],
         (),
         numbers=numbers,
-        remarks=[*REMARKS, _ridges(groups), without_idea(numbers), *remarks_on(numbers, _reason)],
+        remarks=[
+            *REMARKS,
+            _ridges(groups),
+            compared.without_idea(numbers),
+            *compared.remarks_on(numbers, _reason),
+        ],
     )
 
 
@@ -254,7 +247,9 @@ def _ridges(groups: Mapping[Label, Sequence[Result]]) -> str:
 
 def _reason(each: Number) -> str:
     """What is known of a number that is not reached."""
-    others = ", ".join(f"{UNITS[each.measure] * value:.2f} {name}" for name, value in each.others.items())
+    others = ", ".join(
+        f"{compared.UNITS[each.measure] * value:.2f} {name}" for name, value in each.others.items()
+    )
     why = (
         "the lambdas that are best for the accuracy decide it" if each.measure == "kept" else "not explained"
     )
@@ -271,7 +266,7 @@ _drawn = Cases(
 @_drawn.item(PAPER, _PROTOCOL)
 def figure2(found: Found) -> Shown:
     """Error along the stream."""
-    groups = grouped(found)
+    groups = compared.grouped(found)
     caption = (
         "Cumulative error rate, with the choice that is best for each stream; bands are one standard "
         "deviation over the streams."

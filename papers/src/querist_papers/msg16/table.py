@@ -3,19 +3,8 @@
 from querist.experiment import CONTROL, Result, Specification
 from querist_papers.graphs import DATA, DIGITS, STOOD_IN, TITLES, Method, cell, compared
 from querist_papers.item import Cases, Entry, Found, Label, Shown, Table
-from querist_papers.msg16.published import (
-    COIN,
-    GAMMA,
-    HS,
-    METHODS,
-    PAPER,
-    SETTINGS,
-    STATED,
-    TABLE_1 as LINES,
-    case,
-    methods,
-    msg,
-)
+from querist_papers.msg16 import published
+from querist_papers.msg16.published import COIN, GAMMA, HS, METHODS, PAPER, STATED, case, methods, msg
 
 MEASURES = ("error_rate", "queries")
 CONTROL_NAME = "random, as often as MSG"
@@ -32,7 +21,7 @@ def _lines() -> dict[Label, Specification]:
         for name, method in methods(dataset).items():
             found[dataset, name] = case(dataset, method, {"control": name == "MSG"})
         found[dataset, CONSERVATIVE] = case(dataset, {"method": "cmog", "parameters": {"gamma": GAMMA}})
-        found[dataset, DEFINITION] = case(dataset, msg(SETTINGS[dataset]["h"], coin=1.0))
+        found[dataset, DEFINITION] = case(dataset, msg(published.SETTINGS[dataset]["h"], coin=1.0))
         grid = {"h": tuple(COIN * h for h in HS)}
         tuned: Method = {"method": "msg", "parameters": {"gamma": GAMMA}, "grid": grid}
         found[dataset, TUNED] = case(dataset, tuned, {"tuning": HELD_OUT})
@@ -44,7 +33,7 @@ def _lines() -> dict[Label, Specification]:
 def as_stated(dataset: str) -> dict[str, Method]:
     """Three of them with gamma = 1."""
     return {
-        "MSG": msg(SETTINGS[dataset]["h"], STATED),
+        "MSG": msg(published.SETTINGS[dataset]["h"], STATED),
         "CMOG": {"method": "cmog", "parameters": {"update": "always", "gamma": STATED}},
         CONSERVATIVE: {"method": "cmog", "parameters": {"gamma": STATED}},
     }
@@ -68,7 +57,9 @@ EVERY_ANSWER = "gamma 0.01, every answer learned, a constant column of 3"
 )
 def table1(found: Found) -> Shown:
     """Comparison of the multi-class algorithms."""
-    deviations = {label: [(value, var**0.5) for value, var in line] for label, line in LINES.items()}
+    deviations = {
+        label: [(value, var**0.5) for value, var in line] for label, line in published.TABLE_1.items()
+    }
     numbers = compared(PAPER, "table1", deviations, MEASURES, found, lambda dataset, name: True, "MSG")
     return Shown(
         [_comparison(found), _stated(found), _tuned(found)],
@@ -89,7 +80,7 @@ def _comparison(found: Found) -> Table:
     rows: list[list[Entry]] = []
     for dataset in DATA:
         for name in METHODS:
-            line, printed = found[dataset, name], LINES[dataset, name]
+            line, printed = found[dataset, name], published.TABLE_1[dataset, name]
             pairs = [
                 entry
                 for measure, (mean, _) in zip(MEASURES, printed, strict=True)

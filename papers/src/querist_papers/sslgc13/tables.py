@@ -2,32 +2,11 @@
 
 from querist.experiment import CONTROL, Result, Specification
 from querist.stats import paired_t
-from querist_papers.graphs import (
-    CONSTANT,
-    DATA,
-    DIGITS,
-    STAND_IN,
-    STOOD_IN,
-    TITLES,
-    cell,
-    compared,
-    place,
-    words,
-)
+from querist_papers import graphs
+from querist_papers.graphs import CONSTANT, DATA, DIGITS, STAND_IN, STOOD_IN, TITLES, cell, place, words
 from querist_papers.item import Cases, Entry, Found, Label, Number, Shown, Table
-from querist_papers.sslgc13.published import (
-    HELD_OUT,
-    METHODS,
-    MU,
-    OWN_MU,
-    PAPER,
-    TABLE_1 as COUNTS,
-    TABLE_2 as LINES,
-    WHOLE,
-    case,
-    chosen,
-    post_hoc,
-)
+from querist_papers.sslgc13 import published
+from querist_papers.sslgc13.published import HELD_OUT, METHODS, MU, PAPER, case, chosen
 from querist_papers.sslgc13.tasks import PERCEPTRON
 
 COUNTED, ABOUT = 0.001, 0.1
@@ -52,12 +31,12 @@ def table1(found: Found) -> Shown:
         (name, measure): round(value) for (name,), line in found.items() for measure, value in _counts(line)
     }
     rows: list[list[Entry]] = []
-    for name, printed in COUNTS.items():
+    for name, printed in published.TABLE_1.items():
         pairs = [entry for measure in printed for entry in (ours[name, measure], printed[measure])]
         rows.append([TITLES[name], *pairs, ours[name, "links"] + ours[name, "nodes"]])
     whole: list[list[Entry]] = [
         [name, measure.replace("_", " "), ours[name, measure], value]
-        for name, printed in WHOLE.items()
+        for name, printed in published.WHOLE.items()
         for measure, value in printed.items()
     ]
     numbers = [
@@ -67,7 +46,7 @@ def table1(found: Found) -> Shown:
             tolerance=(ABOUT if measure == "class_size" else COUNTED) * value,
             by_definition=True,
         )
-        for table in (COUNTS, WHOLE)
+        for table in (published.TABLE_1, published.WHOLE)
         for name, printed in table.items()
         for measure, value in printed.items()
     ]
@@ -113,7 +92,7 @@ def _lines() -> dict[Label, Specification]:
     for dataset in DATA:
         for name in METHODS:
             found[dataset, name] = case(dataset, METHODS[name], ASKING.get(name, "sslgc13.clock"))
-        found[dataset, OWN] = case(dataset, OWN_MU)
+        found[dataset, OWN] = case(dataset, published.OWN_MU)
         for name in ("OLLGC", "SSLGC"):
             found[dataset, name, ONE] = case(dataset, METHODS[name], protocol={"tuning": 1})
     for constant in CONSTANTS:
@@ -141,7 +120,9 @@ AVERAGED = "averages over the one-vs-rest problems, a constant column of 3"
 )
 def table2(found: Found) -> Shown:
     """Online learning and selective sampling on four graphs."""
-    numbers = compared(PAPER, "table2", LINES, MEASURES, found, post_hoc, "SSLGC")
+    numbers = graphs.compared(
+        PAPER, "table2", published.TABLE_2, MEASURES, found, published.post_hoc, "SSLGC"
+    )
     return Shown(
         [_comparison(found), _significance(found), _held_out(found), _constants(found)],
         numbers=numbers,
@@ -154,7 +135,7 @@ def _comparison(found: Found) -> Table:
     for dataset in DATA:
         for name in (*METHODS, OWN):
             result = found[dataset, name]
-            printed = LINES.get((dataset, name), ((None, None),) * 3)
+            printed = published.TABLE_2.get((dataset, name), ((None, None),) * 3)
             entries = [
                 entry
                 for measure, (mean, _) in zip(MEASURES, printed, strict=True)
