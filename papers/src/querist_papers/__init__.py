@@ -24,7 +24,7 @@ PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
 """
 
 
-def items_of(paper: str) -> "tuple[Item, ...]":
+def items_of(paper: str) -> "list[Item]":
     """The items of a paper, in its order.
 
     >>> [item.name for item in items_of("sslgc13")][:2]
@@ -32,8 +32,7 @@ def items_of(paper: str) -> "tuple[Item, ...]":
     """
     if paper not in PAPERS:
         raise UnknownNameError.of("paper", paper, PAPERS)
-    found: tuple[Item, ...] = importlib.import_module(f"querist_papers.{paper}").ITEMS
-    return found
+    return list(importlib.import_module(f"querist_papers.{paper}").ITEMS)
 
 
 def all_items() -> "list[Item]":

@@ -8,12 +8,13 @@ that always asks). Theorems are not numbers: each is one `Statement`.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from querist.experiment import Result, Specification, direction
+from querist_papers.types import Bools
 
 REACHED, BETTER, NOT_REACHED = "reached", "better", "not reached"
 AGREES, DIFFERS = "agrees", "differs"
@@ -47,7 +48,7 @@ FIELDS = (
 )  # fmt: skip
 """What a row of results.json holds of a number."""
 STATED = ("paper", "item", "statement", "system", "says", "runs", "broken", "verdict", "instead")
-"""And of a statement."""
+"""What it holds of a statement."""
 
 
 @dataclass(frozen=True)
@@ -189,10 +190,10 @@ class Statement:
 
     name : as the paper calls it
     says : what it says, in a few words
-    runs, broken : the runs that meet its assumptions, and those in which it fails as printed
+    failed : of every run that meets its assumptions, whether it fails as printed
     instead : the form that holds if it is false, the reading under which it holds, or why it cannot be tested
 
-    >>> Statement(Paper("p"), "theorem2", "Theorem 2", "mistakes are at most the bound", 10, 0).verdict
+    >>> Statement(Paper("p"), "theorem2", "Theorem 2", "mistakes are at most the bound", [False]).verdict
     'holds'
     """
 
@@ -200,19 +201,19 @@ class Statement:
     item: str
     name: str
     says: str
-    runs: int = 0
-    broken: int = 0
+    failed: Sequence[bool] | Bools = ()
     instead: str = ""
 
     @property
     def verdict(self) -> str:
         """One of three."""
-        return NOT_TESTABLE if not self.runs else FALSE if self.broken else HOLDS
+        return NOT_TESTABLE if not len(self.failed) else FALSE if any(self.failed) else HOLDS
 
     def as_dict(self) -> dict[str, Any]:
         """A row of results.json."""
-        found = {"paper": self.paper.name, "statement": self.name, "system": THEOREM}
-        return {name: found[name] if name in found else getattr(self, name) for name in STATED}
+        counts = (len(self.failed), sum(map(bool, self.failed)))
+        found = (self.item, self.name, THEOREM, self.says, *counts, self.verdict, self.instead)
+        return dict(zip(STATED, (self.paper.name, *found), strict=True))
 
 
 def judged(measure: str, value: float, published: float, tolerance: float) -> str:

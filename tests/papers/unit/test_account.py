@@ -35,7 +35,7 @@ ROWS = [
         ("MSG 5%", "own", "accuracy", 0.19, "not reached"),
         ("GPA", "rival", "error_rate", 0.5, "differs"),
     )
-] + [Statement(Paper("tiny"), "lemma", "Lemma 2", "it rains", 1000, 3).as_dict()]
+] + [Statement(Paper("tiny"), "lemma", "Lemma 2", "it rains", [True] * 3 + [False] * 997).as_dict()]
 
 
 @pytest.fixture

@@ -136,7 +136,8 @@ def test_own_systems_come_first_and_what_a_constant_would_earn_is_told():
         row(verdict="better", majority=0.5, random=0.5, without=0.7, difference=0.1),
         row(verdict="not reached", measure="queries", published=100),
         row("q", verdict="not reached", measure="error_rate", published=0.2, majority=0.19, random=0.5),
-        Statement(PAPER, "i", "Theorem 1", "it rains", 9, 1, "it may rain").as_dict() | {"paper": "p"},
+        Statement(PAPER, "i", "Theorem 1", "it rains", [True] + [False] * 8, "it may rain").as_dict()
+        | {"paper": "p"},
         row(system="rival", verdict="differs"),
         row(system="", verdict="by definition"),
         row(system="", verdict="differs"),

@@ -117,9 +117,8 @@ def theorem2(found: Found) -> Shown:
         statements=[
             Statement(
                 *(PAPER, "theorem2", name, f"an update of {model} never lowers its objective"),
-                runs=rises.size + len(lines),
-                broken=int((rises < -SAME).sum()) + sum(count > 0 for count in lines),
-                instead="none known: from the usual start it rose in every step, from a maximum it falls",
+                [*(rises < -SAME), *(count > 0 for count in lines)],
+                "none known: from the usual start it rose in every step, from a maximum it falls",
             )
             for name, model in (("Theorem 1", "GMNR"), ("Theorem 2", "MRGM"))
             for lines in [

@@ -1,11 +1,11 @@
 """Figures 2 and 3 of mrgm15: several labels a node, on DBLP-A rebuilt and a set in the place of DBLP-B."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from querist.experiment import Result, Specification, direction
+from querist.experiment import Specification, direction
 from querist_papers import panels
-from querist_papers.item import Cases, Cell, Entry, Figure, Found, Item, Shown, Table
+from querist_papers.item import Cases, Cell, Entry, Figure, Found, Shown, Table
 from querist_papers.mrgm15.published import PAPER, SEVERAL, STOOD_IN, TITLES
 
 TRIALS = 10
@@ -57,32 +57,14 @@ def _cases(name: str) -> Cases:
     )
 
 
-def _show(cases: Cases, name: str) -> Callable[[Sequence[Result]], Shown]:
-    def show(results: Sequence[Result]) -> Shown:
-        found = cases.read(results)
-        rows: list[list[Entry]] = [
-            [f"{share:.0%}", method, *(Cell.of(result, m, 3) for m in MEASURES)]
-            for (method, share), result in found.items()
-            if isinstance(share, float)
-        ]
-        columns = ["labelled", "method", *(measure.replace("_", " ") for measure in MEASURES)]
-        caption = (
-            f"Six measures on {TITLES[name]}; in the upper row less is better, in the lower more. Bands are "
-            "one standard deviation over the draws."
-        )
-        labels: dict[str, Any] = {"x_label": "share of labelled nodes", "markers": len(_shares(found))}
-        return Shown(
-            [Table(f"Several labels a node, {TITLES[name]}", columns, rows)],
-            [Figure("measures", panels.drawn(_panels(found), LOOKS, **labels), caption, (10.5, 6.2))],
-            remarks=[STOOD_IN, *(_wins(found, title) for title in MRGM), _gain(found)],
-        )
-
-    return show
-
-
-def _panels(found: Found) -> list[list[tuple[panels.Series, Mapping[str, Any]]]]:
-    """Two rows of three measures."""
+def _show(found: Found, name: str) -> Shown:
     shares = _shares(found)
+    rows: list[list[Entry]] = [
+        [f"{share:.0%}", method, *(Cell.of(result, m, 3) for m in MEASURES)]
+        for (method, share), result in found.items()
+        if isinstance(share, float)
+    ]
+    columns = ["labelled", "method", *(measure.replace("_", " ") for measure in MEASURES)]
     drawn: list[tuple[panels.Series, Mapping[str, Any]]] = [
         (
             {name: (shares, panels.columns([found[name, s] for s in shares], measure)) for name in METHODS},
@@ -90,7 +72,17 @@ def _panels(found: Found) -> list[list[tuple[panels.Series, Mapping[str, Any]]]]
         )
         for measure in MEASURES
     ]
-    return [drawn[:3], drawn[3:]]
+    labels: dict[str, Any] = {"x_label": "share of labelled nodes", "markers": len(shares)}
+    draw = panels.drawn([drawn[:3], drawn[3:]], LOOKS, **labels)
+    caption = (
+        f"Six measures on {TITLES[name]}; in the upper row less is better, in the lower more. Bands are "
+        "one standard deviation over the draws."
+    )
+    return Shown(
+        [Table(f"Several labels a node, {TITLES[name]}", columns, rows)],
+        [Figure("measures", draw, caption, (10.5, 6.2))],
+        remarks=[STOOD_IN, *(_wins(found, title) for title in MRGM), _gain(found)],
+    )
 
 
 def _shares(found: Found) -> list[float]:
@@ -126,17 +118,19 @@ def _gain(found: Found) -> str:
     return f"Average precision that the label regulariser adds, with one lambda and with its own: {said}."
 
 
-def _item(figure: str, name: str) -> Item:
-    cases = _cases(name)
-    return Item(
-        PAPER,
-        figure,
-        f"Several labels a node ({TITLES[name]})",
-        f"{TRIALS} draws of a share of all nodes; answers by maximum drop; one-against-all for wvRN+RL, "
-        "ICA and semiICA.",
-        cases.plan,
-        _show(cases, name),
-    )
+PROTOCOL = (
+    f"{TRIALS} draws of a share of all nodes; answers by maximum drop; one-against-all for wvRN+RL, ICA and "
+    "semiICA."
+)
 
 
-figure2, figure3 = _item("figure2", "DBLP-A"), _item("figure3", "DBLP-B")
+@_cases("DBLP-A").item(PAPER, PROTOCOL)
+def figure2(found: Found) -> Shown:
+    """Several labels a node (DBLP-A, rebuilt)."""
+    return _show(found, "DBLP-A")
+
+
+@_cases("DBLP-B").item(PAPER, PROTOCOL)
+def figure3(found: Found) -> Shown:
+    """Several labels a node (IMDB for DBLP-B)."""
+    return _show(found, "DBLP-B")

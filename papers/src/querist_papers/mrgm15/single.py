@@ -1,7 +1,7 @@
 """Tables 2, 3 and 4 and Figures 1 and 4 of mrgm15: one label a node."""
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -118,17 +118,12 @@ _table = Cases(
 def table3(found: Found) -> Shown:
     """Accuracy by share of labels."""
     rows: list[list[Entry]] = []
-    for dataset in SINGLE:
-        for share in SHARES:
-            if (dataset, "GMNR", share) not in found:
-                continue
-            printed = dict(zip(published.TABLE_3_METHODS, published.TABLE_3[dataset, share], strict=False))
-            cells: list[Entry] = [dataset, f"{share:.0%}"]
-            for name in (*METHODS, *ABLATED):
-                beside = f"{printed[name][0]:.3f}" if name in printed else ""
-                cells += [accuracy(found[dataset, name, share]), *([beside] if name in METHODS else [])]
-            rows.append(cells)
-    numbers = _numbers(found)
+    for (dataset, share), line in published.TABLE_3.items():
+        if (dataset, "GMNR", share) in found:
+            printed = [f"{value:.3f}" for value, _ in line] + [""] * (len(METHODS) - len(line))
+            ours = [accuracy(found[dataset, name, share]) for name in (*METHODS, *ABLATED)]
+            pairs: Iterable[Entry] = chain.from_iterable(zip(ours[:-1], printed, strict=True))
+            rows.append([dataset, f"{share:.0%}", *pairs, ours[-1]])
     columns = ["data", "labelled", *(h for name in METHODS for h in (name, "published")), *ABLATED]
     note = (
         "Accuracy, ± deviations over the draws. The paper's text has lost GMNR at 1 % on two sets. A node "
@@ -136,8 +131,8 @@ def table3(found: Found) -> Shown:
     )
     return Shown(
         [Table("Accuracy by share of labels", columns, rows, note), _others(found)],
-        [Figure("shares", lambda canvas: _draw_shares(canvas, found), SHARES_CAPTION, (10.5, 3.8))],
-        numbers=numbers,
+        [Figure("shares", _by_share(found), SHARES_CAPTION, (10.5, 3.8))],
+        numbers=_numbers(found),
         remarks=["Our file of Genes has other links and other features than the paper's."],
     )
 
@@ -162,22 +157,18 @@ SHARES_CAPTION = (
 
 
 def _numbers(found: Found) -> list[Number]:
-    numbers = []
-    for (dataset, share), line in published.TABLE_3.items():
-        for name, (printed, std) in zip(published.TABLE_3_METHODS, line, strict=False):
-            ours = found.get((dataset, name, share))
-            if ours is None:
-                continue
-            numbers.append(
-                Number(
-                    *(PAPER, "table3", dataset, f"{name} {share:.0%}", "accuracy", printed),
-                    published_std=std,
-                    published_n=TRIALS,
-                    post_hoc=name in POST_HOC,
-                    without=_without(found, name, dataset, share),
-                ).beside(ours)
-            )
-    return numbers
+    return [
+        Number(
+            *(PAPER, "table3", dataset, f"{name} {share:.0%}", "accuracy", printed),
+            published_std=std,
+            published_n=TRIALS,
+            post_hoc=name in POST_HOC,
+            without=_without(found, name, dataset, share),
+        ).beside(found[dataset, name, share])
+        for (dataset, share), line in published.TABLE_3.items()
+        for name, (printed, std) in zip(published.TABLE_3_METHODS, line, strict=False)
+        if (dataset, name, share) in found
+    ]
 
 
 def _without(found: Found, name: str, *where: str | float) -> float | None:
@@ -186,28 +177,31 @@ def _without(found: Found, name: str, *where: str | float) -> float | None:
     return found[where[0], ablated, *where[1:]].mean("accuracy") if name == "GMNR" else None
 
 
-def _draw_shares(canvas: Any, found: Found) -> None:
-    sides = canvas.subplots(1, len(SINGLE))
+def _by_share(found: Found) -> Callable[[Any], None]:
+    """What draws the accuracies of each data set, and crosses for what is published of GMNR."""
     shares = [share for share in SHARES if ("Cora", "GMNR", share) in found]
-    for axes, dataset in zip(sides, SINGLE, strict=True):
-        panels.panel(
-            axes,
-            {
-                name: (shares, panels.columns([found[dataset, name, s] for s in shares], "accuracy"))
-                for name in METHODS
-            },
-            LOOKS,
-            title=dataset,
-            x_label="share of labelled nodes",
-            y_label="accuracy" if dataset == "Cora" else "",
-            percent=True,
-            markers=len(shares),
-        )
-        printed = [
-            (s, line[4][0]) for (d, s), line in published.TABLE_3.items() if d == dataset and len(line) > 4
-        ]
-        axes.plot(*zip(*printed, strict=True), "x", color="black", markersize=5)
-    panels.shared_legend(canvas, sides, LOOKS)
+
+    def series(dataset: str) -> panels.Series:
+        lines = {name: [found[dataset, name, share] for share in shares] for name in METHODS}
+        return {name: (shares, panels.columns(line, "accuracy")) for name, line in lines.items()}
+
+    cells = [
+        (series(dataset), {"title": dataset, "y_label": "accuracy" if dataset == "Cora" else ""})
+        for dataset in SINGLE
+    ]
+    curves = panels.drawn(
+        [cells], LOOKS, x_label="share of labelled nodes", percent=True, markers=len(shares)
+    )
+
+    def draw(canvas: Any) -> None:
+        curves(canvas)
+        for axes, dataset in zip(canvas.axes, SINGLE, strict=True):
+            printed = {
+                s: line[4][0] for (d, s), line in published.TABLE_3.items() if d == dataset and line[4:]
+            }
+            axes.plot(*zip(*printed.items(), strict=True), "x", color="black", markersize=5)
+
+    return draw
 
 
 # -- Table 4 and Figure 1 --------------------------------------------------------

@@ -117,7 +117,7 @@ def theorems(found: Found) -> Shown:
             for each in outcome.details["bounds"]
             if each["what"] == "mistakes" and each["applies"]
         ]
-        tried[str(method)] += [each["respected"] for each in bounds]
+        tried[str(method)] += [not each["respected"] for each in bounds]
         mean = [float(np.mean([each[side] for each in bounds])) for side in ("observed", "value")]
         where = TITLES.get(str(name), str(name))
         rows.append([where, STATEMENTS[str(method)][0], "" if method == "cmog" else f"{h:g}", *mean])
@@ -132,12 +132,10 @@ def theorems(found: Found) -> Shown:
         ),
     ]
     statements = [
-        Statement(PAPER, "theorems", name, says, broken.size, int(broken.sum()), instead)
-        for name, says, broken, instead in lemmas
+        Statement(PAPER, "theorems", name, says, failed, instead) for name, says, failed, instead in lemmas
     ]
     statements += [
-        Statement(PAPER, "theorems", *STATEMENTS[method], len(kept), kept.count(False), READING)
-        for method, kept in tried.items()
+        Statement(PAPER, "theorems", *STATEMENTS[method], failed, READING) for method, failed in tried.items()
     ]
     columns = ["data", "statement", "h", "mistakes", "bound"]
     note = (

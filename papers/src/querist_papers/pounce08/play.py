@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from querist.experiment import Result, Specification
 from querist_papers.item import Cell, Paper, Statement
 
@@ -44,6 +46,4 @@ def largest(result: Result, measure: str = "mistakes") -> float:
 
 def stated(item: str, name: str, says: str, lines: Iterable[Result]) -> Statement:
     """A statement that bounds the mistakes of each of these runs."""
-    violations = [line.values("violations") for line in lines]
-    runs, broken = sum(map(len, violations)), sum(int(each.sum()) for each in violations)
-    return Statement(PAPER, item, name, says, runs, broken)
+    return Statement(PAPER, item, name, says, np.concatenate([run.values("violations") for run in lines]) > 0)

@@ -321,9 +321,8 @@ def _shown(
     statements = [
         Statement(
             *(PAPER, item, name.removesuffix(", all rounds"), says),
-            runs=sum(len(line.outcomes) for line in about),
-            broken=sum(int(line.values(f"{name}, broken").sum()) for line in about),
-            instead=instead,
+            np.concatenate([line.values(f"{name}, broken") for line in about]) > 0,
+            instead,
         )
         for name, (says, instead) in claims.items()
     ]

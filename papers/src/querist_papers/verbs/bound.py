@@ -74,26 +74,18 @@ def bound(
     if settings and method == "perceptron":
         raise InputError(f"--set {settings[0]}; the perceptron has no parameters: leave it out")
     chosen = read_settings(ALGORITHMS[method], settings, ("seed",)) if settings else {}
+    representation = {"rank": rank, "normalised": normalised, "constant": constant, "component": component}
     if method in ON_GRAPH:
-        given = {
-            "rank": rank is not None,
-            "normalised": normalised,
-            "constant": constant != 1,
-        }
-        for name in [name for name, is_given in given.items() if is_given]:
-            raise InputError(f"--{name} does not go with --method {method}; leave one of the two out")
+        for name, default in (("rank", None), ("normalised", False), ("constant", 1.0)):
+            if representation[name] != default:
+                raise InputError(f"--{name} does not go with --method {method}; leave one of the two out")
     graph, result, _ = measured(
         "bound",
         data,
         partial(read_graph, data, nodes, component == "largest", columns),
         method,
         chosen,
-        representation={
-            "rank": rank,
-            "normalised": normalised,
-            "constant": constant,
-            "component": component,
-        },
+        representation=representation,
         protocol={"points": points},
         repeats=1,
         seed=seed,

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.extend import print_found, print_line, print_tables, running, shared_options
+from querist_papers import PAPERS, all_items, item_of, items_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from querist_papers.item import Item
     from querist_papers.reproduce import Outputs
-
-PAPERS = ("sslgc13", "msg16", "pounce08", "bls19", "mrgm15")
-"""The names in `querist_papers`, for a help text that must not load them; a test keeps the two equal."""
 
 
 def starting(names: "Callable[[], Iterable[str]]") -> "Callable[[str], list[str]]":
@@ -25,8 +23,6 @@ def starting(names: "Callable[[], Iterable[str]]") -> "Callable[[str], list[str]
 
 def _items(context: typer.Context, incomplete: str) -> list[str]:
     """The items of the paper that stands before them."""
-    from querist_papers import all_items
-
     named = [item.name for item in all_items() if context.params.get("paper") in (None, item.paper.name)]
     return starting(lambda: named)(incomplete)
 
@@ -79,7 +75,6 @@ def reproduce(
     querist reproduce --all --out fresh --compare docs/results
     """
     from querist import InputError
-    from querist_papers import all_items, item_of, items_of
     from querist_papers.compare import differences, refuse_without_results
     from querist_papers.reproduce import reproduce as made
 
@@ -89,10 +84,9 @@ def reproduce(
     if not everything and paper is None:
         _print_items(known, as_json)
         return
-    if paper is None:
-        items = known
-    else:
-        items = [item_of(paper, name) for name in dict.fromkeys(names)] if names else list(items_of(paper))
+    items = known if paper is None else items_of(paper)
+    if paper is not None and names:
+        items = [item_of(paper, name) for name in dict.fromkeys(names)]
     if compare is not None:
         refuse_without_results(compare)
     started = time.monotonic()
@@ -113,15 +107,12 @@ def reproduce(
 
 
 def _print_differences(found: list[str], folder: Path) -> None:
-    for line in found[:MOST_SHOWN]:
+    """The first fifty, and how many there are."""
+    for line in found[:50]:
         typer.echo(line, err=True)
     typer.echo(f"{len(found):,} cells differ from {folder}, seconds left out.", err=True)
     if found:
         raise typer.Exit(1)
-
-
-MOST_SHOWN = 50
-"""Differences that are listed; the others are counted."""
 
 
 def _print_items(items: list["Item"], as_json: bool) -> None:
