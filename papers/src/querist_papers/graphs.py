@@ -101,6 +101,43 @@ def _without(found: Mapping[Any, Result], dataset: str, method: str, measure: st
     return found[dataset, "GPA"].mean(measure)
 
 
+def comparison(
+    found: Found,
+    lines: Mapping[tuple[str, str], Sequence[tuple[float, float]]],
+    measures: Sequence[str],
+    asking: str,
+    controls: Mapping[str, str],
+    note: str,
+) -> Table:
+    """All lines of an item, by data, method and setting, with what is published of them.
+
+    controls : what runs of the method `asking` are held against, by the prefix of its measures
+    """
+    rows: list[list[Entry]] = []
+    for label, line in found.items():
+        data, name = str(label[0]), str(label[1])
+        settings = [part for part in label[2:] if isinstance(part, str)]
+        printed = [""] * len(measures)
+        if (data, name) == label and label in lines:
+            printed = [
+                f"{mean:,.{DIGITS[m]}f}" for m, (mean, _) in zip(measures, lines[data, name], strict=True)
+            ]
+        given = [f"{p} {line.parameters[p]:g}" for p in PARAMETERS if p in line.parameters]
+        pairs = [
+            entry for m, value in zip(measures, printed, strict=True) for entry in (cell(line, m), value)
+        ]
+        rows.append([TITLES[data], name, ", ".join([*given, *settings]), *pairs])
+        for prefix, control in controls.items() if label[1:] == (asking,) else ():
+            pairs = [entry for m in WITHOUT for entry in (cell(line, m, prefix), "")]
+            rows.append([TITLES[data], control, "", *pairs, *[""] * (2 * (len(measures) - len(WITHOUT)))])
+    heads = [head for m in measures for head in (m.removesuffix("_rate"), "published")]
+    return Table("Ours beside the published numbers", ["data", "method", "setting", *heads], rows, note)
+
+
+PARAMETERS = ("gamma", "mu", "h", "kappa", "eps")
+"""What a setting is told by."""
+
+
 def cell(result: Result, measure: str, prefix: str = "") -> Cell:
     """Mean and deviation of a measure of the runs."""
     return Cell.of(result, prefix + measure, DIGITS[measure])

@@ -1,4 +1,4 @@
-"""What the papers' own tasks share, and one that counts a graph."""
+"""What the papers' own tasks share, and one that counts a graph; its counts beside the published ones."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from querist import Graph
 from querist.experiment import Outcome, Specification, blame
 from querist.extend import graph_of
+from querist_papers.item import Entry, Found, Number, Paper
 
 
 class PaperTask:
@@ -50,3 +51,36 @@ class Counts(PaperTask):
         whole = (prepared.n_nodes, prepared.n_edges, prepared.n_classes)
         features = 0 if words is None else words.shape[1]
         return Outcome(dict(zip(self.measures, map(float, (*counts, *whole, features)), strict=True)))
+
+
+ABOUT = 0.1
+"""By which part "about 400 authors" may differ."""
+
+
+def described(
+    paper: Paper,
+    item: str,
+    printed: Mapping[str, Mapping[str, int]],
+    found: Found,
+    titles: Mapping[str, str],
+    prefix: str = "",
+    near: float = 0.0,
+) -> tuple[list[list[Entry]], list[Number]]:
+    """Rows of counts, each beside what is published, and the numbers; a stand-in, by its title, has none.
+
+    prefix : of our measures; near : by which part a count may differ
+    """
+    rows: list[list[Entry]] = []
+    numbers: list[Number] = []
+    for name, line in printed.items():
+        ours = {measure: round(found[name,].mean(prefix + measure)) for measure in line}
+        rows.append([titles[name], *(entry for m, value in line.items() for entry in (ours[m], value))])
+        numbers += [
+            Number(
+                *(paper, item, name, "", measure, value, ours[measure] if titles[name] == name else None),
+                tolerance=(ABOUT if measure == "class_size" else near) * value,
+                by_definition=True,
+            )
+            for measure, value in line.items()
+        ]
+    return rows, numbers

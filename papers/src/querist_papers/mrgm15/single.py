@@ -11,6 +11,7 @@ from querist_papers import panels
 from querist_papers.item import Cases, Cell, Entry, Figure, Found, Number, Shown, Table
 from querist_papers.mrgm15 import published
 from querist_papers.mrgm15.published import PAPER, SEVERAL, SINGLE
+from querist_papers.tasks import described
 
 SHARES = tuple(sorted({share for _, share in published.TABLE_3}))
 TRIALS = 10
@@ -78,18 +79,7 @@ _data = Cases(
 @_data.item(PAPER, "All nodes are counted; a link is counted once.", {"": "all nodes; a link counts once"})
 def table2(found: Found) -> Shown:
     """Description of the data sets."""
-    rows: list[list[Entry]] = []
-    numbers: list[Number] = []
-    for name, printed in published.TABLE_2.items():
-        ours = {measure: round(found[name,].mean(f"whole_{measure}")) for measure in printed}
-        rows.append([published.TITLES[name], *(entry for m in printed for entry in (ours[m], printed[m]))])
-        numbers += [
-            Number(
-                *(PAPER, "table2", name, "", m, value, ours[m] if name in SINGLE else None),
-                by_definition=True,
-            )
-            for m, value in printed.items()
-        ]
+    rows, numbers = described(PAPER, "table2", published.TABLE_2, found, published.TITLES, "whole_")
     columns = ["data", *(head for m in published.TABLE_2["Cora"] for head in (m, "published"))]
     return Shown([Table("Data sets", columns, rows)], numbers=numbers, remarks=[published.STOOD_IN])
 
