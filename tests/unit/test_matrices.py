@@ -7,7 +7,6 @@ from scipy.sparse import csgraph
 from querist.graph import as_graph
 from querist.graph.laplacian import resistances
 from querist.graph.weights import Pairs, longest_bridge
-from querist_papers.theory.pounce08 import scale_needed
 
 PAIRS = np.array([0, 1]), np.array([1, 2])
 
@@ -17,12 +16,8 @@ PAIRS = np.array([0, 1]), np.array([1, 2])
     [
         (lambda: resistances(as_graph([("a", "b", 1e300), ("b", "c", 1e-300)])).all()[0, 2], 1e300),
         (lambda: longest_bridge(Pairs(*PAIRS, np.array([0.5, 2.0]), np.zeros(3), np.zeros(3))), 2.0),
-        (
-            lambda: scale_needed(np.abs(np.subtract.outer([0, 1, 5], [0, 1, 5])), np.array([0, 0, 1])),
-            3 * np.log(12) / 3,
-        ),
     ],
-    ids=["resistances", "bridge", "scale"],
+    ids=["resistances", "bridge"],
 )
 def test_trees_are_of_short_indices(call, expected, monkeypatch):
     tree = csgraph.minimum_spanning_tree

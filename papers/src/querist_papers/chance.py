@@ -35,8 +35,6 @@ class Classes(PaperTask):
             graph = graph_of(spec.dataset, spec.representation.get("component") == "largest")
         except InputError:  # it has no graph
             return np.bincount(vectors_of(spec.dataset)[1])
-        if graph.known is None or graph.known.multilabel:
-            raise InputError(f"{spec.dataset} has no class for each node; choose a set that has one")
         return np.bincount(graph.codes[graph.codes >= 0])
 
     def run(
@@ -64,17 +62,13 @@ def with_chance(numbers: Sequence[Number], store: Store) -> list[Number]:
             part = {key: value for key, value in spec.representation.items() if key == "component"}
             data = Specification("classes", spec.dataset, representation=part, repeats=1)
             if data not in known:
-                known[data] = _counted(data, store)
+                known[data] = {}
+                with suppress(InputError):  # runs are kept, and their data may no longer be there
+                    known[data] = run([data], store)[0].outcomes[0].numbers
             judged.append(replace(number, **_reached(number, known[data])))
         else:
             judged.append(number)
     return judged
-
-
-def _counted(data: Specification, store: Store) -> Mapping[str, float]:
-    with suppress(InputError):  # runs are kept, and their data may no longer be there
-        return run([data], store)[0].outcomes[0].numbers
-    return {}
 
 
 def _reached(number: Number, known: Mapping[str, float]) -> dict[str, Any]:

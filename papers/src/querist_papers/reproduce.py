@@ -27,14 +27,6 @@ class Done:
     shown: Shown
     quick: bool = False
 
-    @property
-    def section(self) -> Section:
-        """Its page: how it was run, what it shows, and the verdicts."""
-        shown = replace(
-            self.shown, tables=[*self.shown.tables, *_verdicts(self.shown.numbers, self.item.readings)]
-        )
-        return Section([*([HURRIED] if self.quick else []), self.item.protocol], self.results, shown)
-
 
 @dataclass(frozen=True)
 class Outputs:
@@ -84,19 +76,17 @@ def reproduce(
     done = []
     for item, plan in plans:
         results = [next(found) for _ in plan]
-        done.append(_shown(item, results, quick, store))
+        shown = item.show(results)
+        stated = index.statements([each.as_dict() for each in shown.statements], item.paper.name)
+        numbers = with_chance([item.read(number) for number in shown.numbers], store)
+        done.append(
+            Done(item, results, replace(shown, tables=[*stated, *shown.tables], numbers=numbers), quick)
+        )
     outputs = Outputs(done, left_out)
     write(outputs, folder, known)
     if any(item.paper.prose for item in known) and {i.label for i in known} == {i.label for i in items}:
         put(folder / account.NAME, account.account(folder, known))
     return outputs
-
-
-def _shown(item: Item, results: Sequence[Result], quick: bool, store: Store) -> Done:
-    shown = item.show(results)
-    stated = index.statements([each.as_dict() for each in shown.statements], item.paper.name)
-    numbers = with_chance([item.read(number) for number in shown.numbers], store)
-    return Done(item, results, replace(shown, tables=[*stated, *shown.tables], numbers=numbers), quick)
 
 
 def _available(
@@ -130,8 +120,11 @@ def _absent(problem: BaseException | None) -> DownloadError | None:
 def write(outputs: Outputs, folder: Path, known: Sequence[Item]) -> None:
     """Tables, figures, `results.json` and the index. What is there of other items stays as it is."""
     for each in outputs.done:
-        name, title = index.page_name(each.item), f"{each.item.label}: {each.item.title}"
-        write_section(each.section, folder, name, title, _counted_in_words(each))
+        tables = [*each.shown.tables, *_verdicts(each.shown.numbers, each.item.readings)]
+        how = [HURRIED, each.item.protocol] if each.quick else [each.item.protocol]
+        section = Section(how, each.results, replace(each.shown, tables=tables))
+        title = f"{each.item.label}: {each.item.title}"
+        write_section(section, folder, index.page_name(each.item), title, _counted_in_words(each))
     mine = {each.item.label for each in outputs.done}
     if not mine:
         return

@@ -5,7 +5,7 @@ from typing import Any
 
 from querist import Graph
 from querist.experiment import Outcome, Specification, blame
-from querist.extend import graph_of
+from querist.extend import graph_of, vectors_of
 from querist_papers.item import Entry, Found, Number, Paper
 
 
@@ -27,6 +27,16 @@ class PaperTask:
 
     def prepare(self, spec: Specification) -> Any:
         """Nothing: every run draws anew."""
+
+
+class VectorTask(PaperTask):
+    """One about vectors, whose data are not prepared to be checked."""
+
+    def check(self, spec: Specification) -> None:
+        """Whether the set is there, if there is one."""
+        if spec.dataset:
+            with blame("dataset"):
+                vectors_of(spec.dataset)
 
 
 class Counts(PaperTask):

@@ -23,7 +23,7 @@ LAMBDAS = (10.0, 1.0, 0.1, 0.01)
 LEAST_SQUARES = tuple({"lambda1": a, "lambda2": b} for a, b in product(LAMBDAS, LAMBDAS))
 """The combinations that the paper tries."""
 
-HELD_OUT, PER_CELL, PER_RUN = "held out", "best per cell", "best per run"
+READINGS = HELD_OUT, PER_CELL, PER_RUN = "held out", "best per cell", "best per run"
 """The combination with the best mean over other runs, over the reported ones, and the best of each run."""
 
 CHOICES = (

@@ -7,11 +7,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from querist.budgeted import BLS
-from querist.experiment import Outcome, Specification, StreamTask, blame
-from querist.extend import vectors_of
+from querist.experiment import Outcome, Specification, StreamTask
 from querist_papers.bls19.published import PAPER
 from querist_papers.item import Cases, Cell, Entry, Found, Label, Shown, Statement, Table
-from querist_papers.tasks import PaperTask
+from querist_papers.tasks import VectorTask
 from querist_papers.theory.bls19 import Regret, descent, measured
 
 ROUNDS = 500
@@ -19,17 +18,11 @@ SLOTS: dict[str, Any] = {"budget_labelled": 50, "budget_unlabelled": 100}
 """Small, so that a few hundred items fill them."""
 
 
-class Rounds(PaperTask):
+class Rounds(VectorTask):
     """A short run of BLS, or a gradient descent where there is no data set, beside Theorem 1."""
 
     name = "bls19.regret"
     measures = tuple(Regret.__annotations__)
-
-    def check(self, spec: Specification) -> None:
-        """Whether the set is there."""
-        if spec.dataset:
-            with blame("dataset"):
-                vectors_of(spec.dataset)
 
     def prepare(self, spec: Specification) -> Any:
         """The rows and the width of their kernel."""

@@ -11,7 +11,7 @@ from querist.budgeted import STREAMS
 from querist.experiment import Outcome, Result, Specification, StreamTask
 from querist_papers import panels
 from querist_papers.bls19 import compared
-from querist_papers.bls19.compared import HELD_OUT, LAMBDAS, LEAST_SQUARES, PER_CELL, PER_RUN, RUNS, shown
+from querist_papers.bls19.compared import LAMBDAS, LEAST_SQUARES, PER_RUN, RUNS, shown
 from querist_papers.bls19.published import ABSENT, DATA, KEPT, PAPER, TABLE_2, TABLE_2_METHODS
 from querist_papers.bls19.static import SHARES
 from querist_papers.item import Cases, Cell, Entry, Figure, Found, Label, Number, Shown, Table
@@ -88,11 +88,6 @@ ALONE = ", labelled items alone"
 keep as many vectors as it may otherwise."""
 
 _ALONE = {"lambda2": 1.0, "budget_unlabelled": 0}
-CHOSEN = (HELD_OUT, PER_CELL, PER_RUN)
-OWN = ("BLS, remove", "BLS, projection")
-READINGS = {"PA": (WRONG, NEGATIVE)} | dict.fromkeys(OWN, CHOSEN)
-"""Of the lines that have several; the last one is compared with the published number."""
-
 METHODS: dict[str, list[dict[str, Any]]] = {
     "PA": [{"method": "pa"}],
     "ReSSL": [{"method": "ressl"}],
@@ -144,18 +139,11 @@ def readings(
     if not results:
         return {}
     if len(results) == 1:
-        return {"": values(results[0], name)}
+        return {PER_RUN: values(results[0], name)}
     accuracy = np.array([result.values("accuracy") for result in results])
     mine = np.array([values(result, name) for result in results])
     return compared.by_reading(mine, accuracy[:, :-1], accuracy[:, -1:])
 
-
-TITLES = {
-    ("BLS, remove", "accuracy"): "Removing the oldest: accuracy in per cent",
-    ("BLS, projection", "accuracy"): "Projection: accuracy in per cent",
-    ("BLS, projection", "kept"): "Projection: vectors kept",
-}
-"""The tables of BLS, by line and measure; all other lines stand in one."""
 
 _PROTOCOL = (
     f"{RUNS} shuffled streams, 20 and 10 % labelled, budgets 150 and 300. lambda1 and lambda2 from {{10, 1, "
@@ -163,7 +151,6 @@ _PROTOCOL = (
     "and 1,000 and 5, 10, ..., 50 clusters of SPASC: chosen on 20,000 items of the first reported stream."
 )
 _FILLED = "items enter while there is room, the best lambdas of each stream"
-RIVALS = "Rivals on the same streams: accuracy in per cent"
 
 
 @_table.item(
@@ -180,38 +167,31 @@ RIVALS = "Rivals on the same streams: accuracy in per cent"
 def table2(found: Found) -> Shown:
     """Accuracy on streams."""
     groups = compared.grouped(found)
-    rows: dict[str, list[list[Entry]]] = {title: [] for title in (*TITLES.values(), RIVALS)}
+    rows: list[list[Entry]] = []
     numbers: list[Number] = []
     for (name, share), line in TABLE_2.items():
-        if name not in ABSENT and not any((name, method, share) in groups for method in METHODS):
-            continue
-        for each in rows.values():
-            each.append([name, f"{share:.0%}"])
         printed = {(method, "accuracy"): pair for method, pair in zip(TABLE_2_METHODS, line, strict=True)}
         for (method, measure), pair in (printed | {("BLS, projection", "kept"): KEPT[name, share]}).items():
             group, alone = (groups.get((name, method + part, share), []) for part in ("", ALONE))
+            if not group and name not in ABSENT:
+                continue
             ours, without = readings(group, measure), readings(alone, measure).get(PER_RUN)
             if method == "PA" and group:
-                ours = {WRONG: ours[""], NEGATIVE: group[0].values("negative")}
-            if group or name in ABSENT:
-                where = ("table2", name, f"{method} {share:.0%}", measure)
-                numbers.append(
-                    compared.number(*where, pair, ours, group[0].specification if group else None, without)
-                )
-            row = rows[TITLES.get((method, measure), RIVALS)][-1]
-            row += [shown(ours.get(reading), measure) for reading in READINGS.get(method, ("",))]
-            row += [shown(without, measure)] if method in OWN else []
-            row.append(f"{pair[0]:.2f}" if measure == "accuracy" else f"{pair[0]:.0f}")
-    columns = {title: ["data", "labelled", *CHOSEN, ALONE.removeprefix(", "), "published"] for title in rows}
-    columns[RIVALS] = ["data", "labelled"]
-    for method in TABLE_2_METHODS:
-        if method not in OWN:
-            first, *more = READINGS.get(method, ("",))
-            columns[RIVALS] += [f"{method}: {first}" if first else method, *more, "published"]
-    notes = {RIVALS: f"Prequential, ± deviations over the streams. {compared.CHOICES}"}
+                ours = {WRONG: ours[PER_RUN], NEGATIVE: group[0].values("negative")}
+            spec = group[0].specification if group else None
+            where = ("table2", name, f"{method} {share:.0%}", measure)
+            numbers.append(compared.number(*where, pair, ours, spec, without))
+            title = method if measure == "accuracy" else f"{method}: vectors kept"
+            lines = {f"PA, {each}": {PER_RUN: ours[each]} for each in (WRONG, NEGATIVE) if each in ours}
+            for of, values in (lines or {title: ours}).items():
+                beside = [*(values.get(reading) for reading in compared.READINGS), without]
+                cells = [shown(each, measure) for each in beside]
+                digits = 2 if measure == "accuracy" else 0
+                rows.append([name, f"{share:.0%}", of, *cells, Cell(pair[0], None, digits)])
+    columns = ["data", "labelled", "method", *compared.READINGS, ALONE.removeprefix(", "), "published"]
+    note = f"Prequential accuracy in per cent, ± deviations over the streams. {compared.CHOICES}"
     return Shown(
-        [Table(title, columns[title], each, notes.get(title, "")) for title, each in rows.items()],
-        (),
+        [Table("Accuracy in per cent, and vectors kept", columns, rows, note)],
         numbers=numbers,
         remarks=[
             *REMARKS,

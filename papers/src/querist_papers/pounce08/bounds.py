@@ -97,6 +97,7 @@ def theorem2(found: Found) -> Shown:
         "Theorem 2: N(X, rho) + |u*|^2 rho + 1 at its best rho. Covers are exact up to 40 nodes, greedy "
         "beyond. The least gap is the smallest bound less mistakes."
     )
+    says = "POUNCE errs at most N(X, rho) + |u*|^2 rho + 1 times"
     caption = "A mark a run: its bound, and the mistakes it made. On or below the line, the theorem holds."
 
     def draw(canvas: Any) -> None:
@@ -108,14 +109,7 @@ def theorem2(found: Found) -> Shown:
     return Shown(
         [_table(found, "Theorem 2, run by run", note, {})],
         [Figure("bound", draw, caption, (5.8, 5.0))],
-        statements=[
-            stated(
-                "theorem2",
-                "Theorem 2",
-                "POUNCE errs at most N(X, rho) + |u*|^2 rho + 1 times",
-                found.values(),
-            )
-        ],
+        statements=[stated("theorem2", "Theorem 2", says, found.values())],
     )
 
 
@@ -145,22 +139,15 @@ def theorem5(found: Found) -> Shown:
     note = (
         "The least energy of any u that agrees with the labels at the mistakes, exactly or with room beyond."
     )
+    says = "u y >= 1 allows no less energy than u = y"
+    apart = [line.values("apart") for line in found.values()]
     return Shown(
         [Table("Theorem 5, run by run", columns, rows, note)],
-        statements=[
-            Statement(
-                *(PAPER, "theorem5", "Theorem 5", "u y >= 1 allows no less energy than u = y"),
-                np.concatenate([line.values("apart") for line in found.values()]) > SAME,
-            )
-        ],
+        statements=[Statement(PAPER, "theorem5", "Theorem 5", says, np.concatenate(apart) > SAME)],
     )
 
 
 # -- Theorem 8 -------------------------------------------------------------------
-
-
-def _of(runs: Found, learner: str) -> Found:
-    return {label[1:]: line for label, line in runs.items() if label[0] == learner}
 
 
 @_points.item(
@@ -170,7 +157,10 @@ def _of(runs: Found, learner: str) -> Found:
 )
 def theorem8(runs: Found) -> Shown:
     """Theorem 8 on many sets of points: bound beside mistakes."""
-    found, blind = (_of(runs, learner) for learner in ("POUNCE", BLIND))
+    found, blind = (
+        {label[1:]: line for label, line in runs.items() if label[0] == learner}
+        for learner in ("POUNCE", BLIND)
+    )
     note = (
         "Theorem 8: C° + 1, C° the fewest path-connected sets of one label; N° is the fewest balls (greedy "
         "beyond 40 points), which bounds a learner that is not shown the points beforehand."

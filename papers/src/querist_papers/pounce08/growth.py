@@ -99,15 +99,11 @@ def three_clusters(found: Found) -> Shown:
         for size in sizes
     ]
     perceptron = [line for (_, name, _), line in found.items() if name == "perceptron"]
+    equation = "the perceptron errs at most 2 |u*|^2 R + 2 times"
+    says = "the bounds are at most 20 for POUNCE on three clusters, 42 for the perceptron on two cliques"
     statements = [
-        stated(
-            "three_clusters", "Equation 4", "the perceptron errs at most 2 |u*|^2 R + 2 times", perceptron
-        ),
-        Statement(
-            *(PAPER, "three_clusters", "Section 2.2"),
-            "the bounds are at most 20 for POUNCE on three clusters, 42 for the perceptron on two cliques",
-            over,
-        ),
+        stated("three_clusters", "Equation 4", equation, perceptron),
+        Statement(PAPER, "three_clusters", "Section 2.2", says, over),
     ]
     caption = (
         "Mistakes as the cliques grow. Lines with markers: means over random orders, with bands of one "

@@ -163,6 +163,7 @@ def figure4(found: Found) -> Shown:
             published_std=0.0,
         )
     ]
+    says = "POUNCE errs at most 3 times, however many points"
     caption = (
         "Left: the points for n = 10; the middle row is to be predicted, the others are never asked about "
         "and tie it to its side. Right: mistakes, with bands of one standard deviation; the thin line is n/2."
@@ -178,12 +179,7 @@ def figure4(found: Found) -> Shown:
         ],
         [Figure("unlabelled", lambda canvas: _draw_value(canvas, found), caption, (7.8, 3.6))],
         numbers=numbers,
-        statements=[
-            Statement(
-                *(PAPER, "figure4", "Figure 4", "POUNCE errs at most 3 times, however many points"),
-                counts > 3,
-            )
-        ],
+        statements=[Statement(PAPER, "figure4", "Figure 4", says, counts > 3)],
         remarks=[
             f"POUNCE makes at most {counts.max():.0f} mistakes, whatever n; the paper's bound is 3.",
             "Nearest neighbour stands in for any algorithm without a preview.",

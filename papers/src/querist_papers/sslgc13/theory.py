@@ -75,8 +75,7 @@ class RegretRuns(OnlineTask):
         else:
             trace = ALGORITHMS["ollgc"](rows, graph.n_classes, mu=mu).run(order, graph.codes)
             runs = [run for _, run in binary_runs(trace, graph.codes, graph.n_classes)]
-        regrets = [theory.theorem_4(rows, run, mu) for run in runs]
-        mistakes = [theory.corollary_5(rows, run, mu) for run in runs]
+        regrets, mistakes = zip(*(theory.learning_bounds(rows, run, mu) for run in runs), strict=True)
         return named(
             {
                 ALL: _nearest(

@@ -21,9 +21,11 @@ and is the `sure` of the bounds here.
 The value is taken at U = c U_ridge, with the c (and in Theorem 1 the h) that makes it least.
 """
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from querist.online import Trace
 from querist_papers.theory.bounds import Bound
@@ -83,35 +85,42 @@ def scales(margins: Floats) -> Floats:
     return np.concatenate([[0.0], corners])
 
 
+def _least(
+    found: list[Comparator], penalty: Callable[[Floats, float], Floats], more: ArrayLike = ()
+) -> tuple[float, float, float, float]:
+    """The least sum of hinge loss and penalty over scales c of some U: the sum, the loss, c, `tr(U'AU)`."""
+    best = (np.inf, 0.0, 0.0, 0.0)
+    for U in found:
+        c = np.append(scales(U.margins), more)
+        loss = hinge(U.margins, c)
+        values = loss + penalty(c, U.norm)
+        k = int(values.argmin())
+        if values[k] < best[0]:
+            best = (float(values[k]), float(loss[k]), float(c[k]), U.norm)
+    return best
+
+
 def theorem_1(
     rows: Floats, trace: Trace, labels: Codes, gamma: float, n_classes: int, rival: bool = True
 ) -> Bound:
     """The bound on CMOG's mistakes."""
     doubt = float(uncertainty(trace)[trace.updated].sum())
-    best, terms = np.inf, {}
-    for U in comparators(rows, trace, labels, gamma, n_classes, np.ones(len(trace), dtype=np.bool_)):
-        c = scales(U.margins)
-        loss = hinge(U.margins, c)
-        # h c^2 N/2 + S/h is least at h = sqrt(2S/N)/c, where it is c sqrt(2 N S).
-        values = loss + c * np.sqrt(2 * U.norm * doubt)
-        k = int(values.argmin())
-        if values[k] < best:
-            best = float(values[k])
-            spread = float(c[k] * np.sqrt(U.norm * doubt / 2))
-            h = float(np.sqrt(2 * doubt / U.norm) / c[k]) if c[k] > 0 else np.inf
-            terms = {
-                "hinge loss of U": float(loss[k]),
-                "h/2 tr(U'AU)": spread,
-                "1/h sum of r/(1+r)": spread,
-                "h": h,
-                "sum of r/(1+r)": doubt,
-            }
+    found = comparators(rows, trace, labels, gamma, n_classes, np.ones(len(trace), dtype=np.bool_))
+    # h c^2 N/2 + S/h is least at h = sqrt(2S/N)/c, where it is c sqrt(2 N S).
+    best, loss, c, norm = _least(found, lambda c, norm: c * np.sqrt(2 * norm * doubt))
+    spread = float(c * np.sqrt(norm * doubt / 2))
     return Bound(
         source="msg16, Theorem 1",
         what="mistakes",
         value=best,
         observed=float(trace.mistaken.sum()),
-        terms=terms,
+        terms={
+            "hinge loss of U": loss,
+            "h/2 tr(U'AU)": spread,
+            "1/h sum of r/(1+r)": spread,
+            "h": float(np.sqrt(2 * doubt / norm) / c) if c > 0 else np.inf,
+            "sum of r/(1+r)": doubt,
+        },
         assumptions={
             "mistakes are learned, and nothing else": bool(np.array_equal(trace.mistaken, trace.updated)),
             "targets are true against rival": rival,
@@ -139,21 +148,15 @@ def selective(
     else:  # a drawn question with Theta >= 0 is learned only if mistaken
         summed, as_published = trace.updated, not (unforced & (theta > 1e-9)).any()
         extra = {"1/h sum of K r/(1+r)": doubt / h, "learned without a mistake": -float(unforced.sum())}
-    best, terms = np.inf, {}
-    for U in comparators(rows, trace, labels, gamma, n_classes, summed):
-        c = np.concatenate([scales(U.margins), np.geomspace(1e-4, 1e4, 200)])
-        loss, norm = hinge(U.margins, c), h / 2 * c**2 * U.norm
-        k = int((loss + norm).argmin())
-        if loss[k] + norm[k] < best:
-            best = float(loss[k] + norm[k])
-            terms = {"hinge loss of U": float(loss[k]), "h/2 tr(U'AU)": float(norm[k])}
+    found = comparators(rows, trace, labels, gamma, n_classes, summed)
+    best, loss, c, norm = _least(found, lambda c, norm: h / 2 * c**2 * norm, np.geomspace(1e-4, 1e4, 200))
     weights = (np.maximum(0.0, theta) + 2 * h) / (2 * h)
     return Bound(
         source=f"msg16, Theorem {theorem}",
         what="mistakes",
         value=best + sum(extra.values()),
         observed=float(trace.mistaken.sum()),
-        terms=terms | extra | {"h": h},
+        terms={"hinge loss of U": loss, "h/2 tr(U'AU)": h / 2 * c**2 * norm} | extra | {"h": h},
         assumptions={
             "learns as published": bool(as_published),
             "every question it wished was asked": _free(trace, n_classes),

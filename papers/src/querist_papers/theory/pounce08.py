@@ -26,6 +26,8 @@ algorithm `log2(2n)`. POUNCE does better than its bound: no order and no cut cos
 import math
 
 import numpy as np
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
 
 from querist import Embedding, Graph, InputError, effective_resistance, embed
 from querist.extend import compiled
@@ -120,22 +122,9 @@ def scale_needed(distance: Floats, codes: Codes) -> float:
     delta, below = separation(d, codes)
     if not math.isfinite(delta):
         return 0.0
-    rho = _last_merge(d, below)
-    return 3 * math.log(4 * len(d)) / (delta - rho)
-
-
-def _last_merge(d: Floats, below: float) -> float:
-    """The longest edge that still joins components among those up to `below`: a smaller rho splits some."""
-    import scipy.sparse as sp
-    from scipy.sparse import csgraph
-
-    rows, columns = np.nonzero(np.triu((d <= below) & (d > 0), 1))
-    if not rows.size:
-        return 0.0
-    # Indices of 32 bits: spanning trees of SciPy before 1.17 take no others.
-    ends = (rows.astype(np.int32), columns.astype(np.int32))
-    tree = csgraph.minimum_spanning_tree(sp.csr_array((d[rows, columns], ends), shape=d.shape))
-    return float(tree.data.max())
+    # Heights of single linkage are the edges that join components; a rho below the last of them splits some.
+    joins = linkage(squareform(d, checks=False), "single")[:, 2]
+    return float(3 * math.log(4 * len(d)) / (delta - joins[joins <= below].max(initial=0.0)))
 
 
 def nearest_neighbour(distance: Floats, codes: Codes, mistakes: float) -> Bound:

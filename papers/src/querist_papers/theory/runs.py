@@ -118,7 +118,7 @@ def geodesics(graph: Graph) -> Floats:
 
 def _ollgc(run: Run, binary: BinaryRun) -> list[Bound]:
     rows, mu = steps.checked_rows(run.place), float(run.parameters["mu"])
-    return [sslgc13.corollary_5(rows, binary, mu), sslgc13.theorem_4(rows, binary, mu)]
+    return [*reversed(sslgc13.learning_bounds(rows, binary, mu))]
 
 
 def _asked_by_variance(run: Run, binary: BinaryRun) -> list[Bound]:

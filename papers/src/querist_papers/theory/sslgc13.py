@@ -102,63 +102,48 @@ def log_det_ratio(A: Floats, mu: float) -> float:
 # -- Theorem 4 and Corollary 5 ---------------------------------------------------
 
 
-def theorem_4(rows: Floats, run: BinaryRun, mu: float) -> Bound:
-    """The corrected regret bound of one binary problem, at the u for which it is tightest.
+def learning_bounds(rows: Floats, run: BinaryRun, mu: float) -> tuple[Bound, Bound]:
+    """Theorem 4 and Corollary 5, corrected, of one binary problem, at the u for which they are tightest.
 
-    Among its terms are the regret over all rounds and what is printed above it, for the worst u of a few.
+    Among the terms is what is printed: at the worst u of a few for Theorem 4, with the regret over all
+    rounds, and at the best of them for Corollary 5.
     """
-    seen = replay(rows, run, mu)
+    seen, learned = replay(rows, run, mu), run.learned
     own = (seen.f0 - run.signs) ** 2
     theirs = (rows[run.nodes] @ seen.w - run.signs) ** 2
-    gamma, doubt = float(own[run.learned].max(initial=0.0)), seen.uncertainty(run.learned)
-    norm, log_det = mu / 2 * float(seen.w @ seen.w), log_det_ratio(seen.A, mu)
+    norm, least = mu / 2 * float(seen.w @ seen.w), float(theirs[learned].sum() + mu * seen.w @ seen.w)
+    loss, doubt, log_det = own[learned], seen.uncertainty(learned), log_det_ratio(seen.A, mu)
+    shared = {"sum of r/(1+r)": doubt, "ln det A_T/det A_0": log_det}
+    d, longest = rows.shape[1], float((rows[run.nodes] ** 2).sum(axis=1).max())
+    growth = d * math.log1p(run.nodes.size * longest / (d * mu))
+    some = _comparators(rows, run, mu)
     # `mu cut(f)` is read as `mu/2 |u|^2`, as Lemma 3 has it; where u is a labelling f it is half of that.
     regret, printed = max(
-        ((own.sum() / 2 - loss, norm + bound * log_det) for loss, norm, bound in _comparators(rows, run, mu)),
+        ((own.sum() / 2 - half, size + most * log_det) for half, size, most in some),
         key=lambda sides: sides[0] - sides[1],
     )
+    gamma, floor = float(loss.max(initial=0.0)), float(loss.max(initial=1.0))
     return Bound(
         source="sslgc13, Theorem 4 (corrected)",
         what="regret",
         value=norm + gamma / 2 * doubt,
-        observed=float((own - theirs)[run.learned].sum()) / 2,
+        observed=float((own - theirs)[learned].sum()) / 2,
         terms={
-            "mu/2 |u|^2": norm,
-            "gamma": gamma,
-            "sum of r/(1+r)": doubt,
-            "ln det A_T/det A_0": log_det,
-            "regret over all rounds": float(regret),
-            "as printed": printed,
+            **{"mu/2 |u|^2": norm, "gamma": gamma},
+            **shared,
+            **{"regret over all rounds": float(regret), "as printed": printed},
         },
-    )
-
-
-def corollary_5(rows: Floats, run: BinaryRun, mu: float) -> Bound:
-    """The corrected mistake bound of one binary problem; the printed one is false, at the best u of a few."""
-    seen = replay(rows, run, mu)
-    loss = ((seen.f0 - run.signs) ** 2)[run.learned]
-    fit = ((rows[run.nodes] @ seen.w - run.signs) ** 2)[run.learned]
-    least = float(fit.sum() + mu * seen.w @ seen.w)
-    gamma, doubt = float(loss.max(initial=1.0)), seen.uncertainty(run.learned)
-    d, longest = rows.shape[1], float((rows[run.nodes] ** 2).sum(axis=1).max())
-    growth = d * math.log1p(run.nodes.size * longest / (d * mu))
-    return Bound(
+    ), Bound(
         source="sslgc13, Corollary 5 (corrected)",
         what="mistakes",
-        value=least + gamma * doubt,
+        value=least + floor * doubt,
         observed=float(run.mistaken.sum()),
         terms={
-            "loss and norm of the best u": least,
-            "gamma": gamma,
-            "sum of r/(1+r)": doubt,
-            "ln det A_T/det A_0": log_det_ratio(seen.A, mu),
-            "as printed": min(
-                loss + norm + bound * growth for loss, norm, bound in _comparators(rows, run, mu)
-            ),
+            **{"loss and norm of the best u": least, "gamma": floor},
+            **shared,
+            "as printed": min(half + size + most * growth for half, size, most in some),
         },
-        assumptions={
-            "mistakes are learned, and nothing else": bool(np.array_equal(run.mistaken, run.learned))
-        },
+        assumptions={"mistakes are learned, and nothing else": np.array_equal(run.mistaken, learned)},
     )
 
 
