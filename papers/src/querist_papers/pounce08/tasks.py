@@ -41,7 +41,11 @@ class Worlds(PaperTask):
         if spec.protocol.get("bound"):
             numbers |= BOUNDS[str(spec.protocol["bound"])](world, wrong)
             numbers["violations"] = float(numbers["mistakes"] > numbers.get("bound", np.inf) * (1 + 1e-9))
-        return Outcome(numbers, _picture(world) if spec.protocol.get("picture") else {})
+        if not spec.protocol.get("picture"):
+            return Outcome(numbers)
+        x, y = _points(world).T
+        picture = {"x": x, "y": y, "label": world.labels.astype(float)}
+        return Outcome(numbers, {name: values.tolist() for name, values in picture.items()})
 
 
 def _mistaken(world: World, method: str, parameters: Mapping[str, Any]) -> Bools:
@@ -60,11 +64,6 @@ def _points(world: World) -> Floats:
     if world.points is None:
         raise InputError(f"{world.graph.name} is not made of points; choose a world that is, as moons")
     return world.points
-
-
-def _picture(world: World) -> dict[str, list[float]]:
-    x, y = _points(world).T
-    return {"x": x.tolist(), "y": y.tolist(), "label": world.labels.astype(float).tolist()}
 
 
 # -- bounds ----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -52,11 +53,15 @@ def bounds_of(
     >>> bound.observed, bound.respected
     (4.0, True)
     """
-    if algorithm not in _BOUNDS:
-        raise UnknownNameError.of("algorithm with a bound", algorithm, _BOUNDS)
+    if algorithm not in BOUNDED:
+        raise UnknownNameError.of("algorithm with a bound", algorithm, BOUNDED)
     if not trace.judged.all():
         raise InputError("some true labels of the run are unknown; a bound needs them all")
-    return _BOUNDS[algorithm](Run(place, trace, np.asarray(labels), n_classes, parameters))
+    run = Run(place, trace, np.asarray(labels), n_classes, parameters)
+    if algorithm in _WHOLE:
+        return _WHOLE[algorithm](run)
+    problems = binary_runs(trace, run.labels, n_classes)
+    return [replace(bound, problem=k) for k, each in problems for bound in _BINARY[algorithm](run, each)]
 
 
 def binary_runs(trace: Trace, labels: Codes, n_classes: int) -> list[tuple[int | None, BinaryRun]]:
@@ -78,24 +83,10 @@ def binary_runs(trace: Trace, labels: Codes, n_classes: int) -> list[tuple[int |
     ]
 
 
-def _in_every_problem(bounds: Callable[[Run, BinaryRun], list[Bound]]) -> Callable[[Run], list[Bound]]:
-    def all_of(run: Run) -> list[Bound]:
-        return [
-            replace(bound, problem=k)
-            for k, binary in binary_runs(run.trace, run.labels, run.n_classes)
-            for bound in bounds(run, binary)
-        ]
-
-    return all_of
-
-
-def _on_graph(theorem: Callable[..., Bound]) -> Callable[[Run, BinaryRun], list[Bound]]:
-    def bounds(run: Run, binary: BinaryRun) -> list[Bound]:
-        if not isinstance(run.place, Graph):
-            raise InputError("this bound is about a graph; pass the Graph, not an embedding")
-        return [theorem(run.place, binary.nodes, binary.signs, binary.mistaken)]
-
-    return bounds
+def _on_graph(theorem: Callable[..., Bound], run: Run, binary: BinaryRun) -> list[Bound]:
+    if not isinstance(run.place, Graph):
+        raise InputError("this bound is about a graph; pass the Graph, not an embedding")
+    return [theorem(run.place, binary.nodes, binary.signs, binary.mistaken)]
 
 
 def _nearest(run: Run) -> list[Bound]:
@@ -135,27 +126,27 @@ def _cmog(run: Run) -> list[Bound]:
     return [msg16.theorem_1(rows, run.trace, run.labels, gamma, run.n_classes, run.rival)]
 
 
-def _drawn(theorem: Literal[3, 5]) -> Callable[[Run], list[Bound]]:
-    def both(run: Run) -> list[Bound]:
-        rows, (gamma, h) = steps.checked_rows(run.place), (run.parameters[name] for name in ("gamma", "h"))
-        return [
-            msg16.selective(theorem, rows, run.trace, run.labels, gamma, run.n_classes, h, run.rival),
-            msg16.expected_questions(run.trace, run.n_classes, h),
-        ]
-
-    return both
+def _drawn(theorem: Literal[3, 5], run: Run) -> list[Bound]:
+    rows, (gamma, h) = steps.checked_rows(run.place), (run.parameters[name] for name in ("gamma", "h"))
+    return [
+        msg16.selective(theorem, rows, run.trace, run.labels, gamma, run.n_classes, h, run.rival),
+        msg16.expected_questions(run.trace, run.n_classes, h),
+    ]
 
 
-_BOUNDS: dict[str, Callable[[Run], list[Bound]]] = {
-    "pounce": _in_every_problem(_on_graph(pounce08.theorem_2)),
-    "perceptron": _in_every_problem(_on_graph(pounce08.equation_4)),
-    "nearest": _nearest,
-    "ollgc": _in_every_problem(_ollgc),
-    "sslgc": _in_every_problem(_asked_by_variance),
-    "bbq": _in_every_problem(_asked_by_variance),
-    "cmog": _cmog,
-    "cmog_selected": _drawn(3),
-    "msg": _drawn(5),
+_BINARY: dict[str, Callable[[Run, BinaryRun], list[Bound]]] = {
+    "pounce": partial(_on_graph, pounce08.theorem_2),
+    "perceptron": partial(_on_graph, pounce08.equation_4),
+    "ollgc": _ollgc,
+    "sslgc": _asked_by_variance,
+    "bbq": _asked_by_variance,
 }
-BOUNDED = tuple(_BOUNDS)
+"""Of each binary problem of a run."""
+_WHOLE: dict[str, Callable[[Run], list[Bound]]] = {
+    "nearest": _nearest,
+    "cmog": _cmog,
+    "cmog_selected": partial(_drawn, 3),
+    "msg": partial(_drawn, 5),
+}
+BOUNDED = (*_BINARY, *_WHOLE)
 """Algorithms with a bound."""
