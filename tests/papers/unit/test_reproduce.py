@@ -124,7 +124,7 @@ def test_the_index_counts_verdicts_and_lists_what_is_not_there(tmp_path):
 
 def row(paper="p", system="own", verdict="reached", **fields):
     given = {"measure": "accuracy", "published": 0.8, "tolerance": 0.01, "difference": 0.0}
-    given |= dict.fromkeys(("majority", "random", "without")) | {"item": "i", "method": "m 20%"}
+    given |= dict.fromkeys(("majority", "random", "without")) | {"item": "i", "method": "m 20%", "others": {}}
     return {"paper": paper, "system": system, "verdict": verdict, "post_hoc": False, **given, **fields}
 
 
@@ -132,7 +132,7 @@ def test_own_systems_come_first_and_what_a_constant_would_earn_is_told():
     """Constant .795 and .9 are near and beyond .8, .5 is neither; of an error rate, less is more."""
     rows = [
         row(majority=0.795, random=0.5, without=0.79, difference=-0.01),
-        row(majority=0.9, random=0.5, post_hoc=True),
+        row(majority=0.9, random=0.5, post_hoc=True, others={"held out": 0.7}),
         row(verdict="better", majority=0.5, random=0.5, without=0.7, difference=0.1),
         row(verdict="not reached", measure="queries", published=100),
         row("q", verdict="not reached", measure="error_rate", published=0.2, majority=0.19, random=0.5),
@@ -152,7 +152,8 @@ def test_own_systems_come_first_and_what_a_constant_would_earn_is_told():
         ["all", "1 of 4", "1 of 1", 1, 2, 1, 1, "3 of 4", "0 of 4", "1 of 2"],
     ]
     assert [line[3:] for line in columns(rows, "p")[0].rows] == [[3, 1, 1], [1, 0, 0]]
-    (sentence,) = shares(rows)
+    sentence, fair = shares(rows)
+    assert fair.startswith("Of the latter, 0 of 1 are reached if")
     assert sentence.startswith("Numbers of the papers' own systems that are reached: 1 of 4 with settings")
     assert sentence.index("declared beforehand (25%)") < sentence.index("1 of 1 with settings or readings")
     (table,) = statements(rows, "p")

@@ -72,6 +72,17 @@ def controls(found: Found) -> Shown:
         ]
         for data in REAL
     ]
+    series = {
+        name: (SIZES, panels.columns([found["matched", name, size] for size in SIZES], "mistakes"))
+        for name in ON_GRAPHS
+    }
+    labels: dict[str, Any] = {"x_label": "matched pairs", "y_label": "mistakes", "log_x": True, "log_y": True}
+    curves = panels.drawn([[(series, {})]], LOOKS, 2, **labels)
+
+    def draw(canvas: Any) -> None:
+        curves(canvas)
+        panels.plain_log(canvas.axes[0], SIZES, (1, 2, 5, 10, 20, 50, 100))
+
     binary = "POUNCE, average of the binary problems"
     note = (
         "Largest components, every answer given. With more than two classes POUNCE is one-vs-rest, and the "
@@ -85,18 +96,6 @@ def controls(found: Found) -> Shown:
                 "Real graphs: share of nodes whose class is wrong", ["data", *ON_GRAPHS, binary], real, note
             ),
         ],
-        [Figure("controls", lambda canvas: _draw(canvas, found), caption, (4.8, 3.4))],
+        [Figure("controls", draw, caption, (4.8, 3.4))],
         remarks=["The graphs of the first table are our own; the paper cites another for such a family."],
     )
-
-
-def _draw(canvas: Any, found: Found) -> None:
-    axes = canvas.subplots()
-    pairs = list(SIZES)
-    series = {
-        name: (pairs, panels.columns([found["matched", name, size] for size in SIZES], "mistakes"))
-        for name in ON_GRAPHS
-    }
-    panels.panel(axes, series, LOOKS, x_label="matched pairs", y_label="mistakes", log_x=True, log_y=True)
-    panels.plain_log(axes, SIZES, (1, 2, 5, 10, 20, 50, 100))
-    panels.shared_legend(canvas, [axes], LOOKS, columns=2)
