@@ -413,7 +413,7 @@ def adversarial(rows: np.ndarray, rounds: int, mu: float) -> sslgc13.BinaryRun:
 
 def test_corollary_5_of_sslgc13_is_false_as_printed_and_holds_corrected() -> None:
     rows = embed(datasets.load_graph("digits"), rank=6, cache=False).rows
-    bound = sslgc13.corollary_5(rows, adversarial(rows, len(rows), mu=1.0), 1.0)
+    _, bound = sslgc13.learning_bounds(rows, adversarial(rows, len(rows), mu=1.0), 1.0)
     assert bound.observed == len(rows)
     assert bound.terms["as printed"] < 0.6 * bound.observed
     assert bound.applies and bound.respected
@@ -422,7 +422,7 @@ def test_corollary_5_of_sslgc13_is_false_as_printed_and_holds_corrected() -> Non
 def test_corollary_5_is_false_on_cora(data: Any) -> None:
     cora = data("cora").largest_component()
     rows = embed(cora, rank=11, normalised=False, constant=3.0, cache=False).rows
-    bound = sslgc13.corollary_5(rows, adversarial(rows, len(rows), mu=1.0), 1.0)
+    _, bound = sslgc13.learning_bounds(rows, adversarial(rows, len(rows), mu=1.0), 1.0)
     assert bound.observed == 2485 > bound.terms["as printed"]
     assert bound.respected
 
@@ -445,7 +445,7 @@ def test_theorem_4_of_sslgc13_holds_corrected_for_every_u(mu: float) -> None:
         regret = (own - (m @ u - signs[L]) ** 2).sum() / 2
         gaps.append(mu / 2 * u @ u + own.max() / 2 * doubt - regret)
     assert min(gaps) == pytest.approx(gaps[0]) and min(gaps) >= 0
-    bound = sslgc13.theorem_4(rows, run, mu)
+    bound, _ = sslgc13.learning_bounds(rows, run, mu)
     assert bound.value - bound.observed == pytest.approx(gaps[0])
     assert bound.respected and bound.what == "regret"
 
@@ -457,7 +457,7 @@ def test_theorem_4_of_sslgc13_is_false_as_printed() -> None:
     for mu in (0.1, 0.01):
         trace = ALGORITHMS["ollgc"](rows, 2, mu=mu).run([0, 1], labels)
         run = sslgc13.BinaryRun(trace.node, np.array([-1, 1]), trace.mistaken, trace.updated, trace.asked)
-        bound = sslgc13.theorem_4(rows, run, mu)
+        bound, _ = sslgc13.learning_bounds(rows, run, mu)
         # |u|^2 = f'Lf = 4 cut, and the printed proof has mu/2 |u|^2.
         assert bound.terms["as printed"] == pytest.approx(2 * mu)
         assert bound.terms["regret over all rounds"] >= 0.5
@@ -574,7 +574,7 @@ def test_the_replay_of_sslgc13_is_the_learner() -> None:
     m, y = rows[trace.node][trace.updated], (2 * labels[trace.node] - 1)[trace.updated]
     np.testing.assert_allclose(seen.w, np.linalg.solve(0.3 * np.eye(12) + m.T @ m, m.T @ y), atol=1e-9)
     assert (seen.r / (1 + seen.r))[trace.updated].sum() <= sslgc13.log_det_ratio(seen.A, 0.3)
-    bound = sslgc13.corollary_5(rows, run, 0.3)
+    _, bound = sslgc13.learning_bounds(rows, run, 0.3)
     assert bound.terms["gamma"] == pytest.approx(((1 + trace.margin[flags]) ** 2).max())
     assert bound.terms["gamma"] > 1.5
     uncertain = (trace.variance / (1 + trace.variance))[flags].sum()

@@ -3,7 +3,7 @@
 import pytest
 
 import querist_papers as papers
-from querist_papers.verbs.reproduce import PAPERS
+from querist_papers import PAPERS
 
 
 @pytest.fixture
@@ -34,10 +34,6 @@ def tiny(monkeypatch):
     monkeypatch.setattr(papers, "PAPERS", ("tiny",))
     monkeypatch.setattr(papers, "items_of", lambda paper: (item,))
     return item
-
-
-def test_the_help_names_every_paper():
-    assert papers.PAPERS == PAPERS
 
 
 def test_every_item_is_listed_with_a_title(querist):

@@ -54,23 +54,23 @@ class Rounds(VectorTask):
 
 
 _cases: dict[Label, Specification] = {
-    ("one item", "gradient descent", lambda1): Specification(
-        Rounds.name, "", "descent", {"lambda1": lambda1}, repeats=1
-    )
-    for lambda1 in (1.0, 0.1)
-}
-_cases |= {
-    (name, maintenance, lambda1): Specification(
-        Rounds.name,
-        name,
-        "bls",
-        {"maintenance": maintenance, "lambda1": lambda1, "lambda2": 0.1},
-        representation={"width": "sample"},
-        repeats=3,
-    )
-    for name in ("phishing", "a6a", "electricity")
-    for maintenance in ("remove", "projection")
-    for lambda1 in (1.0, 0.1)
+    **{
+        ("one item", "gradient descent", lambda1): Specification(
+            Rounds.name, "", "descent", {"lambda1": lambda1}, repeats=1
+        )
+        for lambda1 in (1.0, 0.1)
+    },
+    **{
+        (name, maintenance, lambda1): Specification(
+            *(Rounds.name, name, "bls"),
+            {"maintenance": maintenance, "lambda1": lambda1, "lambda2": 0.1},
+            representation={"width": "sample"},
+            repeats=3,
+        )
+        for name in ("phishing", "a6a", "electricity")
+        for maintenance in ("remove", "projection")
+        for lambda1 in (1.0, 0.1)
+    },
 }
 _runs = Cases(_cases, few=1, hurried=lambda label: label[0] in ("one item", "phishing"))
 

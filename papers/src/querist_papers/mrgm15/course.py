@@ -1,6 +1,6 @@
 """Figures 5 and 6 of mrgm15 and its Theorem 2: how the objective goes, and what lambda does."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -107,10 +107,11 @@ def theorem2(found: Found) -> Shown:
     rises = found.pop(_UPDATES).values("rise")
     changes = {label: _change(result) for label, result in found.items()}
     falls = {label: int((change < 0).sum()) for label, change in changes.items()}
-    rows: list[list[Entry]] = [
-        [model, TITLES[str(name)], how, change.size, falls[model, name, how], _first(change), _worst(change)]
-        for (model, name, how), change in changes.items()
-    ]
+    rows: list[list[Entry]] = []
+    for (model, name, how), change in changes.items():
+        at = np.flatnonzero((change < 0).any(axis=0))
+        first, worst = (str(at[0] + 2), f"{-change.min():.1e}") if at.size else ("none", "none")
+        rows.append([model, TITLES[str(name)], how, change.size, falls[model, name, how], first, worst])
     columns = ["model", "data", "updates", "steps", "falls", "first at iteration", "largest relative fall"]
     return Shown(
         [Table("Does the objective rise?", columns, rows)],
@@ -140,47 +141,38 @@ def theorem2(found: Found) -> Shown:
     )
 
 
-def _first(change: Floats) -> str:
-    """The earliest iteration of any draw that lowers the objective."""
-    at = np.flatnonzero((change < 0).any(axis=0))
-    return str(at[0] + 2) if at.size else "none"
-
-
-def _worst(change: Floats) -> str:
-    return f"{-change.min():.1e}" if change.min() < 0 else "none"
-
-
 # -- Figure 6 --------------------------------------------------------------------
 
-FIRST = (0.0, 1.0, 2.5, 5.0, 10.0, 20.0)
-WEIGHTS = {"gmnr": (*FIRST, 40.0, 60.0), "mrgm": (*FIRST, 35.0, 50.0)}
-"""The paper goes to 60 for GMNR and to 50 for MRGM."""
-
-MRGMS = {f"{TITLES[name]}, {which} lambda": (name, which) for name in SEVERAL for which in ("one", "own")}
-PARTS = {"GMNR": ("accuracy", tuple(SINGLE)), "MRGM": ("average_precision", tuple(MRGMS))}
-
-
-def _weighed(task: str, data: str, method: str, parameters: dict[str, float]) -> Specification:
-    return Specification(task, data, method, parameters, protocol=LABELLED, repeats=TRIALS)
-
+WEIGHTS = (0.0, 1.0, 2.5, 5.0, 10.0, 20.0)
+Part: TypeAlias = tuple[str, str, tuple[float, ...], dict[str, tuple[str, bool]]]
+PARTS: dict[str, Part] = {
+    "GMNR": (
+        "accuracy",
+        "collective",
+        (40.0, 60.0),
+        {title: (data, False) for title, data in SINGLE.items()},
+    ),
+    "MRGM": (
+        *("average_precision", "mrgm15.collective", (35.0, 50.0)),
+        {
+            f"{TITLES[name]}, {which} lambda": (data, which == "one")
+            for name, data in SEVERAL.items()
+            for which in ("one", "own")
+        },
+    ),
+}
+"""Measure, task, largest weights, and the data, each with whether the label regulariser has the same one."""
 
 _lambdas = Cases(
     {
-        **{
-            (title, weight): _weighed("collective", data, "gmnr", {"lam": weight})
-            for title, data in SINGLE.items()
-            for weight in WEIGHTS["gmnr"]
-        },
-        **{
-            (title, weight): _weighed(
-                "mrgm15.collective",
-                SEVERAL[name],
-                "mrgm",
-                {"lam": weight, "lam_labels": weight} if which == "one" else {"lam": weight},
-            )
-            for title, (name, which) in MRGMS.items()
-            for weight in WEIGHTS["mrgm"]
-        },
+        (title, lam): Specification(
+            *(task, data, model.lower(), {"lam": lam, "lam_labels": lam} if one else {"lam": lam}),
+            protocol=LABELLED,
+            repeats=TRIALS,
+        )
+        for model, (_, task, largest, titles) in PARTS.items()
+        for title, (data, one) in titles.items()
+        for lam in (*WEIGHTS, *largest)
     },
     few=1,
     hurried=lambda label: label[1] in (0.0, 5.0, 20.0),
@@ -195,13 +187,13 @@ _lambdas = Cases(
 def figure6(found: Found) -> Shown:
     """What lambda does."""
     tables, series, best = [], {}, []
-    for model, (measure, titles) in PARTS.items():
+    for model, (measure, _, _, titles) in PARTS.items():
         part = f"{model}, {measure.replace('_', ' ')}"
         lines = {t: {weight: run for (name, weight), run in found.items() if name == t} for t in titles}
         rows: list[list[Entry]] = [
             [title, *(Cell.of(run, measure, 3) for run in line.values())] for title, line in lines.items()
         ]
-        weights = [f"{weight:g}" for weight in lines[titles[0]]]
+        weights = [f"{weight:g}" for weight in next(iter(lines.values()))]
         tables.append(Table(f"By lambda: {part}", ["data", *weights], rows))
         series[part] = {t: (list(line), panels.columns(line.values(), measure)) for t, line in lines.items()}
         for title, line in lines.items():

@@ -21,7 +21,7 @@ class PeerStream:
     def __init__(
         self, n_classes: int, model: Any, rows: Callable[[Any], Iterable[Any]], predict: Any, learn: Any
     ) -> None:
-        self.n_classes, self.name, self.rows = n_classes, type(model).__name__, rows
+        self.n_classes, self.model, self.rows = n_classes, model, rows
         self.predict, self.learn, self.fitted = predict, learn, False
 
     def run(self, X: Any, labels: Codes, labelled: Bools | None = None) -> Stream:
@@ -35,7 +35,8 @@ class PeerStream:
                 try:
                     self.learn(x, codes[t])
                 except (ValueError, OverflowError) as problem:  # settings or numbers that it refuses
-                    raise InputError(f"{self.name} cannot learn row {t}: {problem}") from problem
+                    name = type(self.model).__name__
+                    raise InputError(f"{name} cannot learn row {t}: {problem}") from problem
                 self.fitted, done.actions[t] = True, 1
         return done
 

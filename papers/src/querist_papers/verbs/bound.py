@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from querist import UnknownNameError
 from querist.extend import (
     measured,
     print_found,
@@ -69,8 +68,6 @@ def bound(
     """
     from querist import ALGORITHMS, InputError
 
-    if method not in NAMES:
-        raise UnknownNameError.of("method with a bound", method, NAMES)
     if settings and method == "perceptron":
         raise InputError(f"--set {settings[0]}; the perceptron has no parameters: leave it out")
     chosen = read_settings(ALGORITHMS[method], settings, ("seed",)) if settings else {}

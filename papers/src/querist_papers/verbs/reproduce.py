@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from querist.extend import print_found, print_line, print_tables, running, shared_options
-from querist_papers import PAPERS, all_items, item_of, items_of
+from querist_papers import PAPERS, all_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,6 +75,7 @@ def reproduce(
     querist reproduce --all --out fresh --compare docs/results
     """
     from querist import InputError
+    from querist_papers import item_of, items_of
     from querist_papers.compare import differences, refuse_without_results
     from querist_papers.reproduce import reproduce as made
 
