@@ -13,8 +13,8 @@ from querist.experiment import Result, Specification
 from querist.experiment.runner import run_here
 from querist_papers.item import Number
 from querist_papers.mrgm15 import published, several
-from querist_papers.mrgm15.data import dblp_a
 from querist_papers.mrgm15.single import FEW, METHODS, OTHERS
+from querist_papers.mrgm15.tasks import dblp_a
 from querist_papers.verdicts import AGREES, DIFFERS
 
 pytestmark = pytest.mark.slow

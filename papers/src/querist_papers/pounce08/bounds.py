@@ -8,7 +8,7 @@ import numpy as np
 from querist.experiment import charts
 from querist_papers import panels
 from querist_papers.item import Cases, Entry, Figure, Found, Shown, Statement, Table
-from querist_papers.pounce08.play import PAPER, case, counted, largest, stated
+from querist_papers.pounce08.tasks import PAPER, case, counted, largest, stated
 
 GRAPHS: dict[str, dict[str, Any]] = {
     "small graphs": {"world": "random_graph", "repeats": 1000},

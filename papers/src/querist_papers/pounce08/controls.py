@@ -9,7 +9,7 @@ from typing import Any
 from querist.experiment import Specification
 from querist_papers import panels
 from querist_papers.item import Cases, Cell, Entry, Figure, Found, Label, Shown, Table
-from querist_papers.pounce08.play import LOOKS, PAPER, RIVALS, case, counted
+from querist_papers.pounce08.tasks import LOOKS, PAPER, RIVALS, case, counted
 
 SIZES = (4, 8, 16, 32, 64)
 ON_GRAPHS = ("POUNCE", "nearest by resistance", "nearest by path")

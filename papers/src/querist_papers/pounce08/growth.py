@@ -17,7 +17,7 @@ import numpy as np
 from querist.experiment import Result, charts
 from querist_papers import panels
 from querist_papers.item import Cases, Entry, Figure, Found, Label, Shown, Statement, Table
-from querist_papers.pounce08.play import LOOKS, PAPER, case, counted, largest, stated
+from querist_papers.pounce08.tasks import LOOKS, PAPER, case, counted, largest, stated
 
 BOUND_OF = "bound of "
 

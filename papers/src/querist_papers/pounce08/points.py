@@ -9,7 +9,7 @@ from scipy.spatial.distance import squareform
 from querist.experiment import charts
 from querist_papers import panels
 from querist_papers.item import Cases, Entry, Figure, Found, Number, Shown, Statement, Table
-from querist_papers.pounce08.play import LOOKS, PAPER, case, counted, largest
+from querist_papers.pounce08.tasks import LOOKS, PAPER, case, counted, largest
 from querist_papers.pounce08.worlds import crescent_outline, crescent_space
 from querist_papers.theory import component_cover_number, separation
 from querist_papers.theory.covers import distances

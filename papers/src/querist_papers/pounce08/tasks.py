@@ -1,18 +1,59 @@
-"""Runs of pounce08: a learner in a world, with its bound; and learners on the nodes of a real graph."""
+"""Runs of pounce08, by the names its items have for them: a learner in a world, or on a real graph."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from querist import Graph, InputError
-from querist.experiment import OnlineTask, Outcome, Specification
+from querist.experiment import OnlineTask, Outcome, Result, Specification
 from querist.online import ALGORITHMS
+from querist_papers.item import Cell, Paper, Statement
 from querist_papers.pounce08.worlds import WORLDS, World
 from querist_papers.tasks import PaperTask
 from querist_papers.theory import minimiser, pounce08, relaxed_energy
 from querist_papers.theory.covers import distances
 from querist_papers.types import Bools, Codes, Floats
+
+PAPER = Paper(
+    "pounce08",
+    "Herbster, Exploiting Cluster-Structure to Predict the Labeling of a Graph (ALT 2008).",
+    own=frozenset({"POUNCE"}),
+    prose=Path(__file__).with_name("report.md"),
+)
+RIVALS: dict[str, dict[str, Any]] = {
+    "POUNCE": {"method": "pounce"},
+    "perceptron": {"method": "perceptron"},
+    "halving": {"method": "halving"},
+    "nearest by resistance": {"method": "nearest", "parameters": {"distance": "resistance"}},
+    "nearest by path": {"method": "nearest", "parameters": {"distance": "geodesic"}},
+    "nearest, no preview": {"method": "nearest", "parameters": {"distance": "points"}},
+}
+LOOKS = tuple(RIVALS)
+"""The learners, in the order of their looks."""
+
+
+def case(name: str, world: str, repeats: int = 20, **protocol: Any) -> Specification:
+    """A learner in a world."""
+    return Specification(
+        "pounce08.worlds", protocol={"world": world, **protocol}, repeats=repeats, **RIVALS[name]
+    )
+
+
+def counted(result: Result, measure: str = "mistakes", digits: int = 1) -> Cell:
+    """Mean and deviation of a count."""
+    return Cell.of(result, measure, digits)
+
+
+def largest(result: Result, measure: str = "mistakes") -> float:
+    """Over the runs."""
+    return float(result.values(measure).max())
+
+
+def stated(item: str, name: str, says: str, lines: Iterable[Result]) -> Statement:
+    """A statement that bounds the mistakes of each of these runs."""
+    return Statement(PAPER, item, name, says, np.concatenate([run.values("violations") for run in lines]) > 0)
 
 
 class Worlds(PaperTask):

@@ -9,8 +9,8 @@ from querist.experiment import Outcome, Result, Specification
 from querist.metrics import NAMES
 from querist_papers import item_of, items_of
 from querist_papers.item import Item
-from querist_papers.mrgm15.data import AREAS, dblp_a
 from querist_papers.mrgm15.single import METHODS, POST_HOC
+from querist_papers.mrgm15.tasks import AREAS, dblp_a
 from querist_papers.tasks import Counts
 
 ITEMS = items_of("mrgm15")

@@ -15,8 +15,8 @@ from querist.graph.neighbours import all_distances
 from querist_papers import item_of, items_of
 from querist_papers.item import Item
 from querist_papers.pounce08 import tasks
-from querist_papers.pounce08.play import case
 from querist_papers.pounce08.points import cover_of, enclosing
+from querist_papers.pounce08.tasks import case
 from querist_papers.pounce08.worlds import WIDTH, WORLDS, crescent_outline, crescent_space
 from querist_papers.theory import component_cover_number, cover_number, separation
 
