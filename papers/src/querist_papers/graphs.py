@@ -103,7 +103,7 @@ def _without(found: Mapping[Any, Result], dataset: str, method: str, measure: st
 
 def comparison(
     found: Found,
-    lines: Mapping[tuple[str, str], Sequence[tuple[float, float]]],
+    lines: Mapping[Any, Sequence[tuple[Any, Any]]],
     measures: Sequence[str],
     asking: str,
     controls: Mapping[str, str],
@@ -116,17 +116,15 @@ def comparison(
     rows: list[list[Entry]] = []
     for label, line in found.items():
         data, name = str(label[0]), str(label[1])
-        settings = [part for part in label[2:] if isinstance(part, str)]
-        printed = [""] * len(measures)
-        if (data, name) == label and label in lines:
-            printed = [
-                f"{mean:,.{DIGITS[m]}f}" for m, (mean, _) in zip(measures, lines[data, name], strict=True)
-            ]
         given = [f"{p} {line.parameters[p]:g}" for p in PARAMETERS if p in line.parameters]
+        given += [part for part in label[2:] if isinstance(part, str)]
+        values = lines.get(label, [(None, None)] * len(measures))
         pairs = [
-            entry for m, value in zip(measures, printed, strict=True) for entry in (cell(line, m), value)
+            entry
+            for m, (mean, _) in zip(measures, values, strict=True)
+            for entry in (cell(line, m), "" if mean is None else f"{mean:,.{DIGITS[m]}f}")
         ]
-        rows.append([TITLES[data], name, ", ".join([*given, *settings]), *pairs])
+        rows.append([TITLES[data], name, ", ".join(given), *pairs])
         for prefix, control in controls.items() if label[1:] == (asking,) else ():
             pairs = [entry for m in WITHOUT for entry in (cell(line, m, prefix), "")]
             rows.append([TITLES[data], control, "", *pairs, *[""] * (2 * (len(measures) - len(WITHOUT)))])

@@ -225,7 +225,7 @@ def fewest_colours(conflict: Bools, best: int, lower: int, colour: Codes, used: 
 @compiled
 def clashes(conflict: Bools, colour: Codes, v: int, c: int) -> bool:
     """Whether a neighbour of v has colour c."""
-    found = False
     for w in range(conflict.shape[0]):
-        found = found or (conflict[v, w] and colour[w] == c)
-    return found
+        if conflict[v, w] and colour[w] == c:
+            return True
+    return False

@@ -123,7 +123,7 @@ def scale_needed(distance: Floats, codes: Codes) -> float:
     if not math.isfinite(delta):
         return 0.0
     # Heights of single linkage are the edges that join components; a rho below the last of them splits some.
-    joins = linkage(squareform(d, checks=False), "single")[:, 2]
+    joins = linkage(squareform(np.minimum(d, delta + 1), checks=False), "single")[:, 2]
     return float(3 * math.log(4 * len(d)) / (delta - joins[joins <= below].max(initial=0.0)))
 
 
