@@ -225,7 +225,7 @@ def fewest_colours(conflict: Bools, best: int, lower: int, colour: Codes, used: 
 @compiled
 def clashes(conflict: Bools, colour: Codes, v: int, c: int) -> bool:
     """Whether a neighbour of v has colour c."""
-    for w in range(conflict.shape[0]):
+    for w in range(conflict.shape[0]):  # noqa: SIM110 - a kernel has no generators
         if conflict[v, w] and colour[w] == c:
             return True
     return False
