@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
+from scipy.sparse.linalg import norm as sparse_norm
 
 from querist.embedding.kinds import Kind, register
 from querist.embedding.kinds.spectral import orientation
@@ -119,18 +120,10 @@ def weighted(attributes: Sparse, weighting: Weighting, rare: Floats | None = Non
             rare = rarity(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]))
         X.data *= rare[X.indices]
     # Divided by its largest entry first, a row's sum of squares neither overflows nor vanishes.
-    for length in (_row_max, _row_norm):
-        per_row = length(X)
+    for order in (np.inf, 2):
+        per_row = np.asarray(sparse_norm(X, order, axis=1))
         X.data /= np.repeat(np.where(per_row > 0, per_row, 1.0), np.diff(X.indptr))
     return X
-
-
-def _row_max(X: Sparse) -> Floats:
-    return np.asarray(abs(X).max(axis=1).toarray(), dtype=np.float64).ravel()
-
-
-def _row_norm(X: Sparse) -> Floats:
-    return np.asarray(np.sqrt(X.multiply(X).sum(axis=1)), dtype=np.float64).ravel()
 
 
 def own_weights(degrees: Floats, indptr: Any) -> Floats:
@@ -283,9 +276,7 @@ def reach(graph: Graph, rows: Floats) -> Codes:
     alone = np.flatnonzero(~rows.any(axis=1))
     found[alone] = found.max() + 1 + np.arange(alone.size)
     _, first, number, size = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
-    place = np.empty(size.size, dtype=np.int64)
-    place[np.lexsort((first, -size))] = np.arange(size.size)
-    return place[number]
+    return np.argsort(np.lexsort((first, -size)))[number]
 
 
 # -- as a kind -------------------------------------------------------------------------------------------
