@@ -16,7 +16,7 @@ import numpy as np
 from querist.cluster.components import spread
 from querist.cluster.rows import link_features, smoothed_triples, word_features, word_weights
 from querist.cluster.shard import Shard
-from querist.cluster.store import WORK, load_matrix, load_rows, read_about, write_table
+from querist.cluster.store import WORK, load_rows, read_about, write_table
 from querist.cluster.tables import graph_tables, work_on
 from querist.cluster.transport import Group
 from querist.errors import InputError
@@ -133,7 +133,7 @@ def label(
 
 def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
     """Own labels by regressions on smoothed rows, written; what is known of all of it."""
-    rows, beside = load_rows(group, place / WORK, "codes")
+    rows, beside, counts = load_rows(group, place / WORK)
     shard, about = rows.shard(group), read_about(place / WORK)
     codes, classes = beside["codes"], np.array(about["classes"], dtype=object)
     Y = _indicators(shard, codes, classes.size)
@@ -144,7 +144,7 @@ def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
         if name == LINKS:
             features = link_features(shard)
         else:
-            features = word_features(shard, word_weights(shard, load_matrix(shard, place / WORK)))
+            features = word_features(shard, word_weights(shard, counts))
         sweeps = SWEEPS if shard.n <= LARGE else FEW_SWEEPS
         triples = smoothed_triples(shard, features, method.settings, CLUSTER_RANK, sweeps=sweeps, seed=seed)
         fitted[name] = _fitted(shard, decisive(triples, CLUSTER_RANK), codes, Y)

@@ -64,12 +64,11 @@ class Shard:
         halo = np.flatnonzero(place == 0).astype(columns.dtype)
         place[first:last] = np.arange(last - first)
         place[halo] = last - first + np.arange(halo.size)
-        send = []
+        send, filled = [], np.flatnonzero(np.diff(indptr))
         for p in range(group.size):
-            needed = np.zeros(last - first, dtype=bool)
-            if p != group.rank:
-                mark_rows_into(indptr, columns, int(bounds[p]), int(bounds[p + 1]), needed)
-            send.append(np.flatnonzero(needed).astype(np.int32))
+            into = (columns >= bounds[p]) & (columns < bounds[p + 1]) & (p != group.rank)
+            needed = np.logical_or.reduceat(into, indptr[filled]) if filled.size else into
+            send.append(filled[needed].astype(np.int32))
         renumber(columns, place)
         shard = cls(
             group, bounds, np.asarray(segments, dtype=np.int64), indptr, columns, weights, halo, tuple(send)
@@ -187,16 +186,6 @@ def segments_within(segments: Codes, first: int, last: int) -> list[tuple[int, s
         for number, (a, b) in enumerate(pairwise(segments))
         if first <= a and b <= last
     ]
-
-
-@compiled
-def mark_rows_into(indptr: Any, columns: Any, first: int, last: int, marks: Any) -> None:
-    """`marks_i`: whether row i has an entry in a column from first to last - 1."""
-    for i in range(indptr.size - 1):
-        for p in range(indptr[i], indptr[i + 1]):
-            if first <= columns[p] < last:
-                marks[i] = True
-                break
 
 
 @compiled

@@ -129,8 +129,7 @@ def embed(
 
 def solve(group: Group, place: Path, rank: int, tol: float, constant: float, seed: int) -> dict[str, Any]:
     """Own rows of the embedding, written; what is known of all of it."""
-    rows, _ = load_rows(group, place / WORK)
-    shard = rows.shard(group)
+    shard = load_rows(group, place / WORK)[0].shard(group)
     # One pair more than wanted measures the gap at the cut.
     wanted = rank - int(constant != 0)
     if 3 * width_of(wanted + 1, shard.n) > shard.n:

@@ -41,17 +41,12 @@ class Whole:
 
 @dataclass(frozen=True)
 class Segment:
-    """Rows of a segment, a column for each of all nodes; `beside` has a value for each row."""
+    """Rows of a segment, a column for each of all nodes; `beside` has a value for each row, and
+    `attributes`, if there are any, a row."""
 
     rows: Annotated[Sparse, Field("rows nodes")]
     beside: Mapping[str, Annotated[Array, Field("rows")]]
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """Rows of a sparse matrix."""
-
-    rows: Annotated[Sparse, Field("rows columns")]
+    attributes: Annotated[Sparse, Field("rows columns")] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +58,6 @@ class Checkpoint:
 
 WHOLE_KIND = SavedKind("cluster graph", 1, Whole)
 SEGMENT = SavedKind("cluster segment", 1, Segment)
-MATRIX = SavedKind("cluster attributes", 1, Matrix)
 BLOCK = SavedKind("cluster checkpoint", 1, Checkpoint)
 
 WHOLE = "graph.npz"
@@ -107,8 +101,10 @@ def write_rows(
     ids: Any,
     beside: Mapping[str, Array],
     about: Mapping[str, Any],
+    attributes: Any = None,
 ) -> None:
-    """Own segments: entries, ids (an Arrow array) and what is `beside` them by row; `about` is of all."""
+    """Own segments: entries, ids (an Arrow array), what is `beside` them by row and a sparse matrix whose
+    columns all ranks share; `about` is of all."""
     folder.mkdir(parents=True, exist_ok=True)
     work = []
     for number, part in segments_within(rows.segments, *rows.bounds[group.rank : group.rank + 2]):
@@ -119,7 +115,8 @@ def write_rows(
             rows.indptr[part.start : part.stop + 1] - first,
         )
         matrix = sp.csr_array(own, shape=(part.stop - part.start, int(rows.bounds[-1])))
-        segment = Segment(matrix, {name: values[part] for name, values in beside.items()})
+        counts = None if attributes is None else sp.csr_array(attributes[part])
+        segment = Segment(matrix, {name: values[part] for name, values in beside.items()}, counts)
         codec.write(folder / f"segment-{number:03d}.npz", SEGMENT, segment)
         own = ids[part.start : part.stop]
         with replacing(folder / f"ids-{number:03d}.parquet") as file:
@@ -131,28 +128,13 @@ def write_rows(
     group.everyone(np.zeros(1))  # it is there for all
 
 
-def write_matrix(group: Group, folder: Path, rows: RankRows, matrix: Any) -> None:
-    """Own segments of a sparse matrix whose columns all ranks share, as of attributes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, part in segments_within(rows.segments, *rows.bounds[group.rank : group.rank + 2]):
-        own = Matrix(sp.csr_array(matrix[part.start : part.stop]))
-        codec.write(folder / f"attributes-{number:03d}.npz", MATRIX, own)
-
-
-def load_matrix(shard: Shard, folder: Path) -> Any:
-    """(own, columns) own rows of the matrix of attributes."""
-    paths = [folder / f"attributes-{number:03d}.npz" for number, _ in shard.own_segments]
-    parts = [codec.read(path, MATRIX, lambda matrix: matrix.rows) for path in paths]
-    return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((0, 1))
-
-
 def read_about(folder: Path) -> dict[str, Any]:
     """What is known of all rows."""
     return codec.read(folder / WHOLE, WHOLE_KIND, lambda whole: {**vars(whole), **whole.about})
 
 
-def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[str, Array]]:
-    """The rows of this rank, of as many as there are now, and those arrays beside them."""
+def load_rows(group: Group, folder: Path) -> tuple[RankRows, dict[str, Array], Any]:
+    """The rows of this rank, of as many as there are now, the arrays beside them, and their attributes."""
     about = read_about(folder)
     segments, work = about["segments"], about["work"]
     if group.size > work.size:
@@ -160,29 +142,20 @@ def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[
     bounds = rank_bounds(segments, group.size, work)
     first, last = bounds[group.rank : group.rank + 2].tolist()
     own = [number for number, _ in segments_within(segments, first, last)]
-    paths = [folder / f"segment-{number:03d}.npz" for number in own]
-    parts = [codec.read(path, SEGMENT, _parts) for path in paths]
+    parts = [codec.read(folder / f"segment-{number:03d}.npz", SEGMENT, _parts) for number in own]
     starts = np.cumsum([0, *(int(part["indptr"][-1]) for part in parts)])
-    indptr = [part["indptr"][:-1] + start for part, start in zip(parts, starts, strict=False)]
-    rows = RankRows(
-        bounds,
-        segments,
-        np.concatenate([*indptr, starts[-1:]]),
-        _together(parts, "columns"),
-        _together(parts, "weights"),
-        np.arange(first, last),
-    )
-    return rows, {name: _together(parts, name) for name in beside}
+    indptr = [part.pop("indptr")[:-1] + start for part, start in zip(parts, starts, strict=False)]
+    counts = [part.pop("attributes") for part in parts]
+    # One array of all segments, which are given up on the way.
+    whole = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
+    entries = np.concatenate([*indptr, starts[-1:]]), whole.pop("columns"), whole.pop("weights")
+    rows = RankRows(bounds, segments, *entries, np.arange(first, last))
+    return rows, whole, None if counts[0] is None else sp.csr_array(sp.vstack(counts, format="csr"))
 
 
-def _parts(segment: Segment) -> dict[str, Array]:
-    rows = segment.rows
-    return {"indptr": rows.indptr, "columns": rows.indices, "weights": rows.data, **segment.beside}
-
-
-def _together(parts: list[dict[str, Array]], name: str) -> Array:
-    """One array of all segments, which are given up on the way."""
-    return np.concatenate([part.pop(name) for part in parts])
+def _parts(segment: Segment) -> dict[str, Any]:
+    rows = {"indptr": segment.rows.indptr, "columns": segment.rows.indices, "weights": segment.rows.data}
+    return {**rows, "attributes": segment.attributes, **segment.beside}
 
 
 # -- checkpoints --------------------------------------------------------------------------------------

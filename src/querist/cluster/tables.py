@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.cluster.components import components, largest
-from querist.cluster.files import column_names, table_files
 from querist.cluster.mpi import MPI, leader
 from querist.cluster.partition import RankRows, cut_share, partitioned
 from querist.cluster.reading import (
@@ -24,14 +23,16 @@ from querist.cluster.reading import (
     Directory,
     EdgeColumns,
     codes_of,
+    column_names,
     edge_table,
     ids_of,
     read_columns,
     read_rows,
     routed,
+    table_files,
 )
 from querist.cluster.run import ranks_of
-from querist.cluster.store import WHOLE, WORK, begun, read_about, write_matrix, write_rows
+from querist.cluster.store import WHOLE, WORK, begun, read_about, write_rows
 from querist.cluster.transport import Group
 from querist.errors import InputError
 from querist.graph_options import FileKeywords, FileOptions
@@ -186,14 +187,14 @@ def prepare(group: Group, work: Path, tables: GraphTables) -> None:
         "left_out": left,
     }
     beside: dict[str, Any] = {}
+    matrix = None
     if tables.labels is not None:
         beside["codes"], classes, lost = _codes(group, directory, to, parted, tables.labels)
         about |= {"classes": list(classes), "lost_labels": lost}
     if tables.attributes is not None:
         matrix, words, lost = _counts(group, directory, to, parted, tables.attributes)
-        write_matrix(group, work, parted, matrix)
         about |= {"words": list(words), "lost_attributes": lost}
-    write_rows(group, work, parted, ids_of(group, directory, to, parted), beside, about)
+    write_rows(group, work, parted, ids_of(group, directory, to, parted), beside, about, matrix)
 
 
 def _codes(

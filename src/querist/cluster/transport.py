@@ -51,6 +51,12 @@ class Group(Protocol):
         ...
 
 
+def delivered(group: Group, owner: NDArray[Any], *arrays: NDArray[Any]) -> list[NDArray[Any]]:
+    """Of each array the rows that this rank owns, from all ranks in order; nobody gets those of owner -1."""
+    chosen = [np.flatnonzero(owner == p) for p in range(group.size)]
+    return [np.concatenate(group.exchange([array[mine] for mine in chosen])) for array in arrays]
+
+
 # -- workers of a Dask cluster ------------------------------------------------------------------------
 
 _waiting: dict[str, "_Meeting"] = {}

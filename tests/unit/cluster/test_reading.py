@@ -11,7 +11,6 @@ from thread_ranks import Alone, in_threads
 
 from querist import as_graph
 from querist.cluster.components import components, largest
-from querist.cluster.files import table_files
 from querist.cluster.reading import (
     Destination,
     codes_of,
@@ -20,6 +19,7 @@ from querist.cluster.reading import (
     merged_names,
     read_rows,
     routed,
+    table_files,
 )
 from querist.errors import InputError
 
