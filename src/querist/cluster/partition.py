@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from querist.cluster.operator import ShardOperator
 from querist.cluster.shard import Shard, renumber
+from querist.cluster.space import ShardOperator
 from querist.cluster.transport import Group, delivered
 from querist.compiled import compiled
 from querist.operator.eigen.filter import filtered

@@ -324,7 +324,9 @@ def _collected(group: Group, files: Sequence[str], columns: EdgeColumns, keys: K
             texts = pa.concat_arrays([keys.texts(piece[name]).combine_chunks() for name in columns[:2]])
             once, first = np.unique(rows, return_index=True)
             table = pa.table({"key": once, "text": texts.take(pa.array(first))})
-            found.texts.append(_delivered_table(group, np.searchsorted(owners[1:], once, side="right"), table))
+            found.texts.append(
+                _delivered_table(group, np.searchsorted(owners[1:], once, side="right"), table)
+            )
 
 
 def checked_weights(column: Any) -> Array:
@@ -468,16 +470,14 @@ def ids_of(group: Group, directory: Directory, to: Destination, rows: RankRows) 
 def read_columns(group: Group, files: Sequence[str], columns: Sequence[str]) -> Any:
     """This rank's share of a table, whole: tables of labels are far smaller than tables of edges."""
     found = [piece for path in files[group.rank :: group.size] for piece in pieces(path, columns)]
-    return pa.concat_tables(found) if found else None
+    return pa.concat_tables(found or [pa.table({name: pa.array([], pa.string()) for name in columns})])
 
 
 def codes_of(group: Group, column: Any) -> tuple[Codes, list[Any]]:
     """Codes of an Arrow column of names, by the sorted names of all ranks, and these names."""
-    own = pa.array([], pa.string()) if column is None else pc.unique(column).drop_null()
-    found = group.everyone(packed(pa.table({"name": own.cast(pa.string())})))
+    own = pc.unique(column).drop_null().cast(pa.string())
+    found = group.everyone(packed(pa.table({"name": own})))
     every = pa.concat_tables([unpacked(part) for part in found])["name"]
     names = pc.unique(every).sort()
-    if column is None:
-        return np.empty(0, dtype=np.int64), names.to_pylist()
     codes = pc.index_in(pc.cast(column, pa.string()), names)
     return np.asarray(pc.fill_null(codes, -1), dtype=np.int64), names.to_pylist()

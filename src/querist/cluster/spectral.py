@@ -12,9 +12,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from querist.cluster.operator import ShardOperator
 from querist.cluster.shard import Shard
-from querist.cluster.space import ShardSpace
+from querist.cluster.space import ShardOperator, ShardSpace
 from querist.cluster.store import WORK, Checkpoints, load_rows, write_table
 from querist.cluster.tables import graph_tables, work_on
 from querist.cluster.transport import Group
@@ -111,19 +110,19 @@ def embed(
     rank = checked_count("rank", RANK if rank is None else rank, 2)
     tol = TOL if tol is None else float(tol)
     tables = graph_tables(edges, connect=True, **columns)
-    done = work_on(cluster, workers, out, tables, solve, rank, tol, constant, seed)
-    first = done.parts[0]
+    parts, about, numbers = work_on(cluster, workers, out, tables, solve, rank, tol, constant, seed)
+    first = parts[0]
     return EmbeddedParts(
-        sent=sum(part["sent"] for part in done.parts),
-        components=int(done.about["components"]),
-        left_out=int(done.about["left_out"]),
+        sent=sum(part["sent"] for part in parts),
+        components=int(about["components"]),
+        left_out=int(about["left_out"]),
         rank=rank,
         eigenvalues=tuple(first["values"].tolist()),
         residuals=tuple(first["residuals"].tolist()),
         eigengap=first["eigengap"],
         solver=first["solver"],
         doubts=first["doubts"],
-        **done.numbers,
+        **numbers,
     )
 
 

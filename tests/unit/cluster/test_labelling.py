@@ -6,8 +6,7 @@ import pytest
 from thread_ranks import in_threads
 
 from querist import cluster as on_cluster
-from querist.cluster.labelling import label_rows
-from querist.cluster.rows import smoothed_triples, word_features, word_weights
+from querist.cluster.labelling import label_rows, smoothed_triples, word_features, word_weights
 from querist.cluster.store import WORK
 from querist.cluster.tables import graph_tables, prepare
 from querist.embedding.kinds.diffusion import singular_triples, smoothed_products, smoothing, weighted
