@@ -142,12 +142,8 @@ class Operator:
         return sp.csr_array(sp.diags_array(self.centre) + self.sign * V) if self.sign < 0 else V
 
     def matmat(self, X: Block, out: Block | None = None) -> Block:
-        """`M X` for an (n, k) block, or (n,) vector, in the operator's dtype."""
-        if out is not None:
-            return self.combine(X, out)
-        if np.ndim(X) == 1:
-            return self.matmat(np.asarray(X)[:, None])[:, 0]
-        return self.combine(X, empty_block(np.shape(X), self.dtype))
+        """`M X` for an (n, k) block, in the operator's dtype."""
+        return self.combine(X, empty_block(np.shape(X), self.dtype) if out is None else out)
 
     def combine(
         self, X: Block, out: Block, *, scale: float = 1.0, shift: float = 0.0, previous: float = 0.0
@@ -182,7 +178,7 @@ class Operator:
 
         Parameters
         ----------
-        B : (n, k) or (n,)
+        B : (n, k)
         diagonal : (n,) or a number, not negative; positive somewhere in every component
         weight : 0 or more
         x0 : a guess, such as the solution of the step before
@@ -192,10 +188,55 @@ class Operator:
 
         >>> import scipy.sparse as sp
         >>> path = Operator.laplacian(sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]]))
-        >>> path.solve(np.array([1.0, 0, 0]), diagonal=1.0)[0].round(3).tolist()
+        >>> path.solve(np.array([[1.0], [0], [0]]), diagonal=1.0)[0].round(3).ravel().tolist()
         [0.625, 0.25, 0.125]
         """
         return self._solver(self, B, diagonal, weight, x0, tol, method)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMatrix:
+    """An (n, m) matrix in CSR; `LocalMatrix.of` makes one.
+
+    >>> import scipy.sparse as sp
+    >>> A = LocalMatrix.of(sp.csr_array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+    >>> (A @ np.ones((3, 2))).tolist()
+    [[2.0, 2.0], [4.0, 4.0]]
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: Block
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, matrix: Sparse, dtype: DTypeLike = np.float64) -> "LocalMatrix":
+        """From SciPy's, in float32 or float64."""
+        n, m = matrix.shape
+        indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+        values = np.ascontiguousarray(matrix.data, dtype=dtype)
+        return cls(indptr, np.ascontiguousarray(matrix.indices), values, (n, m))
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        return cuts(self.indptr, min(available(), max(1, self.shape[0])))
+
+    @cached_property
+    def _nothing(self) -> Block:
+        """The kernel's own part of a row."""
+        return np.zeros(self.shape[0], dtype=self.values.dtype)
+
+    def __matmul__(self, B: Block) -> Block:
+        """(n, k) for an (m, k) block, in the matrix's dtype."""
+        kind = self.values.dtype
+        B = np.ascontiguousarray(B, dtype=kind)
+        if B.ndim != 2 or B.shape[0] != self.shape[1]:
+            raise InputError(f"a block of shape {B.shape}; the matrix needs ({self.shape[1]}, k)")
+        out = empty_block((self.shape[0], B.shape[1]), kind)
+        factors = kind.type(1), kind.type(1), kind.type(0), kind.type(0)
+        arrays = self.indptr, self.indices, self.values, self._nothing, B, out, out
+        over_rows(combine_rows, (*arrays, *factors), self._bounds, self.values.size * B.shape[1])
+        return out
 
 
 def degrees_of(matrix: Compressed, indptr: NDArray[np.int64]) -> NDArray[np.float64]:

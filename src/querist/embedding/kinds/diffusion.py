@@ -33,10 +33,9 @@ from querist.graph.scaling import scaled
 from querist.operator.eigen.chebyshev import COLUMNS
 from querist.operator.eigen.ritz import thin_qr
 from querist.operator.local import LocalSpace
-from querist.operator.matrix import LocalMatrix
 from querist.operator.space import BlockOperator, Space
 from querist.operator.threads import one_blas_thread
-from querist.operator.value import Operator
+from querist.operator.value import LocalMatrix, Operator
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 

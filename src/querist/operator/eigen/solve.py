@@ -10,7 +10,7 @@ null is never told from small by looking at an eigenvalue: `u` is deflated befor
   largest degree, and a filter needs a degree that grows with the root of that: it stands in where a factor
   would not fit.
 - *shift-invert*: Lanczos (ARPACK) on `(L + s I)^-1` with one sparse factorisation. Exact whatever the
-  spectrum, and quick while the factor stays sparse, which is counted beforehand (operator/fill.py).
+  spectrum, and quick while the factor stays sparse, which is counted beforehand (operator/solve.py).
 
 LOBPCG with algebraic multigrid was tried for the combinatorial Laplacian: on PubMed it took far longer than
 either, and it lost eigenpairs of a regular tree.
@@ -32,8 +32,7 @@ from querist.errors import QueristError
 from querist.operator.eigen.chebyshev import filtered_pairs, precision, precision_for, width_of
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.lanczos import largest_pairs
-from querist.operator.fill import fill
-from querist.operator.solve import factorise
+from querist.operator.solve import factor_fits, factorise
 from querist.operator.threads import one_blas_thread
 from querist.operator.value import Operator
 from querist.progress import Progress
@@ -43,7 +42,7 @@ DENSE = 1500
 """Components up to this size are solved densely."""
 
 FACTOR_ENTRIES = 60_000_000
-"""The largest factor that is made, by the estimate of fill.py (12 bytes an entry)."""
+"""The most entries of a factor that is made, as counted beforehand (12 bytes each)."""
 
 FACTOR_WORK = 1.5e11
 """Its most multiplications."""
@@ -218,7 +217,7 @@ def solvers_for(problem: EigenProblem) -> Iterator[Callable[[EigenProblem], Eige
     first = problem.normalised and not _flat(problem)
     if first:
         yield chebyshev_pairs
-    fits = _factor_fits(problem.S)
+    fits = factor_fits(problem.S, FACTOR_ENTRIES, FACTOR_WORK)
     if fits:
         yield shift_invert_pairs
     if not first:
@@ -235,11 +234,6 @@ def is_small(n: int, count: int) -> bool:
 def _flat(problem: EigenProblem) -> bool:
     """Whether the wanted eigenvalues crowd at 0."""
     return problem.density.quantile(width_of(problem.count, problem.n)) < FLAT
-
-
-def _factor_fits(S: Sparse) -> bool:
-    cost = fill(S, FACTOR_ENTRIES)
-    return cost.known and cost.work <= FACTOR_WORK
 
 
 def _first_that_works(problem: EigenProblem) -> EigenPairs:
