@@ -19,11 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from querist.cluster.components import spread
-from querist.cluster.shard import Shard
+from querist.cluster.shard import Shard, spread
 from querist.cluster.space import ShardOperator, ShardSpace
 from querist.cluster.store import WORK, load_rows, read_about, write_table
-from querist.cluster.tables import graph_tables, work_on
+from querist.cluster.tables import Written, graph_tables, work_on
 from querist.cluster.transport import Group
 from querist.embedding.kinds.diffusion import (
     Products,
@@ -58,43 +57,36 @@ CHUNK = 4096
 Block = Any
 
 
-@dataclass(frozen=True)
-class LabelledParts:
-    """What became of labels on a cluster.
+@dataclass(frozen=True, kw_only=True)
+class LabelledParts(Written):
+    """What became of labels on a cluster; `out` holds the columns node, label, probability and reached.
 
     Parameters
     ----------
-    out : folder of parquet files: node, label, probability, reached
     method : what was done
-    workers, cut : how many worked; the share of the entries between them
-    nodes, edges, classes, labels : of the graph and of what was given
+    classes, labels : of what was given
     lost : labels of nodes without edges, which are not used
     accuracy : of answers at labels that were left out, NaN for fewer than 50, and their 95 % interval
     reached : nodes that a label reaches
-    seconds : reading and placing; solving
+
+    The others are those of `Written`.
 
     >>> found = LabelledParts(
-    ...     "found", "GMNR", 2, 0.3, 1000, 5000, ("a", "b"), 50, 0, 0.9, (0.8, 0.95), 1000, 10**5,
-    ...     {"reading": 2.0, "solving": 1.0},
+    ...     out="found", workers=2, cut=0.3, nodes=1000, edges=5000, bytes=10**5,
+    ...     seconds={"reading": 2.0, "solving": 1.0}, method="GMNR", classes=("a", "b"), labels=50, lost=0,
+    ...     accuracy=0.9, interval=(0.8, 0.95), reached=1000,
     ... )
     >>> found.report().splitlines()[3]
     'Expected accuracy 0.900 (0.800 to 0.950), by labels that were left out'
     """
 
-    out: str
     method: str
-    workers: int
-    cut: float
-    nodes: int
-    edges: int
     classes: tuple[str, ...]
     labels: int
     lost: int
     accuracy: float
     interval: tuple[float, float]
     reached: int
-    bytes: int
-    seconds: Mapping[str, float]
 
     def report(self) -> str:
         """A few lines."""

@@ -15,7 +15,6 @@ from typing import Any, Unpack
 import numpy as np
 import scipy.sparse as sp
 
-from querist.cluster.components import components, largest
 from querist.cluster.mpi import MPI, leader
 from querist.cluster.partition import cut_share, partitioned
 from querist.cluster.reading import (
@@ -32,6 +31,7 @@ from querist.cluster.reading import (
     table_files,
 )
 from querist.cluster.run import ranks_of
+from querist.cluster.shard import components, largest
 from querist.cluster.store import WHOLE, WORK, begun, read_about, write_rows
 from querist.cluster.transport import Group
 from querist.errors import InputError
@@ -113,6 +113,28 @@ def _attributes(place: str | Path, id: str | None) -> PartedTable:
         )
     count = named(columns, COUNTS, but=(node, word))
     return PartedTable(files, (node, word) if count is None else (node, word, count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What became of the work of a verb.
+
+    Parameters
+    ----------
+    out : folder of the results, parquet files
+    workers, cut : how many worked; the share of the entries between them
+    nodes, edges : of the graph
+    bytes : of the results
+    seconds : reading and placing; solving
+    """
+
+    out: str
+    workers: int
+    cut: float
+    nodes: int
+    edges: int
+    bytes: int
+    seconds: Mapping[str, float]
 
 
 def work_on(

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from thread_ranks import Alone, in_threads
 
 from querist import as_graph
-from querist.cluster.components import components, largest
 from querist.cluster.reading import (
     Destination,
     codes_of,
@@ -21,6 +20,7 @@ from querist.cluster.reading import (
     routed,
     table_files,
 )
+from querist.cluster.shard import components, largest
 from querist.errors import InputError
 
 

@@ -157,7 +157,7 @@ def test_an_exhausted_space_goes_on_with_numbers_of_the_seed() -> None:
     diagonal = np.tile([1.0, 2.0, 3.0], 20)
     for seed in range(10):
         first, second = (
-            lanczos.largest_pairs(lambda x: diagonal * x, None, 60, 8, 1e-8, seed, silent) for _ in "ab"
+            solve.largest_pairs(lambda x: diagonal * x, None, 60, 8, 1e-8, seed, silent) for _ in "ab"
         )
         np.testing.assert_allclose(first[0], 3.0)
         np.testing.assert_array_equal(first[1], second[1])
