@@ -21,7 +21,7 @@ from querist.embedding.make import RANK
 from querist.errors import InputError
 from querist.graph_options import FileKeywords
 from querist.operator.eigen.chebyshev import FilteredPairs, filtered_pairs, precision, width_of
-from querist.operator.eigen.density import density
+from querist.operator.eigen.filter import density
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import silent

@@ -16,17 +16,14 @@ many steps as the factor has entries, so counting stops as soon as a limit is pa
 cheap ones (rising degree, and Cuthill-McKee); SuperLU's minimum degree does about as well or better.
 """
 
-import hashlib
-import time
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from querist.compiled import compiled
-from querist.errors import InputError, ResidualWarning, SingularError, check_name
+from querist.errors import ResidualWarning, SingularError
 from querist.operator.space import Space
 
 if TYPE_CHECKING:
@@ -45,70 +42,15 @@ Block = NDArray[Any]
 
 
 class Solution(NamedTuple):
-    """How a system was solved: method, steps taken, largest relative residual, seconds.
+    """How a system was solved: method, steps taken, largest relative residual.
 
-    >>> Solution("cg", iterations=12, residual=1e-9, seconds=0.01).iterations
+    >>> Solution("cg", iterations=12, residual=1e-9).iterations
     12
     """
 
     method: str
     iterations: int
     residual: float
-    seconds: float
-
-
-@dataclass
-class Solver:
-    """Solves for one operator and keeps its latest factor."""
-
-    key: bytes = b""
-    factor: Any = None
-    is_cheap: bool | None = None
-
-    def __call__(
-        self,
-        operator: "Operator",
-        B: Block,
-        diagonal: Block | float,
-        weight: float,
-        x0: Block | None,
-        tol: float,
-        method: str,
-    ) -> tuple[Block, Solution]:
-        """Check, choose, solve, measure."""
-        started = time.perf_counter()
-        check_name("method", method, METHODS)
-        kind = operator.dtype
-        q = np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal), (operator.n,)), dtype=kind)
-        B = np.ascontiguousarray(B, dtype=kind)
-        x0 = None if x0 is None else np.ascontiguousarray(x0, dtype=kind)
-        if B.ndim != 2 or len(B) != operator.n or (x0 is not None and x0.shape != B.shape):
-            raise InputError(
-                f"B of shape {B.shape} for {operator.n:,} nodes; give a row for each, and x0 alike"
-            )
-        if not ((q >= 0).all() and weight >= 0):
-            raise InputError("the diagonal of the system and the weight must not be negative, nor NaN")
-        if not all(np.isfinite(given).all() for given in (q, weight, B, 0.0 if x0 is None else x0)):
-            raise InputError("the system holds NaN or infinite values; remove or replace them")
-        key = hashlib.sha256(q.tobytes() + repr(weight).encode()).digest()
-        chosen = ("factor" if self._cheap(operator, key) else "cg") if method == "auto" else method
-        steps = 0
-        if chosen == "cg":
-            X, steps, residual = conjugate_gradients(operator, B, q, weight, x0, tol)
-        if chosen == "factor" or (method == "auto" and residual > tol):
-            chosen = "factor" if chosen == "factor" else "cg, then factor"
-            if key != self.key:
-                self.factor, self.key = factorise(operator, q, weight), key
-            X = self.factor.solve(B.astype(np.float64)).astype(B.dtype)
-            residual = relative_residual(operator, B, X, q, weight)
-        doubt(residual, tol)
-        return X, Solution(chosen, steps, residual, time.perf_counter() - started)
-
-    def _cheap(self, operator: "Operator", key: bytes) -> bool:
-        """Whether there is a factor already, or one costs little; counted once."""
-        if self.is_cheap is None:
-            self.is_cheap = cheap(operator)
-        return self.is_cheap or key == self.key
 
 
 def cheap(operator: "Operator") -> bool:
@@ -176,7 +118,7 @@ def doubt(residual: float, tol: float) -> None:
     """Warn of a solution that is not right to the tolerance."""
     if not residual <= tol:
         message = f"the linear system was solved to {residual:.1e}, above tol {tol:.0e}"
-        warnings.warn(ResidualWarning(f"{message}; raise tol or the diagonal", residual), stacklevel=4)
+        warnings.warn(ResidualWarning(f"{message}; raise tol or the diagonal", residual), stacklevel=3)
 
 
 def factorise(operator: "Operator", q: Block, weight: float) -> Any:

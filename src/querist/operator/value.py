@@ -12,6 +12,7 @@ arrays only and trusts them to be symmetric; `Graph` has checked. Another machin
 methods: what algorithms ask of an operator and of its blocks is in space.py.
 """
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -20,10 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from querist.errors import InputError
+from querist.errors import InputError, check_name
+from querist.operator import solve
 from querist.operator.kernels import combine_rows, degree_rows, scale_entries
 from querist.operator.local import LocalSpace, empty_block
-from querist.operator.solve import Solution, Solver
+from querist.operator.solve import Solution
 from querist.operator.threads import available, cuts, over_rows
 from querist.types import Sparse
 
@@ -59,7 +61,8 @@ class Operator:
     values: Block
     centre: Block
     sign: int = -1
-    _solver: Solver = field(default_factory=Solver, repr=False)
+    _factors: dict[bytes, Any] = field(default_factory=dict, repr=False)
+    """The latest, by a digest of the system."""
 
     @classmethod
     def laplacian(
@@ -191,7 +194,35 @@ class Operator:
         >>> path.solve(np.array([[1.0], [0], [0]]), diagonal=1.0)[0].round(3).ravel().tolist()
         [0.625, 0.25, 0.125]
         """
-        return self._solver(self, B, diagonal, weight, x0, tol, method)
+        check_name("method", method, solve.METHODS)
+        q = np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal), (self.n,)), dtype=self.dtype)
+        B = np.ascontiguousarray(B, dtype=self.dtype)
+        x0 = None if x0 is None else np.ascontiguousarray(x0, dtype=self.dtype)
+        if B.ndim != 2 or len(B) != self.n or (x0 is not None and x0.shape != B.shape):
+            raise InputError(f"B of shape {B.shape} for {self.n:,} nodes; give a row for each, and x0 alike")
+        if not ((q >= 0).all() and weight >= 0):
+            raise InputError("the diagonal of the system and the weight must not be negative, nor NaN")
+        if not all(np.isfinite(given).all() for given in (q, weight, B, 0.0 if x0 is None else x0)):
+            raise InputError("the system holds NaN or infinite values; remove or replace them")
+        key = hashlib.sha256(q.tobytes() + repr(weight).encode()).digest()
+        direct = method == "factor" or (method == "auto" and (key in self._factors or self._factor_is_cheap))
+        how, steps = "factor" if direct else "cg", 0
+        if not direct:
+            X, steps, residual = solve.conjugate_gradients(self, B, q, weight, x0, tol)
+            if method == "auto" and residual > tol:
+                direct, how = True, "cg, then factor"
+        if direct:
+            if key not in self._factors:
+                self._factors.clear()
+                self._factors[key] = solve.factorise(self, q, weight)
+            X = self._factors[key].solve(B.astype(np.float64)).astype(B.dtype)
+            residual = solve.relative_residual(self, B, X, q, weight)
+        solve.doubt(residual, tol)
+        return X, Solution(how, steps, residual)
+
+    @cached_property
+    def _factor_is_cheap(self) -> bool:
+        return solve.cheap(self)
 
 
 @dataclass(frozen=True, eq=False)

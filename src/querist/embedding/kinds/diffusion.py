@@ -161,23 +161,19 @@ def smoothed_products(
     dtype: Any = np.float64,
 ) -> Products:
     """The smoothed attributes by the recursion (T is symmetric), on a device or in this process."""
-    m = X.shape[1]
-    operator: Any
-    columns: Any
-    wide: Any
-    tall: Any
+    place: Any
     if device is None:
-        operator = Operator.symmetric(T, dtype=dtype)
-        X = X.astype(dtype, copy=False)
-        wide, tall = (LocalMatrix.of(A, dtype) for A in (X, sp.csr_array(X.T)))
-        columns = LocalSpace(m, np.dtype(dtype))
+        X, columns = X.astype(dtype, copy=False), LocalSpace(X.shape[1], np.dtype(dtype))
+        place = Operator.symmetric(T, dtype=dtype), columns, lambda A: LocalMatrix.of(A, dtype)
     else:
         from querist.operator.device.blocks import DeviceSpace
         from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
 
-        operator = DeviceOperator.symmetric(T, device, dtype=dtype)
-        wide, tall = (DeviceMatrix.brought(A, device, dtype=dtype) for A in (X, sp.csr_array(X.T)))
-        columns = DeviceSpace(m, np.dtype(dtype), operator.space.device)
+        there = DeviceOperator.symmetric(T, device, dtype=dtype)
+        columns = DeviceSpace(X.shape[1], np.dtype(dtype), there.space.device)
+        place = there, columns, lambda A: DeviceMatrix.brought(A, device, dtype=dtype)
+    operator, columns, matrix = place
+    wide, tall = matrix(X), matrix(sp.csr_array(X.T))
 
     def forward(B: Any) -> Any:
         return smoothed(operator, wide @ B, steps, damping)

@@ -33,7 +33,7 @@ import scipy.sparse.linalg as spla
 
 from querist.errors import QueristError
 from querist.operator.eigen.chebyshev import filtered_pairs, precision, precision_for, width_of
-from querist.operator.eigen.density import Density, density
+from querist.operator.eigen.filter import Density, density
 from querist.operator.solve import factor_fits, factorise
 from querist.operator.threads import one_blas_thread
 from querist.operator.value import Operator
@@ -110,12 +110,7 @@ class EigenProblem:
     @cached_property
     def here(self) -> Operator:
         """As an operator of this process, in float64."""
-        made: Operator = (
-            self.operator(np.float64)
-            if self.device is None
-            else Operator.laplacian(self.S, normalised=self.normalised)
-        )
-        return made
+        return Operator.laplacian(self.S, normalised=self.normalised)
 
     def operator(self, dtype: Any) -> Any:
         """As an operator where the iterations run, made once a precision."""
