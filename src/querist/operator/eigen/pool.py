@@ -92,8 +92,8 @@ def pooled_pairs(
     for numbers in _batches(sizes):
         values, vectors = _batch_pairs(blocks, starts, numbers, sorted_null, normalised)
         size = int(sizes[numbers[0]])
-        rows = np.swapaxes(vectors, 1, 2).reshape(-1, size)
-        best = _merged(best, count, values.ravel(), np.repeat(numbers, size), rows)
+        vectors = np.swapaxes(vectors, 1, 2).reshape(-1, size)
+        best = _merged(best, count, values.ravel(), np.repeat(numbers, size), vectors)
         solvers["dense"] = None
         done += numbers.size * size
         progress(done / order.size, "solving small components")
