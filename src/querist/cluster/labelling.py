@@ -13,7 +13,7 @@ them all.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -282,10 +282,8 @@ def word_features(shard: Shard, X: Sparse, dtype: DTypeLike = np.float32) -> Pro
     return Products(lambda B: np.asarray(own @ B), backward, ShardSpace.of(shard, kind), words)
 
 
-def word_weights(shard: Shard, counts: Sparse, weighting: Literal["unit", "tfidf"] = "tfidf") -> Sparse:
-    """Rows of length one of own nodes: as they are, or `log(1 + count)` by how rare a word is."""
-    if weighting == "unit":
-        return weighted(counts, "unit")
+def word_weights(shard: Shard, counts: Sparse) -> Sparse:
+    """Rows of length one of own nodes: `log(1 + count)` by how rare a word is."""
     X = sp.csr_array((np.log1p(counts.data), counts.indices, counts.indptr), shape=counts.shape)
     X.eliminate_zeros()
     often = shard.group.everyone(np.bincount(X.indices, minlength=X.shape[1]))

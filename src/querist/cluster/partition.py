@@ -86,7 +86,7 @@ def rank_bounds(segments: Codes, size: int, work: Any = None) -> Codes:
     return np.asarray(segments)[picks]
 
 
-def partitioned(shard: Shard, names: Any, keep: Any = None, seed: int = 0) -> tuple[RankRows, Codes]:
+def partitioned(shard: Shard, names: Any, keep: Any = None) -> tuple[RankRows, Codes]:
     """The same rows in an order that keeps neighbours together, given to the ranks anew.
 
     Also (own,) the new number of every row that was here, -1 where it is dropped: `keep` (own,) says which
@@ -94,31 +94,31 @@ def partitioned(shard: Shard, names: Any, keep: Any = None, seed: int = 0) -> tu
     """
     group = shard.group
     kept = np.ones(shard.own, dtype=bool) if keep is None else np.asarray(keep, dtype=bool)
-    part, count = parts(shard, seed)
+    part, count = parts(shard)
     fresh, segments, work = numbered(shard, part, count, kept)
     bounds = rank_bounds(segments, group.size, work)
     renumber(shard.indices, shard.with_halo(fresh.astype(shard.indices.dtype)))
     return _moved(group, bounds, segments, fresh, shard, names), fresh
 
 
-def parts(shard: Shard, seed: int) -> tuple[Codes, int]:
+def parts(shard: Shard) -> tuple[Codes, int]:
     """(own,) the part of every own row, and how many there are."""
     count = int(np.clip(shard.n // LEAST_ROWS, 1, SEGMENTS))
     if count == 1:
         return np.zeros(shard.own, dtype=np.int64), 1
     work = np.diff(shard.indptr) + 1
-    near = neighbourhoods(shard, seed)
+    near = neighbourhoods(shard)
     line = _in_line(shard, near, min(PIVOTS, shard.n))
     load = _summed(shard, np.bincount(near, work, minlength=line.size).astype(np.int64))[np.argsort(line)]
     middle = np.cumsum(load) - load / 2
     return np.minimum(count * middle / load.sum(), count - 1).astype(np.int64)[line][near], count
 
 
-def neighbourhoods(shard: Shard, seed: int) -> Codes:
+def neighbourhoods(shard: Shard) -> Codes:
     """(own,) which of some random nodes is nearest, for every own row."""
     degrees = np.asarray(np.diff(shard.indptr), dtype=np.float64)
     M = ShardOperator.laplacian(shard, shard.degrees(), dtype=np.float32)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     X = filtered(M, M.space.random(random, COLUMNS), DEGREE, CUT, 2.0)
     # The null vector, left in, would make all nodes alike; a node's share of it is known.
     X = X - np.sqrt(degrees)[:, None].astype(np.float32) * _along_null(shard, X, degrees)
