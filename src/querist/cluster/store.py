@@ -4,11 +4,9 @@ The folder must be one that all workers see. A file is there whole or not at all
 generations: when one is being written, all ranks have the one before.
 """
 
-import itertools
 import os
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -175,28 +173,20 @@ class Checkpoints:
         """The next generation; the one before the last is given up."""
         for number, rows in self.shard.own_segments:
             codec.write(self._path(number, self.generation), BLOCK, Checkpoint(X[rows]))
-            with suppress(FileNotFoundError):
-                self._path(number, self.generation - 2).unlink()
+            self._path(number, self.generation - 2).unlink(missing_ok=True)
         self.generation += 1
 
     def newest(self) -> Array | None:
         """Own rows of the newest generation that is there for all segments; None where there is none."""
-        own = [self._generations(number) for number, _ in self.shard.own_segments]
-        common = set.intersection(*own) if own else set()
-        found = self.shard.group.everyone(np.array(sorted(common), dtype=np.int64))
-        ranges = itertools.pairwise(self.shard.bounds.tolist())
-        holding = [set(each.tolist()) for each, (a, b) in zip(found, ranges, strict=True) if a < b]
-        shared = set.intersection(*holding) if holding else set()
-        if not shared:
+        files = Counter(int(path.stem.rpartition("-")[2]) for path in self.folder.glob("block-*.npz"))
+        whole = [each for each, count in files.items() if count == self.shard.segments.size - 1]
+        newest = int(self.shard.group.everyone(np.array(max(whole, default=-1)))[0])
+        if newest < 0:
             return None
-        self.generation = max(shared) + 1
-        paths = [self._path(number, max(shared)) for number, _ in self.shard.own_segments]
+        self.generation = newest + 1
+        paths = [self._path(number, newest) for number, _ in self.shard.own_segments]
         parts = [codec.read(path, BLOCK, lambda block: block.X) for path in paths]
         return np.concatenate(parts) if parts else None
-
-    def _generations(self, number: int) -> set[int]:
-        names = (path.name for path in self.folder.glob(f"block-{number:03d}-*.npz"))
-        return {int(found[1]) for name in names if (found := re.fullmatch(r"block-\d+-(\d+)\.npz", name))}
 
 
 # -- results ------------------------------------------------------------------------------------------
