@@ -95,7 +95,7 @@ def placed(group: Any, work: Path, tables: Any) -> dict[str, float]:
 
 def times(group: Any, work: Path, dtype: Any = np.float32) -> dict[str, float]:
     """The kernel alone, and products with their exchange."""
-    from querist.cluster.operator import ShardOperator
+    from querist.cluster.space import ShardOperator
     from querist.cluster.store import load_rows
     from querist.operator.kernels import combine_rows
 

@@ -310,7 +310,7 @@ def main() -> None:
             found[f"arrivals {data}"] = row = arrivals(data, seeds, step)
             rows.append((data, f"{row['extended']:.1f}", f"{row['followed']:.1f}"))
         print("A tenth of the nodes hidden and added back, points below the full embedding (goal: 1):\n")
-        table(("on", "by extension alone", "refreshed as it grows"), rows)
+        table(("on", "by extension alone", "followed as it grows"), rows)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(found, file, indent=2)

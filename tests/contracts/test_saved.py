@@ -82,8 +82,9 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "cached embedding": lambda: Direct(cache.KIND, cache.CachedEmbedding("name", EMBEDDED)),
     "experiment result": result,
     "cluster graph": lambda: Direct(store.WHOLE_KIND, WHOLE),
-    "cluster segment": lambda: Direct(store.SEGMENT, store.Segment(RING.adjacency, {"codes": CODES})),
-    "cluster attributes": lambda: Direct(store.MATRIX, store.Matrix(sp.csr_array(np.eye(3, 5)))),
+    "cluster segment": lambda: Direct(
+        store.SEGMENT, store.Segment(RING.adjacency, {"codes": CODES}, sp.csr_array(np.eye(N, 5)))
+    ),
     "cluster checkpoint": lambda: Direct(store.BLOCK, store.Checkpoint(np.eye(3, 5, dtype=np.float32))),
 }
 ODD = {"set": [1]}

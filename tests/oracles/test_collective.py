@@ -462,7 +462,7 @@ def test_the_divergence_against_dense_products(dtype):
 @pytest.mark.parametrize("lam", [0.1, 0.5, 500.0])
 def test_auto_reaches_its_tolerance_where_a_factor_is_dear(lam, monkeypatch):
     """By sweeps where they shrink the residual well, otherwise by gradients; and it says which."""
-    monkeypatch.setattr("querist.collective.smoothing.FACTOR_WORK", -1.0)
+    monkeypatch.setattr("querist.operator.solve.FACTOR_WORK", -1.0)
     rng = np.random.default_rng(0)
     S = sp.random_array((200, 200), density=0.05, rng=rng, format="csr")
     S = sp.csr_array(S + S.T)

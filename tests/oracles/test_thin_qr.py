@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from querist.operator.eigen.ritz import thin_qr
+from querist.operator.local import LocalSpace
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -14,7 +15,7 @@ def test_it_is_the_factorisation(kind: type, decay: float) -> None:
     random = np.random.default_rng(0)
     left, right = (np.linalg.qr(random.standard_normal((n, 24)))[0] for n in (9000, 24))
     block = (left * np.logspace(0, -decay, 24) @ right.T).astype(kind)
-    Q, R = thin_qr(block)
+    Q, R = thin_qr(block, LocalSpace(len(block), block.dtype))
     assert Q.dtype == R.dtype == kind
     eps = float(np.finfo(kind).eps)
     np.testing.assert_allclose(Q.T @ Q, np.eye(24), atol=200 * eps)
@@ -30,7 +31,7 @@ def test_it_is_the_factorisation(kind: type, decay: float) -> None:
     "block", [np.zeros((50, 3)), np.ones((50, 3)), np.eye(4)], ids=["zero", "equal", "square"]
 )
 def test_singular_blocks_are_held(block: np.ndarray) -> None:
-    Q, R = thin_qr(block)
+    Q, R = thin_qr(block, LocalSpace(len(block), block.dtype))
     np.testing.assert_allclose(Q.T @ Q, np.eye(block.shape[1]), atol=1e-12)
     np.testing.assert_allclose(Q @ R, block, atol=1e-12)
 
@@ -40,6 +41,6 @@ def test_columns_too_small_for_their_precision_are_held_without_a_warning() -> N
     block[0, 0], block[1, 1] = 1.0, 1e-40
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Q, R = thin_qr(block)
+        Q, R = thin_qr(block, LocalSpace(len(block), block.dtype))
     np.testing.assert_allclose(Q.T @ Q, np.eye(2), atol=1e-6)
     np.testing.assert_allclose(Q @ R, block, atol=1e-7)

@@ -110,16 +110,12 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
 
     def decision_function(self, X: Any) -> Floats:
         """(n,) f for two classes, above 0 for the second; (n, K) for more."""
-        check_is_fitted(self, "classes_")
-        X = validated_rows(self, X, reset=False)
-        scores = self._learner_.scores(X)
+        scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Any:
         """(n,) the class of every row; the first one where nothing can be said."""
-        scores = np.asarray(self.decision_function(X))
-        codes = decide(scores[:, None] if scores.ndim == 1 else scores)
-        return self.classes_[np.maximum(codes, 0)]
+        return self.classes_[np.maximum(decide(self._scores(X)), 0)]
 
     def predict_proba(self, X: Any) -> Floats:
         """(n, K) the softmax of the scores times a slope; equal where nothing can be said.
@@ -127,8 +123,12 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         f estimates `2 p - 1` of each class, so the slope is 2 before anything is known; from then on it is
         what makes the last labels likeliest by what was said of them before they were learned.
         """
-        scores = np.asarray(self.decision_function(X))
-        return np.asarray(softmax(_slope(*self._said_) * _columns(scores), axis=1))
+        return np.asarray(softmax(_slope(*self._said_) * _columns(self._scores(X)), axis=1))
+
+    def _scores(self, X: Any) -> Floats:
+        """(n, K), or (n, 1) for two classes."""
+        check_is_fitted(self, "classes_")
+        return self._learner_.scores(validated_rows(self, X, reset=False))
 
     # -- checked input ---------------------------------------------------------
 
@@ -184,8 +184,7 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
 
 def _columns(scores: Floats) -> Floats:
     """(n, K) scores of all classes; those of two classes are opposite, and given as one number."""
-    f = scores[:, None] if scores.ndim == 1 else scores
-    return np.hstack([-f, f]) / 2 if f.shape[1] == 1 else f
+    return np.hstack([-scores, scores]) / 2 if scores.shape[1] == 1 else scores
 
 
 def _slope(scores: Floats, codes: Codes) -> float:
@@ -209,7 +208,11 @@ def _one_each(y: Any, n: int, who: str) -> Any:
             f"{who} requires y to be passed, but the target y is None; give a label a row, and None for each "
             "that is unlabelled"
         )
-    y = column_or_1d(_labels(y), warn=True)
+    if sp.issparse(y):
+        raise InputError("y is a sparse matrix; give one label a row")
+    if isinstance(y, list | tuple) and any(value is None for value in y):
+        y = np.fromiter(y, dtype=object, count=len(y))  # values stay as they are
+    y = column_or_1d(np.asarray(y), warn=True)
     if y.shape[0] != n:
         raise InputError(f"{y.shape[0]} labels for {n} rows; give one a row, None where unlabelled")
     return y
@@ -245,21 +248,28 @@ def validated_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
     return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset)
 
 
-def _labels(y: Any) -> Any:
-    """Labels as an array; a list that holds None keeps its values as they are."""
-    if sp.issparse(y):
-        raise InputError("y is a sparse matrix; give one label a row")
-    if isinstance(y, list | tuple) and any(value is None for value in y):
-        found = np.empty(len(y), dtype=object)
-        found[:] = y
-        return found
-    return np.asarray(y)
-
-
 # -- whole graphs -----------------------------------------------------------------
 
 
-class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _OfNodes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of nodes, some of which it may not reach."""
+
+    missing_label: Hashable = None
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of correct labels; an unreachable node counts as wrong, and samples that are unlabelled
+        in y are not judged."""
+        found = self.predict(X)
+        y = _one_each(y, len(found), type(self).__name__)
+        missing = implied_missing(y, self.classes_, self.missing_label, None)
+        judged = ~_unlabelled(y, missing)
+        if not judged.any():
+            raise InputError("no sample has a label in y; give the labels to compare with")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[judged]
+        return float(np.average(found[judged] == y[judged], weights=weights))
+
+
+class OnGraph(_OfNodes):
     """Learns from nodes and their labels, and predicts the labels of other nodes of the same graph.
 
     Parameters
@@ -303,15 +313,9 @@ class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """(m, K); the class priors for an unreachable node."""
         return self.classifier_.probabilities_[_rows_of(self.row_of_, _ids(X))]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of correct labels; an unreachable node counts as wrong."""
-        found = self.predict(X)
-        y = _one_each(y, len(found), type(self).__name__)
-        return float(np.average(found == y, weights=sample_weight))
-
 
 @dataclass(eq=False, repr=False)
-class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GraphLabelClassifier(_OfNodes):
     """`querist.label` as an estimator: a label for every node of a graph from the labels of some.
 
     With a graph, X holds node ids, (n,) or (n, 1), and all nodes and edges are seen whatever X holds. Without
@@ -414,17 +418,6 @@ class GraphLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """The labels of rows of probabilities by the goal; None where no label reaches."""
         found = self.classes_[self.labelling_.decision.scores(P).argmax(axis=1)]
         return found if reached.all() else np.where(reached, found.astype(object), None)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of correct labels; samples that are unlabelled in y are not judged."""
-        found = self.predict(X)
-        y = _one_each(y, len(found), type(self).__name__)
-        missing = implied_missing(y, self.classes_, self.missing_label, None)
-        judged = ~_unlabelled(y, missing)
-        if not judged.any():
-            raise InputError("no sample has a label in y; give the labels to compare with")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[judged]
-        return float(np.average(found[judged] == y[judged], weights=weights))
 
 
 def _ids(X: Any) -> list[Any]:

@@ -4,6 +4,10 @@
 graph, of links, and of attributes where there are any (labelling/members.py). The labelled rows are few:
 every rank has them all, fits the same regressions and answers for its own nodes. Regressions weigh by the
 answers at labels that are left out, and so are probabilities scaled.
+
+Of the decomposition of the smoothed features (labelling/rows.py) the nodes' side lies on the ranks. The
+features' side does too where features are links, for then they are nodes; words are few, and every rank has
+them all.
 """
 
 from collections.abc import Mapping
@@ -12,23 +16,37 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
-from querist.cluster.components import spread
-from querist.cluster.rows import link_features, smoothed_triples, word_features, word_weights
-from querist.cluster.shard import Shard
-from querist.cluster.store import WORK, load_matrix, load_rows, read_about, write_table
-from querist.cluster.tables import graph_tables, work_on
+from querist.cluster.shard import Shard, spread
+from querist.cluster.space import ShardOperator, ShardSpace
+from querist.cluster.store import WORK, load_rows, read_about, write_table
+from querist.cluster.tables import Written, graph_tables, work_on
 from querist.cluster.transport import Group
+from querist.embedding.kinds.diffusion import (
+    Products,
+    Triples,
+    own_weights,
+    rarity,
+    singular_triples,
+    smoothed,
+    weighted,
+)
 from querist.errors import InputError
 from querist.graph_options import FileKeywords
 from querist.labelling import combine
 from querist.labelling.decisions.estimate import Estimate, point_estimate
 from querist.labelling.heads import is_right, judgeable
 from querist.labelling.members import CLUSTER_RANK, MEMBERS, FittedRidges, SmoothedRidge, regressions
-from querist.labelling.rows import FEW_SWEEPS, LARGE, SWEEPS, SingularRows, decisive
+from querist.labelling.rows import FEW_SWEEPS, LARGE, SWEEPS, RowSettings, SingularRows, decisive
+from querist.operator.kernels import scale_entries
+from querist.operator.local import LocalSpace
+from querist.operator.threads import one_blas_thread, over_rows
+from querist.progress import silent
 from querist.stats import wilson
 from querist.tables.arrow import pa
-from querist.types import Bools, Codes, Floats
+from querist.types import Bools, Codes, Floats, Sparse
 
 LINKS, ATTRIBUTES = "links", "smoothed"
 """The members of `querist.label` that are taken."""
@@ -36,44 +54,39 @@ LINKS, ATTRIBUTES = "links", "smoothed"
 CHUNK = 4096
 """Nodes that are answered at a time."""
 
+Block = Any
 
-@dataclass(frozen=True)
-class LabelledParts:
-    """What became of labels on a cluster.
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledParts(Written):
+    """What became of labels on a cluster; `out` holds the columns node, label, probability and reached.
 
     Parameters
     ----------
-    out : folder of parquet files: node, label, probability, reached
     method : what was done
-    workers, cut : how many worked; the share of the entries between them
-    nodes, edges, classes, labels : of the graph and of what was given
+    classes, labels : of what was given
     lost : labels of nodes without edges, which are not used
     accuracy : of answers at labels that were left out, NaN for fewer than 50, and their 95 % interval
     reached : nodes that a label reaches
-    seconds : reading and placing; solving
+
+    The others are those of `Written`.
 
     >>> found = LabelledParts(
-    ...     "found", "GMNR", 2, 0.3, 1000, 5000, ("a", "b"), 50, 0, 0.9, (0.8, 0.95), 1000, 10**5,
-    ...     {"reading": 2.0, "solving": 1.0},
+    ...     out="found", workers=2, cut=0.3, nodes=1000, edges=5000, bytes=10**5,
+    ...     seconds={"reading": 2.0, "solving": 1.0}, method="GMNR", classes=("a", "b"), labels=50, lost=0,
+    ...     accuracy=0.9, interval=(0.8, 0.95), reached=1000,
     ... )
     >>> found.report().splitlines()[3]
     'Expected accuracy 0.900 (0.800 to 0.950), by labels that were left out'
     """
 
-    out: str
     method: str
-    workers: int
-    cut: float
-    nodes: int
-    edges: int
     classes: tuple[str, ...]
     labels: int
     lost: int
     accuracy: float
     interval: tuple[float, float]
     reached: int
-    bytes: int
-    seconds: Mapping[str, float]
 
     def report(self) -> str:
         """A few lines."""
@@ -114,17 +127,17 @@ def label(
     >>> label("edges", "labels", "found", cluster="tcp://HOST:8786").report()  # doctest: +SKIP
     """
     tables = graph_tables(edges, labels, attributes, **columns)
-    done = work_on(cluster, workers, out, tables, label_rows, seed)
-    first = done.parts[0]
+    parts, about, numbers = work_on(cluster, workers, out, tables, label_rows, seed)
+    first = parts[0]
     return LabelledParts(
-        classes=tuple(done.about["classes"]),
-        lost=int(done.about["lost_labels"]),
-        reached=sum(part["reached"] for part in done.parts),
+        classes=tuple(about["classes"]),
+        lost=int(about["lost_labels"]),
+        reached=sum(part["reached"] for part in parts),
         labels=first["labels"],
         method=first["method"],
         accuracy=first["accuracy"],
         interval=first["interval"],
-        **done.numbers,
+        **numbers,
     )
 
 
@@ -133,7 +146,7 @@ def label(
 
 def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
     """Own labels by regressions on smoothed rows, written; what is known of all of it."""
-    rows, beside = load_rows(group, place / WORK, "codes")
+    rows, beside, counts = load_rows(group, place / WORK)
     shard, about = rows.shard(group), read_about(place / WORK)
     codes, classes = beside["codes"], np.array(about["classes"], dtype=object)
     Y = _indicators(shard, codes, classes.size)
@@ -144,7 +157,7 @@ def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
         if name == LINKS:
             features = link_features(shard)
         else:
-            features = word_features(shard, word_weights(shard, load_matrix(shard, place / WORK)))
+            features = word_features(shard, word_weights(shard, counts))
         sweeps = SWEEPS if shard.n <= LARGE else FEW_SWEEPS
         triples = smoothed_triples(shard, features, method.settings, CLUSTER_RANK, sweeps=sweeps, seed=seed)
         fitted[name] = _fitted(shard, decisive(triples, CLUSTER_RANK), codes, Y)
@@ -219,3 +232,83 @@ def _written(
         {"label": names, "probability": np.where(is_reached, sure, 0.0), "reached": is_reached},
     )
     return {"bytes": size, "reached": int(is_reached.sum())}
+
+
+# -- smoothed features --------------------------------------------------------------------------------
+
+
+def smoothing(shard: Shard, *, dtype: DTypeLike = np.float64) -> ShardOperator:
+    """`T = D^-1/2 (S + C) D^-1/2`, every node its own, average, neighbour (embedding/kinds/diffusion.py)."""
+    kind, degrees = np.dtype(dtype), shard.degrees()
+    own = own_weights(degrees, shard.indptr)
+    r = shard.with_halo(1 / np.sqrt(degrees + own))
+    values = np.empty(shard.nnz, dtype=kind)
+    over_rows(scale_entries, (shard.indptr, shard.indices, shard.weights, r, values), shard.cuts, shard.nnz)
+    return ShardOperator(shard, values, (own * r[: shard.own] ** 2).astype(kind), sign=1)
+
+
+def link_features(shard: Shard) -> Products:
+    """tf-idf rows of length one over links: a node's words are its neighbours and itself.
+
+    `X = N^-1 A I` with A the pattern and the diagonal, I the weights of words and N the lengths of rows.
+    """
+    kind = np.dtype(np.float32)
+    A = ShardOperator(shard, np.ones(shard.nnz, dtype=kind), np.ones(shard.own, dtype=kind), sign=1)
+    exact = ShardOperator(shard, np.ones(shard.nnz), np.ones(shard.own), sign=1)
+    weight = rarity(shard.n, np.diff(shard.indptr) + 1)[:, None]
+    length = np.sqrt(exact.matmat(weight**2))
+    weight, length = weight.astype(kind), length.astype(kind)
+
+    def forward(B: Block) -> Block:
+        return A.matmat(A.space.given(weight * B)) / length
+
+    def backward(B: Block) -> Block:
+        return weight * A.matmat(A.space.given(B / length))
+
+    return Products(forward, backward, A.space, A.space)
+
+
+def word_features(shard: Shard, X: Sparse, dtype: DTypeLike = np.float32) -> Products:
+    """Rows (own, words) that every rank has in full; sums over nodes go over segments in their order."""
+    kind = np.dtype(dtype)
+    own: Any = X.astype(kind)
+    turned = [sp.csr_array(own[rows].T) for _, rows in shard.own_segments]
+
+    def backward(B: Block) -> Block:
+        parts = [part @ B[rows] for part, (_, rows) in zip(turned, shard.own_segments, strict=True)]
+        return shard.in_turn(parts, np.zeros((X.shape[1], B.shape[1]), dtype=kind))
+
+    words = LocalSpace(X.shape[1], kind)
+    return Products(lambda B: np.asarray(own @ B), backward, ShardSpace.of(shard, kind), words)
+
+
+def word_weights(shard: Shard, counts: Sparse) -> Sparse:
+    """Rows of length one of own nodes: `log(1 + count)` by how rare a word is."""
+    X = sp.csr_array((np.log1p(counts.data), counts.indices, counts.indptr), shape=counts.shape)
+    X.eliminate_zeros()
+    often = shard.group.everyone(np.bincount(X.indices, minlength=X.shape[1]))
+    return weighted(X, "tfidf", rarity(shard.n, np.sum(often, axis=0)))
+
+
+def smoothed_triples(
+    shard: Shard,
+    features: Products,
+    settings: RowSettings,
+    rank: int,
+    *,
+    sweeps: int,
+    tol: float | None = None,
+    seed: int = 0,
+    dtype: DTypeLike = np.float32,
+) -> Triples:
+    """The leading directions of the smoothed features, `left` own rows: see `singular_triples`."""
+    T = smoothing(shard, dtype=dtype)
+
+    def smooth(block: Block) -> Block:
+        return smoothed(T, block, settings.steps, settings.damping)
+
+    Z = features._replace(
+        forward=lambda B: smooth(features.forward(B)), backward=lambda B: features.backward(smooth(B))
+    )
+    with one_blas_thread():
+        return singular_triples(Z, rank, tol=tol, sweeps=sweeps, seed=seed, progress=silent)

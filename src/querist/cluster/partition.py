@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from querist.cluster.operator import ShardOperator
 from querist.cluster.shard import Shard, renumber
-from querist.cluster.transport import Group
+from querist.cluster.space import ShardOperator
+from querist.cluster.transport import Group, delivered
 from querist.compiled import compiled
 from querist.operator.eigen.filter import filtered
 from querist.operator.threads import one_blas_thread
@@ -86,7 +86,7 @@ def rank_bounds(segments: Codes, size: int, work: Any = None) -> Codes:
     return np.asarray(segments)[picks]
 
 
-def partitioned(shard: Shard, names: Any, keep: Any = None, seed: int = 0) -> tuple[RankRows, Codes]:
+def partitioned(shard: Shard, names: Any, keep: Any = None) -> tuple[RankRows, Codes]:
     """The same rows in an order that keeps neighbours together, given to the ranks anew.
 
     Also (own,) the new number of every row that was here, -1 where it is dropped: `keep` (own,) says which
@@ -94,31 +94,31 @@ def partitioned(shard: Shard, names: Any, keep: Any = None, seed: int = 0) -> tu
     """
     group = shard.group
     kept = np.ones(shard.own, dtype=bool) if keep is None else np.asarray(keep, dtype=bool)
-    part, count = parts(shard, seed)
+    part, count = parts(shard)
     fresh, segments, work = numbered(shard, part, count, kept)
     bounds = rank_bounds(segments, group.size, work)
     renumber(shard.indices, shard.with_halo(fresh.astype(shard.indices.dtype)))
     return _moved(group, bounds, segments, fresh, shard, names), fresh
 
 
-def parts(shard: Shard, seed: int) -> tuple[Codes, int]:
+def parts(shard: Shard) -> tuple[Codes, int]:
     """(own,) the part of every own row, and how many there are."""
     count = int(np.clip(shard.n // LEAST_ROWS, 1, SEGMENTS))
     if count == 1:
         return np.zeros(shard.own, dtype=np.int64), 1
     work = np.diff(shard.indptr) + 1
-    near = neighbourhoods(shard, seed)
+    near = neighbourhoods(shard)
     line = _in_line(shard, near, min(PIVOTS, shard.n))
     load = _summed(shard, np.bincount(near, work, minlength=line.size).astype(np.int64))[np.argsort(line)]
     middle = np.cumsum(load) - load / 2
     return np.minimum(count * middle / load.sum(), count - 1).astype(np.int64)[line][near], count
 
 
-def neighbourhoods(shard: Shard, seed: int) -> Codes:
+def neighbourhoods(shard: Shard) -> Codes:
     """(own,) which of some random nodes is nearest, for every own row."""
     degrees = np.asarray(np.diff(shard.indptr), dtype=np.float64)
     M = ShardOperator.laplacian(shard, shard.degrees(), dtype=np.float32)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     X = filtered(M, M.space.random(random, COLUMNS), DEGREE, CUT, 2.0)
     # The null vector, left in, would make all nodes alike; a node's share of it is known.
     X = X - np.sqrt(degrees)[:, None].astype(np.float32) * _along_null(shard, X, degrees)
@@ -205,62 +205,26 @@ def numbered(shard: Shard, part: Codes, count: int, kept: Any) -> tuple[Codes, C
 
 
 def _moved(group: Group, bounds: Codes, segments: Codes, fresh: Codes, shard: Shard, names: Any) -> RankRows:
-    """Rows with their new numbers, columns alike, at their new owners: first their lengths, then entries."""
+    """Rows with their new numbers, columns alike, at their new owners."""
     owner = np.searchsorted(bounds, fresh, side="right") - 1
-    lengths = np.diff(shard.indptr)
-    chosen = [np.flatnonzero(owner == p) for p in range(group.size)]
-    heads = group.exchange(
-        [np.stack([fresh[mine], lengths[mine], names[mine].astype(np.int64)]) for mine in chosen]
-    )
-    first, own = int(bounds[group.rank]), int(bounds[group.rank + 1] - bounds[group.rank])
-    counts, named = np.zeros(own + 1, dtype=np.int64), np.empty(own, dtype=names.dtype)
-    for head in heads:
-        counts[head[0] - first + 1] = head[1]
-        named[head[0] - first] = head[2].astype(names.dtype)
-    indptr, moved = np.cumsum(counts), []
-    for given in (shard.indices, shard.weights):
-        to = np.empty(int(indptr[-1]), dtype=given.dtype)
-        found = group.exchange([_entries(shard.indptr, given, mine) for mine in chosen])
-        for head, part in zip(heads, found, strict=True):
-            place_rows(head[0] - first, head[1], part, indptr, to)
-        moved.append(to)
-    return RankRows(bounds, segments, indptr, *sorted_rows(indptr, *moved), named)
+    matrix = _matrix(shard.indptr, shard.indices, shard.weights)
+    parts = [matrix[np.flatnonzero(owner == p)] for p in range(group.size)]
+    came, lengths, named = delivered(group, owner, fresh, np.diff(shard.indptr), names)
+    columns = np.concatenate(group.exchange([part.indices for part in parts]))
+    weights = np.concatenate(group.exchange([part.data for part in parts]))
+    order = np.argsort(came)
+    moved = _matrix(np.concatenate([[0], np.cumsum(lengths)]), columns, weights)[order]
+    indptr = moved.indptr.astype(np.int64)
+    return RankRows(bounds, segments, indptr, *sorted_rows(indptr, moved.indices, moved.data), named[order])
 
 
-def _entries(indptr: Any, entries: Any, chosen: Any) -> Any:
-    """The entries of these rows, one after the other."""
-    starts = np.concatenate([[0], np.cumsum(indptr[chosen + 1] - indptr[chosen])])
-    out = np.empty(int(starts[-1]), dtype=entries.dtype)
-    take_rows(indptr, entries, chosen, starts, out)
-    return out
-
-
-@compiled
-def take_rows(indptr: Any, entries: Any, chosen: Any, starts: Any, out: Any) -> None:
-    """`out`: the entries of the chosen rows."""
-    for r in range(chosen.size):
-        to = starts[r]
-        for p in range(indptr[chosen[r]], indptr[chosen[r] + 1]):
-            out[to] = entries[p]
-            to += 1
-
-
-@compiled
-def place_rows(rows: Any, lengths: Any, entries: Any, indptr: Any, out: Any) -> None:
-    """Entries of rows, one after the other, where each row begins."""
-    at = 0
-    for r in range(rows.size):
-        to = indptr[rows[r]]
-        for _ in range(lengths[r]):
-            out[to] = entries[at]
-            to += 1
-            at += 1
+def _matrix(indptr: Any, columns: Any, weights: Any) -> Any:
+    return sp.csr_array((weights, columns, indptr), shape=(indptr.size - 1, np.iinfo(columns.dtype).max))
 
 
 def sorted_rows(indptr: Any, columns: Any, weights: Any) -> tuple[Any, Any]:
     """Columns and weights with the entries of every row by growing column; in place if SciPy can."""
-    shape = indptr.size - 1, np.iinfo(columns.dtype).max
-    S: Any = sp.csr_array((weights, columns, indptr), shape=shape)
+    S = _matrix(indptr, columns, weights)
     S.sort_indices()
     return S.indices.astype(columns.dtype, copy=False), S.data
 

@@ -1,11 +1,14 @@
 """Edges in many files become rows at their owners: split on the ranks that read, assembled on those that own.
 
 Every rank reads its share of the files a piece at a time, turns each edge both ways and hands the entries to
-the owner of their row. An entry is two keys (keys.py). Where they are hashed, the owner of a key keeps its
-text: two texts with one key are noticed, and all are hashed another way.
+the owner of their row. An entry is two *keys*, whole numbers that stand for the ids of nodes:
 
-A rank owns a run of the ranges of the key space: what is assembled does not depend on the ranks. Labels and
-attributes come by the same way. Nothing of the size of the graph comes to the driver.
+- *dense*: ids that are whole numbers from 0 on with few gaps are keys as they are;
+- *hashed*: others are hashed to 63 bits as texts. The owner of a key keeps its text: two texts with one key
+  are noticed, and all are hashed another way.
+
+A rank owns a run of the `SEGMENTS` ranges of the key space: what is assembled does not depend on the ranks.
+Labels and attributes come by the same way. Nothing of the size of the graph comes to the driver.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,14 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from querist.cluster.files import column_names, pieces
-from querist.cluster.keys import Keys
+from querist.atomic import checked_path
 from querist.cluster.partition import SEGMENTS, RankRows, sorted_rows
-from querist.cluster.transport import Group
+from querist.cluster.transport import Group, delivered
 from querist.compiled import compiled
 from querist.errors import InputError
 from querist.tables.arrow import pa, pc, pq
+from querist.tables.files import read_table
+from querist.tables.formats import Wanted
 from querist.tables.names import WEIGHT, edge_columns, named
+from querist.tables.readers.parquet import tables_in
 from querist.types import Codes
 
 GAPS = 4
@@ -32,7 +37,122 @@ GAPS = 4
 TRIES = 3
 """Ways to hash texts, before two that have one key are taken for a fault."""
 
+PIECE = 1 << 21
+"""Rows of a table that are read at a time."""
+
+ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
 Array = NDArray[Any]
+
+
+# -- files ------------------------------------------------------------------------------------------
+
+
+def table_files(place: str | Path) -> tuple[str, ...]:
+    """The files of a table: all in a folder, by name, or the one that is named.
+
+    A folder of parquet or of text; hidden files, and those that begin with _ as other programs' marks do, are
+    left out.
+    """
+    path = checked_path(place).expanduser()
+    if path.is_file():
+        return (str(path.resolve()),)
+    if not path.is_dir():
+        raise InputError(f"{place}: no such file or folder; give a folder of {', '.join(ENDINGS)}")
+    found = sorted(
+        str(file.resolve())
+        for file in path.rglob("*")
+        if file.name.lower().endswith(ENDINGS) and not file.name.startswith((".", "_"))
+    )
+    if not found:
+        raise InputError(f"{place}: no file in it ends in {', '.join(ENDINGS)}")
+    return tuple(found)
+
+
+def column_names(path: str) -> list[str]:
+    """Of a table."""
+    if path.lower().endswith(".parquet"):
+        return list(pq.read_schema(path).names)
+    return list(read_table(Path(path), Wanted(lambda columns: columns)).table.column_names)
+
+
+def pieces(path: str, columns: Sequence[str], numbers: Sequence[str] = ()) -> Iterator[Any]:
+    """The columns of a file as Arrow tables of at most `PIECE` rows; those in `numbers` hold no ids."""
+    if path.lower().endswith(".parquet"):
+        yield from tables_in(Path(path), columns, PIECE)
+        return
+    # Whole numbers in text become such where all of a file are: see `Keys.of` for files that differ.
+    ids = [name for name in columns if name not in numbers]
+    table = read_table(Path(path), Wanted(lambda found: ids, numbers=lambda found: numbers)).table
+    table = table.select(list(columns))
+    for first in range(0, max(1, table.num_rows), PIECE):
+        yield table.slice(first, PIECE)
+
+
+# -- keys -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Keys:
+    """How ids become keys. Dense ones are below `limit`; where it is 0 they are hashed, as texts.
+
+    `whole` says that the ids are whole numbers.
+    """
+
+    limit: int
+    whole: bool
+    salt: int = 0
+
+    @property
+    def dtype(self) -> Any:
+        """Of keys."""
+        return np.int32 if 0 < self.limit < 2**31 else np.int64
+
+    @property
+    def cuts(self) -> NDArray[np.int64]:
+        """(SEGMENTS,) where ranges of the key space begin, whatever the ranks; the last one is open."""
+        return np.array([(self.limit or 2**63) * s // SEGMENTS for s in range(SEGMENTS)], dtype=np.int64)
+
+    def texts(self, column: Any) -> Any:
+        """The ids as texts."""
+        return pc.cast(column, pa.large_string())
+
+    def of(self, column: Any) -> Array:
+        """Keys of an Arrow column of ids; -1 for what cannot be one of the graph's."""
+        if not self.limit:
+            return hashed_texts(self.texts(column), self.salt)
+        if not pa.types.is_integer(column.type):
+            numbers = pc.if_else(pc.match_substring_regex(self.texts(column), "^[0-9]{1,18}$"), column, "-1")
+            column = pc.cast(numbers, pa.int64())
+        found = np.asarray(pc.cast(column, pa.int64()))
+        if found.size and (found.max() >= self.limit or found.min() < 0):
+            found = np.where((found >= 0) & (found < self.limit), found, -1)
+        return found.astype(self.dtype, copy=False)
+
+
+def hashed_texts(column: Any, salt: int) -> Array:
+    """(n,) 63-bit keys of texts."""
+    out = [np.empty(0, dtype=np.int64)]
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        _, offsets, data = chunk.buffers()
+        ends = np.frombuffer(offsets, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+        text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+        found = np.empty(len(chunk), dtype=np.uint64)
+        hash_texts(ends, text, np.uint64(salt), found)
+        out.append((found >> np.uint64(1)).astype(np.int64))
+    return np.concatenate(out)
+
+
+@compiled
+def hash_texts(ends: Any, text: Any, salt: Any, out: Any) -> None:
+    """`out_i`: the bytes of text i, from ends_i to ends_i+1, as one number (FNV-1a, then splitmix64)."""
+    for i in range(out.size):
+        x = np.uint64(0xCBF29CE484222325) ^ salt
+        for p in range(ends[i], ends[i + 1]):
+            x = (x ^ np.uint64(text[p])) * np.uint64(0x100000001B3)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        out[i] = x ^ (x >> np.uint64(31))
 
 
 # -- edges ------------------------------------------------------------------------------------------
@@ -194,20 +314,19 @@ def _collected(group: Group, files: Sequence[str], columns: EdgeColumns, keys: K
         for name in columns[:2]:
             if piece[name].null_count:
                 raise InputError(f"an edge without {name}; fill it in, or leave the edge out")
-        a, b = keys.of(piece[columns.source]), keys.of(piece[columns.target])
-        weights = checked_weights(piece[columns.weight]) if columns.weight else None
-        rows, cols = np.concatenate([a, b]), np.concatenate([b, a])
-        owner = np.searchsorted(owners[1:], rows, side="right")
-        chosen = [np.flatnonzero((owner == p) & (rows != cols)) for p in range(group.size)]
-        for part in group.exchange([np.stack([rows[mine], cols[mine]]) for mine in chosen]):
-            found.rows.append(part[0].copy())
-            found.columns.append(part[1].copy())
-        if weights is not None:
-            both = np.concatenate([weights, weights])
-            found.weights.extend(group.exchange([both[mine] for mine in chosen]))
+        ends = [keys.of(piece[name]) for name in columns[:2]]
+        rows, cols = np.concatenate(ends), np.concatenate(ends[::-1])
+        weights = [np.tile(checked_weights(piece[name]), 2) for name in weight]
+        owner = np.where(rows != cols, np.searchsorted(owners[1:], rows, side="right"), -1)
+        for kept, part in zip(found, delivered(group, owner, rows, cols, *weights), strict=False):
+            kept.append(part)
         if not keys.limit:
-            texts = [keys.texts(piece[name]).combine_chunks() for name in columns[:2]]
-            found.texts.extend(_shared_texts(group, a, b, pa.concat_arrays(texts), owners))
+            texts = pa.concat_arrays([keys.texts(piece[name]).combine_chunks() for name in columns[:2]])
+            once, first = np.unique(rows, return_index=True)
+            table = pa.table({"key": once, "text": texts.take(pa.array(first))})
+            found.texts.append(
+                _delivered_table(group, np.searchsorted(owners[1:], once, side="right"), table)
+            )
 
 
 def checked_weights(column: Any) -> Array:
@@ -221,15 +340,11 @@ def checked_weights(column: Any) -> Array:
     return found
 
 
-def _shared_texts(group: Group, a: Array, b: Array, texts: Any, owners: Any) -> list[Any]:
-    """(key, text) tables of the ids in a piece, at their owners, each once."""
-    keys, first = np.unique(np.concatenate([a, b]), return_index=True)
-    owner = np.searchsorted(owners[1:], keys, side="right")
-    sent = []
-    for p in range(group.size):
-        mine = owner == p
-        sent.append(packed(pa.table({"key": keys[mine], "text": texts.take(pa.array(first[mine]))})))
-    return [unpacked(part) for part in group.exchange(sent)]
+def _delivered_table(group: Group, owner: Codes, table: Any) -> Any:
+    """Like `delivered`, for an Arrow table."""
+    chosen = (pa.array(np.flatnonzero(owner == p)) for p in range(group.size))
+    found = group.exchange([packed(table.take(mine)) for mine in chosen])
+    return pa.concat_tables([unpacked(part) for part in found])
 
 
 def packed(table: Any) -> Array:
@@ -334,18 +449,12 @@ def routed(
     group: Group, directory: Directory, to: Destination, keys: Array, values: Array
 ) -> tuple[Codes, Array, int]:
     """Values (k, ...) of nodes at the owners of their rows: (own row, value), and how many found no node."""
-    owner = directory.owner(keys)
-    chosen = [np.flatnonzero(owner == p) for p in range(group.size)]
-    keyed = group.exchange([keys[mine] for mine in chosen])
-    carried = group.exchange([values[mine] for mine in chosen])
-    found, carried_here = np.concatenate(keyed), np.concatenate(carried)
+    found, carried = delivered(group, directory.owner(keys), keys, values)
     local = np.where(found >= 0, directory.local(found), -1)
     fresh = np.where(local >= 0, to.fresh[np.maximum(local, 0)] if to.fresh.size else -1, -1)
     lost = int(sum(group.everyone(np.array(int((fresh < 0).sum())))))
-    target = np.searchsorted(to.bounds, fresh, side="right") - 1
-    chosen = [np.flatnonzero((target == p) & (fresh >= 0)) for p in range(group.size)]
-    rows = np.concatenate(group.exchange([fresh[mine] for mine in chosen])) - int(to.bounds[group.rank])
-    return rows, np.concatenate(group.exchange([carried_here[mine] for mine in chosen])), lost
+    rows, carried = delivered(group, np.searchsorted(to.bounds, fresh, side="right") - 1, fresh, carried)
+    return rows - int(to.bounds[group.rank]), carried, lost
 
 
 def ids_of(group: Group, directory: Directory, to: Destination, rows: RankRows) -> Any:
@@ -353,11 +462,7 @@ def ids_of(group: Group, directory: Directory, to: Destination, rows: RankRows) 
     if directory.keys is None:
         return pa.array(rows.names.astype(np.int64))
     owner = np.searchsorted(to.bounds, to.fresh, side="right") - 1
-    sent = []
-    for p in range(group.size):
-        mine = np.flatnonzero((owner == p) & (to.fresh >= 0))
-        sent.append(packed(pa.table({"row": to.fresh[mine], "id": directory.ids.take(pa.array(mine))})))
-    whole = pa.concat_tables([unpacked(part) for part in group.exchange(sent)]).sort_by("row")
+    whole = _delivered_table(group, owner, pa.table({"row": to.fresh, "id": directory.ids})).sort_by("row")
     ids = whole["id"].combine_chunks()
     return pc.cast(ids, pa.int64()) if directory.made.whole else ids
 
@@ -365,16 +470,14 @@ def ids_of(group: Group, directory: Directory, to: Destination, rows: RankRows) 
 def read_columns(group: Group, files: Sequence[str], columns: Sequence[str]) -> Any:
     """This rank's share of a table, whole: tables of labels are far smaller than tables of edges."""
     found = [piece for path in files[group.rank :: group.size] for piece in pieces(path, columns)]
-    return pa.concat_tables(found) if found else None
+    return pa.concat_tables(found or [pa.table({name: pa.array([], pa.string()) for name in columns})])
 
 
 def codes_of(group: Group, column: Any) -> tuple[Codes, list[Any]]:
     """Codes of an Arrow column of names, by the sorted names of all ranks, and these names."""
-    own = pa.array([], pa.string()) if column is None else pc.unique(column).drop_null()
-    found = group.everyone(packed(pa.table({"name": own.cast(pa.string())})))
+    own = pc.unique(column).drop_null().cast(pa.string())
+    found = group.everyone(packed(pa.table({"name": own})))
     every = pa.concat_tables([unpacked(part) for part in found])["name"]
     names = pc.unique(every).sort()
-    if column is None:
-        return np.empty(0, dtype=np.int64), names.to_pylist()
     codes = pc.index_in(pc.cast(column, pa.string()), names)
     return np.asarray(pc.fill_null(codes, -1), dtype=np.int64), names.to_pylist()

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from querist.cluster.mpi import MPI, leader
-from querist.cluster.transport import PeerLostError, announce, dask, joined
+from querist.cluster.transport import DaskRank, PeerLostError, announce, dask
 from querist.errors import InputError, QueristError
 from querist.lazy import needing
 
@@ -163,7 +163,7 @@ def _as_rank(
     rank: int, addresses: list[str], name: str, work: Callable[..., T], arguments: tuple[Any, ...]
 ) -> T:
     """In a worker."""
-    group = joined(rank, addresses, name)
+    group = DaskRank(rank, addresses, name)
     try:
         return work(group, *arguments)
     finally:

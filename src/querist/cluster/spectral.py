@@ -5,25 +5,23 @@ process in what a block is (space.py) and in the order of the nodes. The largest
 how many nodes lie elsewhere is said. Rows are those of `querist.embed`: `v / sqrt(lambda)` and a constant.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
-from querist.cluster.operator import ShardOperator
 from querist.cluster.shard import Shard
-from querist.cluster.space import ShardSpace
+from querist.cluster.space import ShardOperator, ShardSpace
 from querist.cluster.store import WORK, Checkpoints, load_rows, write_table
-from querist.cluster.tables import graph_tables, work_on
+from querist.cluster.tables import Written, graph_tables, work_on
 from querist.cluster.transport import Group
 from querist.embedding.kinds.spectral import ROUNDING, TOL, column_scales, doubts_about, relative_gap
 from querist.embedding.make import RANK
 from querist.errors import InputError
 from querist.graph_options import FileKeywords
 from querist.operator.eigen.chebyshev import FilteredPairs, filtered_pairs, precision, width_of
-from querist.operator.eigen.density import density
+from querist.operator.eigen.filter import density
 from querist.operator.threads import one_blas_thread
 from querist.parameters import checked_count
 from querist.progress import silent
@@ -33,32 +31,29 @@ CEILING = 2.0
 """No eigenvalue of a normalised Laplacian is larger."""
 
 
-@dataclass(frozen=True)
-class EmbeddedParts:
-    """What became of an embedding on a cluster.
+@dataclass(frozen=True, kw_only=True)
+class EmbeddedParts(Written):
+    """What became of an embedding on a cluster; `out` holds the columns node, x1, x2, ..., in single
+    precision, of which the last is the constant; `nodes` and `edges` are those of the largest component.
 
     Parameters
     ----------
-    out : folder of parquet files: node, x1, x2, ..., in single precision; the last column is the constant
-    workers : how many worked; cut : share of the entries between them; sent : bytes sent in products
-    nodes, edges : of the largest component; components : of the graph; left_out : nodes elsewhere
+    sent : bytes sent in products
+    components : of the graph; left_out : nodes outside of the largest
     eigenvalues, residuals, eigengap, solver, doubts : as of `querist.embed`
-    seconds : reading and placing; solving
+
+    The others are those of `Written`.
 
     >>> found = EmbeddedParts(
-    ...     "rows", 2, 0.3, 10**9, 10**6, 10**7, 1, 0, 2, (0.1,), (1e-3,), 0.1, "chebyshev", (), 10**8,
-    ...     {"reading": 60.0, "solving": 30.0},
+    ...     out="rows", workers=2, cut=0.3, nodes=10**6, edges=10**7, bytes=10**8,
+    ...     seconds={"reading": 60.0, "solving": 30.0}, sent=10**9, components=1, left_out=0, rank=2,
+    ...     eigenvalues=(0.1,), residuals=(1e-3,), eigengap=0.1, solver="chebyshev", doubts=(),
     ... )
     >>> found.report().splitlines()[0].partition(";")[0]
     '1,000,000 nodes and 10,000,000 edges in the largest of 1 components'
     """
 
-    out: str
-    workers: int
-    cut: float
     sent: int
-    nodes: int
-    edges: int
     components: int
     left_out: int
     rank: int
@@ -67,8 +62,6 @@ class EmbeddedParts:
     eigengap: float
     solver: str
     doubts: tuple[str, ...]
-    bytes: int
-    seconds: Mapping[str, float]
 
     def report(self) -> str:
         """A few lines."""
@@ -111,26 +104,25 @@ def embed(
     rank = checked_count("rank", RANK if rank is None else rank, 2)
     tol = TOL if tol is None else float(tol)
     tables = graph_tables(edges, connect=True, **columns)
-    done = work_on(cluster, workers, out, tables, solve, rank, tol, constant, seed)
-    first = done.parts[0]
+    parts, about, numbers = work_on(cluster, workers, out, tables, solve, rank, tol, constant, seed)
+    first = parts[0]
     return EmbeddedParts(
-        sent=sum(part["sent"] for part in done.parts),
-        components=int(done.about["components"]),
-        left_out=int(done.about["left_out"]),
+        sent=sum(part["sent"] for part in parts),
+        components=int(about["components"]),
+        left_out=int(about["left_out"]),
         rank=rank,
         eigenvalues=tuple(first["values"].tolist()),
         residuals=tuple(first["residuals"].tolist()),
         eigengap=first["eigengap"],
         solver=first["solver"],
         doubts=first["doubts"],
-        **done.numbers,
+        **numbers,
     )
 
 
 def solve(group: Group, place: Path, rank: int, tol: float, constant: float, seed: int) -> dict[str, Any]:
     """Own rows of the embedding, written; what is known of all of it."""
-    rows, _ = load_rows(group, place / WORK)
-    shard = rows.shard(group)
+    shard = load_rows(group, place / WORK)[0].shard(group)
     # One pair more than wanted measures the gap at the cut.
     wanted = rank - int(constant != 0)
     if 3 * width_of(wanted + 1, shard.n) > shard.n:

@@ -4,11 +4,9 @@ The folder must be one that all workers see. A file is there whole or not at all
 generations: when one is being written, all ranks have the one before.
 """
 
-import itertools
 import os
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,17 +39,12 @@ class Whole:
 
 @dataclass(frozen=True)
 class Segment:
-    """Rows of a segment, a column for each of all nodes; `beside` has a value for each row."""
+    """Rows of a segment, a column for each of all nodes; `beside` has a value for each row, and
+    `attributes`, if there are any, a row."""
 
     rows: Annotated[Sparse, Field("rows nodes")]
     beside: Mapping[str, Annotated[Array, Field("rows")]]
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """Rows of a sparse matrix."""
-
-    rows: Annotated[Sparse, Field("rows columns")]
+    attributes: Annotated[Sparse, Field("rows columns")] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,6 @@ class Checkpoint:
 
 WHOLE_KIND = SavedKind("cluster graph", 1, Whole)
 SEGMENT = SavedKind("cluster segment", 1, Segment)
-MATRIX = SavedKind("cluster attributes", 1, Matrix)
 BLOCK = SavedKind("cluster checkpoint", 1, Checkpoint)
 
 WHOLE = "graph.npz"
@@ -107,8 +99,10 @@ def write_rows(
     ids: Any,
     beside: Mapping[str, Array],
     about: Mapping[str, Any],
+    attributes: Any = None,
 ) -> None:
-    """Own segments: entries, ids (an Arrow array) and what is `beside` them by row; `about` is of all."""
+    """Own segments: entries, ids (an Arrow array), what is `beside` them by row and a sparse matrix whose
+    columns all ranks share; `about` is of all."""
     folder.mkdir(parents=True, exist_ok=True)
     work = []
     for number, part in segments_within(rows.segments, *rows.bounds[group.rank : group.rank + 2]):
@@ -119,7 +113,8 @@ def write_rows(
             rows.indptr[part.start : part.stop + 1] - first,
         )
         matrix = sp.csr_array(own, shape=(part.stop - part.start, int(rows.bounds[-1])))
-        segment = Segment(matrix, {name: values[part] for name, values in beside.items()})
+        counts = None if attributes is None else sp.csr_array(attributes[part])
+        segment = Segment(matrix, {name: values[part] for name, values in beside.items()}, counts)
         codec.write(folder / f"segment-{number:03d}.npz", SEGMENT, segment)
         own = ids[part.start : part.stop]
         with replacing(folder / f"ids-{number:03d}.parquet") as file:
@@ -131,28 +126,13 @@ def write_rows(
     group.everyone(np.zeros(1))  # it is there for all
 
 
-def write_matrix(group: Group, folder: Path, rows: RankRows, matrix: Any) -> None:
-    """Own segments of a sparse matrix whose columns all ranks share, as of attributes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, part in segments_within(rows.segments, *rows.bounds[group.rank : group.rank + 2]):
-        own = Matrix(sp.csr_array(matrix[part.start : part.stop]))
-        codec.write(folder / f"attributes-{number:03d}.npz", MATRIX, own)
-
-
-def load_matrix(shard: Shard, folder: Path) -> Any:
-    """(own, columns) own rows of the matrix of attributes."""
-    paths = [folder / f"attributes-{number:03d}.npz" for number, _ in shard.own_segments]
-    parts = [codec.read(path, MATRIX, lambda matrix: matrix.rows) for path in paths]
-    return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((0, 1))
-
-
 def read_about(folder: Path) -> dict[str, Any]:
     """What is known of all rows."""
     return codec.read(folder / WHOLE, WHOLE_KIND, lambda whole: {**vars(whole), **whole.about})
 
 
-def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[str, Array]]:
-    """The rows of this rank, of as many as there are now, and those arrays beside them."""
+def load_rows(group: Group, folder: Path) -> tuple[RankRows, dict[str, Array], Any]:
+    """The rows of this rank, of as many as there are now, the arrays beside them, and their attributes."""
     about = read_about(folder)
     segments, work = about["segments"], about["work"]
     if group.size > work.size:
@@ -160,29 +140,20 @@ def load_rows(group: Group, folder: Path, *beside: str) -> tuple[RankRows, dict[
     bounds = rank_bounds(segments, group.size, work)
     first, last = bounds[group.rank : group.rank + 2].tolist()
     own = [number for number, _ in segments_within(segments, first, last)]
-    paths = [folder / f"segment-{number:03d}.npz" for number in own]
-    parts = [codec.read(path, SEGMENT, _parts) for path in paths]
+    parts = [codec.read(folder / f"segment-{number:03d}.npz", SEGMENT, _parts) for number in own]
     starts = np.cumsum([0, *(int(part["indptr"][-1]) for part in parts)])
-    indptr = [part["indptr"][:-1] + start for part, start in zip(parts, starts, strict=False)]
-    rows = RankRows(
-        bounds,
-        segments,
-        np.concatenate([*indptr, starts[-1:]]),
-        _together(parts, "columns"),
-        _together(parts, "weights"),
-        np.arange(first, last),
-    )
-    return rows, {name: _together(parts, name) for name in beside}
+    indptr = [part.pop("indptr")[:-1] + start for part, start in zip(parts, starts, strict=False)]
+    counts = [part.pop("attributes") for part in parts]
+    # One array of all segments, which are given up on the way.
+    whole = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
+    entries = np.concatenate([*indptr, starts[-1:]]), whole.pop("columns"), whole.pop("weights")
+    rows = RankRows(bounds, segments, *entries, np.arange(first, last))
+    return rows, whole, None if counts[0] is None else sp.csr_array(sp.vstack(counts, format="csr"))
 
 
-def _parts(segment: Segment) -> dict[str, Array]:
-    rows = segment.rows
-    return {"indptr": rows.indptr, "columns": rows.indices, "weights": rows.data, **segment.beside}
-
-
-def _together(parts: list[dict[str, Array]], name: str) -> Array:
-    """One array of all segments, which are given up on the way."""
-    return np.concatenate([part.pop(name) for part in parts])
+def _parts(segment: Segment) -> dict[str, Any]:
+    rows = {"indptr": segment.rows.indptr, "columns": segment.rows.indices, "weights": segment.rows.data}
+    return {**rows, "attributes": segment.attributes, **segment.beside}
 
 
 # -- checkpoints --------------------------------------------------------------------------------------
@@ -202,28 +173,20 @@ class Checkpoints:
         """The next generation; the one before the last is given up."""
         for number, rows in self.shard.own_segments:
             codec.write(self._path(number, self.generation), BLOCK, Checkpoint(X[rows]))
-            with suppress(FileNotFoundError):
-                self._path(number, self.generation - 2).unlink()
+            self._path(number, self.generation - 2).unlink(missing_ok=True)
         self.generation += 1
 
     def newest(self) -> Array | None:
         """Own rows of the newest generation that is there for all segments; None where there is none."""
-        own = [self._generations(number) for number, _ in self.shard.own_segments]
-        common = set.intersection(*own) if own else set()
-        found = self.shard.group.everyone(np.array(sorted(common), dtype=np.int64))
-        ranges = itertools.pairwise(self.shard.bounds.tolist())
-        holding = [set(each.tolist()) for each, (a, b) in zip(found, ranges, strict=True) if a < b]
-        shared = set.intersection(*holding) if holding else set()
-        if not shared:
+        files = Counter(int(path.stem.rpartition("-")[2]) for path in self.folder.glob("block-*.npz"))
+        whole = [each for each, count in files.items() if count == self.shard.segments.size - 1]
+        newest = int(self.shard.group.everyone(np.array(max(whole, default=-1)))[0])
+        if newest < 0:
             return None
-        self.generation = max(shared) + 1
-        paths = [self._path(number, max(shared)) for number, _ in self.shard.own_segments]
+        self.generation = newest + 1
+        paths = [self._path(number, newest) for number, _ in self.shard.own_segments]
         parts = [codec.read(path, BLOCK, lambda block: block.X) for path in paths]
         return np.concatenate(parts) if parts else None
-
-    def _generations(self, number: int) -> set[int]:
-        names = (path.name for path in self.folder.glob(f"block-{number:03d}-*.npz"))
-        return {int(found[1]) for name in names if (found := re.fullmatch(r"block-\d+-(\d+)\.npz", name))}
 
 
 # -- results ------------------------------------------------------------------------------------------

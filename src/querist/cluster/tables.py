@@ -7,37 +7,38 @@ or CSV files. Ranks read them, find components, place rows where their neighbour
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
-from querist.cluster.components import components, largest
-from querist.cluster.files import column_names, table_files
 from querist.cluster.mpi import MPI, leader
-from querist.cluster.partition import RankRows, cut_share, partitioned
+from querist.cluster.partition import cut_share, partitioned
 from querist.cluster.reading import (
     Destination,
     Directory,
     EdgeColumns,
     codes_of,
+    column_names,
     edge_table,
     ids_of,
     read_columns,
     read_rows,
     routed,
+    table_files,
 )
 from querist.cluster.run import ranks_of
-from querist.cluster.store import WHOLE, WORK, begun, read_about, write_matrix, write_rows
+from querist.cluster.shard import components, largest
+from querist.cluster.store import WHOLE, WORK, begun, read_about, write_rows
 from querist.cluster.transport import Group
 from querist.errors import InputError
 from querist.graph_options import FileKeywords, FileOptions
 from querist.tables.arrow import pa, pc
 from querist.tables.names import named, node_and_label, node_column
-from querist.types import Codes
+from querist.types import Codes, Floats
 
 WORDS = ("attribute", "word")
 COUNTS = ("count", "value")
@@ -114,27 +115,26 @@ def _attributes(place: str | Path, id: str | None) -> PartedTable:
     return PartedTable(files, (node, word) if count is None else (node, word, count))
 
 
-class Worked(NamedTuple):
-    """What a verb did: `parts` are the ranks' answers, `about` what is known of the graph, `seconds` of
-    reading and of solving."""
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What became of the work of a verb.
 
-    place: Path
-    parts: list[Any]
-    about: Mapping[str, Any]
+    Parameters
+    ----------
+    out : folder of the results, parquet files
+    workers, cut : how many worked; the share of the entries between them
+    nodes, edges : of the graph
+    bytes : of the results
+    seconds : reading and placing; solving
+    """
+
+    out: str
+    workers: int
+    cut: float
+    nodes: int
+    edges: int
+    bytes: int
     seconds: Mapping[str, float]
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        """What every verb says of its work; an edge counts once."""
-        return {
-            "out": str(self.place),
-            "workers": len(self.parts),
-            "cut": float(self.about["cut"]),
-            "nodes": int(self.about["segments"][-1]),
-            "edges": int(self.about["entries"]) // 2,
-            "bytes": sum(part["bytes"] for part in self.parts),
-            "seconds": self.seconds,
-        }
 
 
 def work_on(
@@ -144,9 +144,12 @@ def work_on(
     tables: GraphTables,
     work: Callable[..., Any],
     *settings: Any,
-) -> Worked:
+) -> tuple[list[Any], Mapping[str, Any], dict[str, Any]]:
     """`work(group, place, *settings)` on all workers, once the graph lies in `place / WORK`, which is removed
-    at the end; where a run of the same was stopped, it is gone on with."""
+    at the end; where a run of the same was stopped, it is gone on with.
+
+    The ranks' answers, what is known of the graph, and what every verb says of its work; an edge counts once.
+    """
     if cluster == MPI:
         leader()  # of all processes only the first goes on from here
     place = begun(out, tables, (work.__name__, *settings))
@@ -158,7 +161,19 @@ def work_on(
         seconds = {"reading": read - began, "solving": time.perf_counter() - read}
     about = read_about(place / WORK)
     shutil.rmtree(place / WORK)
-    return Worked(place, parts, about, seconds)
+    return (
+        parts,
+        about,
+        {
+            "out": str(place),
+            "workers": len(parts),
+            "cut": float(about["cut"]),
+            "nodes": int(about["segments"][-1]),
+            "edges": int(about["entries"]) // 2,
+            "bytes": sum(part["bytes"] for part in parts),
+            "seconds": seconds,
+        },
+    )
 
 
 def prepare(group: Group, work: Path, tables: GraphTables) -> None:
@@ -186,59 +201,38 @@ def prepare(group: Group, work: Path, tables: GraphTables) -> None:
         "left_out": left,
     }
     beside: dict[str, Any] = {}
+    matrix = None
     if tables.labels is not None:
-        beside["codes"], classes, lost = _codes(group, directory, to, parted, tables.labels)
-        about |= {"classes": list(classes), "lost_labels": lost}
+        at, codes, _, classes, about["lost_labels"] = _named(group, directory, to, tables.labels)
+        if len(classes) < 2:
+            raise InputError(f"the labels name {len(classes)} class; at least two are needed")
+        # The smallest class, where a node has several labels: the order of files must not matter.
+        least = np.full(parted.names.size, len(classes))
+        np.minimum.at(least, at, codes)
+        about["classes"], beside["codes"] = classes, np.where(least < len(classes), least, -1)
     if tables.attributes is not None:
-        matrix, words, lost = _counts(group, directory, to, parted, tables.attributes)
-        write_matrix(group, work, parted, matrix)
-        about |= {"words": list(words), "lost_attributes": lost}
-    write_rows(group, work, parted, ids_of(group, directory, to, parted), beside, about)
+        at, codes, counts, words, about["lost_attributes"] = _named(group, directory, to, tables.attributes)
+        if not words:
+            raise InputError("the table of attributes is empty; leave it out")
+        matrix = sp.csr_array((counts, (at, codes)), shape=(parted.names.size, len(words)))
+        matrix.sum_duplicates()
+        matrix.sort_indices()
+        about["words"] = words
+    write_rows(group, work, parted, ids_of(group, directory, to, parted), beside, about, matrix)
 
 
-def _codes(
-    group: Group, directory: Directory, to: Destination, rows: RankRows, table: PartedTable
-) -> tuple[Codes, list[Any], int]:
-    """(own,) class of every own row or -1, the classes, and how many labels are of no node with edges."""
+def _named(
+    group: Group, directory: Directory, to: Destination, table: PartedTable
+) -> tuple[Codes, Codes, Floats, list[Any], int]:
+    """What a table says of nodes: own row, code of the name and number (1 without) of each of its rows; the
+    names; and how many rows are of no node with edges."""
     found = read_columns(group, table.files, table.columns)
-    codes, classes = codes_of(group, None if found is None else found[table.columns[1]])
-    if len(classes) < 2:
-        raise InputError(f"the labels name {len(classes)} class; at least two are needed")
-    keys = _keys(directory, found, table.columns[0])
+    node, name, *number = (found[column] for column in table.columns)
+    codes, names = codes_of(group, name)
+    numbers = np.asarray(pc.cast(number[0], pa.float64())) if number else np.ones(codes.size)
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        raise InputError("counts of attributes must be finite numbers, 0 or more")
     given = codes >= 0
-    at, values, lost = routed(group, directory, to, keys[given], codes[given])
-    own = np.full(rows.names.size, -1, dtype=np.int64)
-    # The smallest class, where a node has several labels: the order of files must not matter.
-    np.maximum.at(own, at, len(classes) - values)
-    return np.where(own >= 0, len(classes) - own, -1), classes, lost
-
-
-def _counts(
-    group: Group, directory: Directory, to: Destination, rows: RankRows, table: PartedTable
-) -> tuple[Any, Sequence[str], int]:
-    """(own, words) counts of own rows, the words, and how many rows are of no node with edges."""
-    found = read_columns(group, table.files, table.columns)
-    codes, words = codes_of(group, None if found is None else found[table.columns[1]])
-    if not words:
-        raise InputError("the table of attributes is empty; leave it out")
-    keys = _keys(directory, found, table.columns[0])
-    counts = np.ones(codes.size)
-    if len(table.columns) > 2 and found is not None:
-        counts = np.asarray(pc.cast(found[table.columns[2]], pa.float64()), dtype=np.float64)
-        if not (np.isfinite(counts).all() and (counts >= 0).all()):
-            raise InputError("counts of attributes must be finite numbers, 0 or more")
-    given = codes >= 0
-    both = np.column_stack([codes[given].astype(np.float64), counts[given]])
-    at, values, lost = routed(group, directory, to, keys[given], both)
-    matrix = sp.csr_array(
-        (values[:, 1], (at, values[:, 0].astype(np.int64))), shape=(rows.names.size, len(words))
-    )
-    matrix.sum_duplicates()
-    matrix.sort_indices()
-    return matrix, words, lost
-
-
-def _keys(directory: Directory, found: Any, column: str) -> Any:
-    if found is None:
-        return np.empty(0, dtype=directory.made.dtype)
-    return directory.made.of(found[column])
+    both = np.column_stack([codes, numbers])[given]
+    at, values, lost = routed(group, directory, to, directory.made.of(node)[given], both)
+    return at, values[:, 0].astype(np.int64), values[:, 1], names, lost

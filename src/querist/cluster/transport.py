@@ -8,7 +8,7 @@ A *rank* is one of `size` processes that run the same work on their own part of 
 
 Both are called by all ranks in the same order. When they return, what was given is the caller's again.
 
-`joined` connects the workers of a Dask cluster by Dask's own connections, so that its addresses, its
+`DaskRank` connects the workers of a Dask cluster by Dask's own connections, so that its addresses, its
 protocols and its TLS apply. A peer that dies closes its connections: the others get a `PeerLostError` in
 their next exchange, at once.
 """
@@ -51,6 +51,12 @@ class Group(Protocol):
         ...
 
 
+def delivered(group: Group, owner: NDArray[Any], *arrays: NDArray[Any]) -> list[NDArray[Any]]:
+    """Of each array the rows that this rank owns, from all ranks in order; nobody gets those of owner -1."""
+    chosen = [np.flatnonzero(owner == p) for p in range(group.size)]
+    return [np.concatenate(group.exchange([array[mine] for mine in chosen])) for array in arrays]
+
+
 # -- workers of a Dask cluster ------------------------------------------------------------------------
 
 _waiting: dict[str, "_Meeting"] = {}
@@ -74,7 +80,7 @@ class _Meeting:
 
 
 async def announce(name: str, dask_worker: Any) -> str:
-    """In a worker's event loop, before `joined`: begin to listen for the run `name`; the address to give."""
+    """In a worker's event loop, before a `DaskRank`: begin to listen for the run; the address to give."""
     meeting = _Meeting()
     scheme, _, rest = dask_worker.address.partition("://")
     meeting.listener = await comm.listen(
@@ -87,9 +93,11 @@ async def announce(name: str, dask_worker: Any) -> str:
 
 
 class DaskRank:
-    """A rank that is a worker of a Dask cluster; made by `joined`."""
+    """A rank that is a worker of a Dask cluster and was announced, made in a task there; it connects to those
+    at the other addresses."""
 
-    def __init__(self, rank: int, addresses: Sequence[str], name: str, worker: Any) -> None:
+    def __init__(self, rank: int, addresses: Sequence[str], name: str) -> None:
+        worker = dask.get_worker()
         self.rank, self.size = rank, len(addresses)
         self._loop = worker.loop.asyncio_loop
         self._worker, self._meeting = worker, _waiting.pop(name)
@@ -154,8 +162,3 @@ class DaskRank:
             self._meeting.listener.stop()
 
         self._loop.call_soon_threadsafe(leave)
-
-
-def joined(rank: int, addresses: Sequence[str], name: str) -> DaskRank:
-    """In a task of a worker that was announced: this rank, connected to those at the other addresses."""
-    return DaskRank(rank, addresses, name, dask.get_worker())

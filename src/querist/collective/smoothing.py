@@ -30,8 +30,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.collective.sweeps import Sweeper
-from querist.operator.fill import fill
-from querist.operator.solve import FACTOR_ENTRIES, FACTOR_WORK, lengths
+from querist.operator.solve import cheap, lengths
 from querist.operator.space import Space
 from querist.operator.value import Operator
 from querist.types import Bools, Floats, Sparse
@@ -170,9 +169,7 @@ class Smoother:
     def _method(self) -> str:
         if self.solver != "auto":
             return self.solver
-        operator = self._operators[0]
-        cost = fill(operator, min(FACTOR_ENTRIES, 400 * operator.n))
-        return "factor" if cost.known and cost.work <= FACTOR_WORK else "sweeps"
+        return "factor" if cheap(self._operators[0]) else "sweeps"
 
     def _exact(self, B: Floats, start: Floats, rho: Floats) -> tuple[Floats, str]:
         """By factors or conjugate gradients, a system a class where classes are related."""

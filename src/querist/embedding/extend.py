@@ -5,12 +5,9 @@ Neighbours in smaller components than the largest do not count: they have nothin
 without neighbours has the row 0 and a component of its own: it is "not reached". A node that was added, or
 was isolated, is placed anew when a later one joins it.
 
-**A graph that has grown** has other eigenvectors, and what the extension says of them goes stale. `refresh`
-computes them anew, and says how far they have turned. It does not start from the old ones: that took up to
-three times as long as starting from none.
-
-`follow` does one or the other: a node that arrives is placed, and once more than `STALE` of the weight came
-after the rows were computed, they are refreshed, or made anew if they do not tell their options. What
+**A graph that has grown** has other eigenvectors, and what the extension says of them goes stale. `follow`
+places a node that arrives, and makes all rows anew once more than `STALE` of the weight came after they were
+computed. It does not start from the old ones: that took up to three times as long as starting from none. What
 extended rows lack is the effect of the new edges on all the others; placing the new rows again among
 themselves hardly helps (benchmarks/embedding.py prints what extension alone and following cost).
 """
@@ -26,17 +23,13 @@ from querist.embedding.kinds import FollowKeywords, Kind, known
 from querist.embedding.value import STALE, Embedding
 from querist.errors import InputError
 from querist.graph.graph import Graph
-from querist.types import Floats
 
 Edges = Iterable[int] | Mapping[int, float]
 
 
 def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
     """The embedding with a row more for every new node; `Embedding.extend` describes `nodes`."""
-    kind = known().get(embedding.kind)
-    if kind is None or embedding.degrees.size != embedding.n_nodes:
-        raise InputError("this embedding does not know its graph; make it with querist.embed()")
-    grown = _Grown(embedding, kind, len(nodes))
+    grown = _Grown(embedding, _kind_of(embedding), len(nodes))
     for node, edges in enumerate(nodes, start=embedding.n_nodes):
         grown.add(node, as_edges(edges, node))
     local, n = embedding.local, len(grown.rows)
@@ -45,7 +38,7 @@ def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
         indptr = np.pad(local.indptr, (0, len(nodes)), mode="edge")
         local = sp.csr_array((local.data, local.indices, indptr), shape=(n, n))
     share = grown.weight / max(grown.weight + embedding.degrees.sum(), np.finfo(float).tiny)
-    note = f"{len(nodes):,} rows extended from edges, with {share:.1%} of all weight; refresh() recomputes"
+    note = f"{len(nodes):,} rows extended from edges, with {share:.1%} of all weight; embed() recomputes"
     return replace(
         embedding,
         rows=grown.rows,
@@ -56,6 +49,13 @@ def extend(embedding: Embedding, nodes: Sequence[Edges]) -> Embedding:
         local=local,
         notes=(*embedding.notes, note),
     )
+
+
+def _kind_of(embedding: Embedding) -> Kind:
+    kind = known().get(embedding.kind)
+    if kind is None or embedding.degrees.size != embedding.n_nodes:
+        raise InputError("this embedding does not know its graph; make it with querist.embed()")
+    return kind
 
 
 def as_edges(edges: Edges, node: int) -> dict[int, float]:
@@ -112,61 +112,27 @@ class _Grown:
         self.components[node] = home
 
 
-def refresh(embedding: Embedding, graph: Graph, **options: Unpack[FollowKeywords]) -> Embedding:
-    """Rows of `graph`, whose first nodes are those of `embedding`, with the same settings but for `options`.
+def follow(
+    embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Unpack[FollowKeywords]
+) -> Embedding:
+    """Rows for `graph`, whose first nodes are those of `embedding`: extended, or made anew when stale.
 
-    Nodes that `embedding` does not know are extended first. The *drift* is `1 - |V'U|_F^2 / k`, V the k old
-    (extended) vectors and U the new ones: 0 when they span the same, 1 when nothing is left.
+    Rows that are made anew have the settings of the old ones but for `options`, which are those of `embed`.
     """
-    from querist.embedding.make import embed
-
-    kind = known().get(embedding.kind)
-    if kind is None or kind.settings_of is None:
-        able = " or ".join(name for name, each in known().items() if each.settings_of)
-        raise InputError(
-            f"only a {able} embedding made by querist.embed() can be refreshed, and this is a "
-            f"{embedding.kind} one; embed() anew"
-        )
+    _kind_of(embedding)
     if graph.n_nodes < embedding.n_nodes:
         raise InputError(
             f"a graph of {graph.n_nodes:,} nodes for an embedding of {embedding.n_nodes:,}; "
             "nodes may be added at the end, not taken away"
         )
-    old = _unit_vectors(extend(embedding, edges_of(graph, embedding.n_nodes)))
-    given: FollowKeywords = {"cache": False, **kind.settings_of(embedding), **options}  # type: ignore[typeddict-item]
-    found = embed(graph, embedding.rank, kind=embedding.kind, **given)
-    now = _unit_vectors(found)
-    kept = float(np.linalg.norm(np.linalg.qr(old)[0].T @ now) ** 2) / max(1, min(old.shape[1], now.shape[1]))
-    drift = float(np.clip(1 - kept, 0.0, 1.0))
-    note = f"refreshed from {embedding.n_nodes:,} rows; the eigenvectors turned by {drift:.1%}"
-    return replace(found, drift=drift, notes=(*found.notes, note))
-
-
-def _unit_vectors(embedding: Embedding) -> Floats:
-    """(n, k) the eigenvectors again, of unit length."""
-    V = embedding.rows[:, : embedding.parts[0]]
-    length = np.linalg.norm(V, axis=0)
-    return np.asarray(V / np.where(length > 0, length, 1.0))
-
-
-def follow(
-    embedding: Embedding, graph: Graph, *, stale: float = STALE, **options: Unpack[FollowKeywords]
-) -> Embedding:
-    """Rows for `graph`, whose first nodes are those of `embedding`: extended, or refreshed when stale.
-
-    Rows that do not tell their options are made anew. `options` are those of `embed`, for rows that are
-    refreshed or made anew.
-    """
-    kind = known().get(embedding.kind)
     made = float(embedding.degrees.sum() - embedding.degrees[list(embedding.known_edges)].sum())
     now = float(graph.degrees.sum())
     if now - made <= stale * now:
         return replace(extend(embedding, edges_of(graph, embedding.n_nodes)), nodes=graph.own_ids)
-    if kind is None or kind.settings_of is not None:
-        return refresh(embedding, graph, **options)
     from querist.embedding.make import embed
 
-    found = embed(graph, embedding.rank, kind=embedding.kind, **options)
+    given = {"cache": False, **embedding.settings, **options}
+    found = embed(graph, embedding.rank, kind=embedding.kind, **given)
     return replace(found, notes=(*found.notes, f"made anew, since {1 - made / now:.1%} of the weight is new"))
 
 

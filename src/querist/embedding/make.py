@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from bisect import bisect_right
 from dataclasses import replace
 from typing import Annotated, Any, Unpack
 
@@ -15,7 +15,7 @@ from querist.embedding.value import Embedding
 from querist.embedding_options import DiffusionOptions, PageRankOptions, SpectralOptions
 from querist.errors import InputError, ResidualWarning
 from querist.graph import Graph, as_graph
-from querist.operator.device.choice import ChosenDevice, device_for
+from querist.operator.device.choice import device_for
 from querist.options import lists_options
 from querist.parameters import Range, check_values, checked_count, parameters_of
 from querist.progress import Progress, shown, with_time_left
@@ -78,19 +78,25 @@ def embed(
         if rank < RANK:
             notes = (f"rank {rank} by default: the graph has {graph.n_nodes:,} nodes",)
     rank = checked_count("rank", rank, 0)
-    _check(graph, rank)
+    if not 1 <= rank <= graph.n_nodes:
+        n = graph.n_nodes
+        raise InputError(f"rank {rank} for a graph of {n:,} nodes; pass a rank from 1 to {n}")
     chosen.check_own(options)
     settings = chosen.settled(tol=tol, seed=seed, **options)
-    place = _place(graph, rank, chosen, settings, device)
+    if chosen.on_device is None and device not in (None, "auto"):
+        able = ", ".join(name for name, other in known().items() if other.on_device)
+        raise InputError(f"rows of kind {kind!r} are not made on a device; take {able}, or no device")
+    need = chosen.on_device and chosen.on_device(graph, rank, **settings)
+    place = device_for(device, _what(graph, rank), graph.n_nodes + graph.n_edges, need)
     device = place.name
     started = time.perf_counter()
     use_disk = cache and graph.n_nodes >= disk.WORTH
-    identity = chosen.identity(rank, settings) | ({} if device is None else {"device": device})
+    where = {} if device is None else {"device": device}
+    identity = {"kind": kind, "rank": rank, **settings, **where}
     name = disk.key(graph, identity, attributes=chosen.attributes) if use_disk else ""
     found = disk.fetch(name) if use_disk else None
     why = "" if found is not None else place.why
     if found is None:
-        where = {} if device is None else {"device": device}
         check_room(graph, rank, chosen, settings, device)
         notes += (why,) if why else ()
         with shown(progress) as show:
@@ -106,30 +112,13 @@ def embed(
         seconds=time.perf_counter() - started,
         notes=(*notes, *found.notes),
         place=why,
+        settings=settings,
         nodes=graph.own_ids,
     )
 
 
-def _place(graph: Graph, rank: int, kind: Kind, settings: Settings, device: str | None) -> ChosenDevice:
-    """Where the rows are made. A device is refused at once that is not there, or that the kind knows not."""
-    if kind.on_device is not None:
-        need = kind.on_device(graph, rank, **settings)
-        return device_for(device, _what(graph, rank), graph.n_nodes + graph.n_edges, need)
-    if device not in (None, "auto"):
-        able = ", ".join(name for name, other in known().items() if other.on_device)
-        raise InputError(f"rows of kind {kind.name!r} are not made on a device; take {able}, or no device")
-    return device_for(device, _what(graph, rank), graph.n_nodes + graph.n_edges, None)
-
-
 def _what(graph: Graph, rank: int) -> str:
     return f"rank {rank} for {graph.n_nodes:,} nodes and {graph.n_edges:,} edges"
-
-
-def _check(graph: Graph, rank: int) -> None:
-    if not 1 <= rank <= graph.n_nodes:
-        raise InputError(
-            f"rank {rank} for a graph of {graph.n_nodes:,} nodes; pass a rank from 1 to {graph.n_nodes}"
-        )
 
 
 def check_room(graph: Graph, rank: int, kind: Kind, settings: Settings, device: str | None = None) -> None:
@@ -143,16 +132,7 @@ def check_room(graph: Graph, rank: int, kind: Kind, settings: Settings, device: 
         return
     room, need = memory.free(), kind.memory(graph, rank, **settings)
     if need > room:
-        smaller = _largest(lambda r: kind.memory(graph, r, **settings) <= room, rank)
+        smaller = bisect_right(range(1, rank), room, key=lambda r: kind.memory(graph, r, **settings))
         largest = "no rank fits: embed a part of the graph, or use a larger machine"
         advice = f"rank={smaller} fits" if smaller else largest
         memory.check(need, _what(graph, rank), advice, room=room)
-
-
-def _largest(fits: Callable[[int], bool], most: int) -> int:
-    """The largest number from 1 to most - 1 that fits, or 0."""
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

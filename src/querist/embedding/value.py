@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 STALE = 0.03
-"""Share of the weight that may be new before `follow` refreshes: chosen on splits of Cora beside those of
-the tests."""
+"""Share of the weight that may be new before `follow` makes rows anew: chosen on splits of Cora beside those
+of the tests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,7 @@ class Embedding:
         nothing was cut off
     solver : which solver found them
     seconds : how long this call took
+    settings : of `embed`, as it used them; empty when unknown
     rank, kind : as asked for
     notes : what a reader of the result should know
     place : where it was made and why, if `device="auto"` was asked for and it was not read from the disk
@@ -53,7 +54,6 @@ class Embedding:
     normalised : which Laplacian the eigenvectors are of
     degrees : (n,) of the graph that was embedded; empty when unknown
     known_edges : edges of the nodes that `extend` has added, by row number
-    drift : by how much the eigenvectors turned since they were last computed, 0 to 1 (see `refresh`)
     nodes : the user's ids of the rows, which learners then take; None where they are the row numbers
     local : (n, n) symmetric and sparse, what `rows @ rows.T` lacks of the kernel that the rows are of; None
         where they are taken for all of it
@@ -79,8 +79,8 @@ class Embedding:
     layout: tuple[int, ...] = ()
     normalised: bool = True
     degrees: Annotated[Floats, Field("known")] = field(default_factory=lambda: np.empty(0))
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
     known_edges: Mapping[int, Mapping[int, float]] = field(default_factory=dict, repr=False)
-    drift: float = 0.0
     nodes: tuple[Hashable, ...] | None = field(default=None, repr=False)
     local: Annotated[Sparse, Field("n n")] | None = field(default=None, repr=False)
 
@@ -145,18 +145,11 @@ class Embedding:
 
         return extend(self, nodes)
 
-    def refresh(self, graph: "Graph", **options: "Unpack[FollowKeywords]") -> "Embedding":
-        """Rows of a graph that has grown since, with the same settings but for `options` (those of `embed`),
-        where the kind can."""
-        from querist.embedding.extend import refresh
-
-        return refresh(self, graph, **options)
-
     def follow(
         self, graph: "Graph", *, stale: float = STALE, **options: "Unpack[FollowKeywords]"
     ) -> "Embedding":
-        """Rows for a graph that has grown since: extended while little is new, then refreshed, or
-        made anew if their kind cannot be refreshed.
+        """Rows for a graph that has grown since: extended while little is new, then made anew with the same
+        settings but for `options` (those of `embed`).
 
         Call it at every step of the growth. New nodes come last; `stale` (.03) is the share of the weight
         that may be new. As long as it only extends, the rows that were there do not move.

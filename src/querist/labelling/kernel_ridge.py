@@ -25,7 +25,7 @@ from querist.labelling.combine import Scale
 from querist.labelling.heads import RidgeFit, judgeable, ridge, squared_distances
 from querist.labelling.rows import Source
 from querist.labelling.workspace import Workspace
-from querist.operator.matrix import LocalMatrix
+from querist.operator.value import LocalMatrix
 from querist.types import Codes, Floats, Sparse
 
 LANDMARKS = 1000

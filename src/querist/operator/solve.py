@@ -4,24 +4,26 @@ Two ways, chosen by what a factor would cost, and said:
 
 - *factor*: one sparse factorisation, kept for later calls with the same `q` and `w`. Right for small
   graphs, and for large ones that are nearly trees; on random-like graphs it fills in, which is counted
-  beforehand (fill.py).
+  beforehand.
 - *cg*: conjugate gradients with the diagonal as preconditioner, every column with its own step lengths and
   all sharing one pass over the matrix, started from `x0`. A column that has arrived stands still.
 
 The residual is always measured on the solution that is handed out.
+
+What a factor costs is counted by symbolic Cholesky: row i of the factor has an entry in column k exactly
+when k lies on a path from a neighbour of i up the elimination tree (Liu 1990). Counting those paths takes as
+many steps as the factor has entries, so counting stops as soon as a limit is passed. The orderings here are
+cheap ones (rising degree, and Cuthill-McKee); SuperLU's minimum degree does about as well or better.
 """
 
-import hashlib
-import time
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from querist.errors import InputError, ResidualWarning, SingularError, check_name
-from querist.operator.fill import Fill, fill
+from querist.compiled import compiled
+from querist.errors import ResidualWarning, SingularError
 from querist.operator.space import Space
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ METHODS = ("auto", "factor", "cg")
 
 FACTOR_ENTRIES = 20_000_000
 FACTOR_WORK = 2e8
-"""Factors up to this many entries and multiplications, by the estimate of fill.py, are cheaper than steps."""
+"""Factors up to this many entries and multiplications, as counted here, are cheaper than steps."""
 
 ITERATIONS = 500
 """Conjugate gradient steps before the factorisation is tried instead."""
@@ -40,75 +42,83 @@ Block = NDArray[Any]
 
 
 class Solution(NamedTuple):
-    """How a system was solved: method, steps taken, largest relative residual, seconds.
+    """How a system was solved: method, steps taken, largest relative residual.
 
-    >>> Solution("cg", iterations=12, residual=1e-9, seconds=0.01).iterations
+    >>> Solution("cg", iterations=12, residual=1e-9).iterations
     12
     """
 
     method: str
     iterations: int
     residual: float
-    seconds: float
 
 
-@dataclass
-class Solver:
-    """Solves for one operator and keeps its latest factor."""
+def cheap(operator: "Operator") -> bool:
+    """Whether a factor costs less than steps would."""
+    return factor_fits(operator, min(FACTOR_ENTRIES, 400 * operator.n), FACTOR_WORK)
 
-    key: bytes = b""
-    factor: Any = None
-    cost: Fill | None = None
 
-    def __call__(
-        self,
-        operator: "Operator",
-        B: Block,
-        diagonal: Block | float,
-        weight: float,
-        x0: Block | None,
-        tol: float,
-        method: str,
-    ) -> tuple[Block, Solution]:
-        """Check, choose, solve, measure."""
-        started = time.perf_counter()
-        if np.ndim(B) == 1:
-            guess = None if x0 is None else np.asarray(x0)[:, None]
-            X, how = self(operator, np.asarray(B)[:, None], diagonal, weight, guess, tol, method)
-            return X[:, 0], how
-        q = checked_diagonal(operator, diagonal, weight)
-        B, x0 = _checked_block(operator, B, "B"), None if x0 is None else _checked_block(operator, x0, "x0")
-        if x0 is not None and x0.shape != B.shape:
-            raise InputError(f"x0 of shape {x0.shape} for B of shape {B.shape}; give one guess a column")
-        check_name("method", method, METHODS)
-        key = hashlib.sha256(q.tobytes() + repr(weight).encode()).digest()
-        chosen = ("factor" if self._cheap(operator, key) else "cg") if method == "auto" else method
-        steps = 0
-        if chosen == "cg":
-            X, steps, residual = conjugate_gradients(operator, B, q, weight, x0, tol)
-        if chosen == "factor" or (method == "auto" and residual > tol):
-            chosen = "factor" if chosen == "factor" else "cg, then factor"
-            if key != self.key:
-                self.factor, self.key = factorise(operator, q, weight), key
-            X = self.factor.solve(B.astype(np.float64)).astype(B.dtype)
-            residual = relative_residual(operator, B, X, q, weight)
-        doubt(residual, tol)
-        return X, Solution(chosen, steps, residual, time.perf_counter() - started)
+def factor_fits(matrix: Any, entries: int, work: float) -> bool:
+    """Whether a factor of a symmetric CSR pattern, in one of two orderings, has at most so many entries below
+    the diagonal and takes at most so many multiplications.
 
-    def _cheap(self, operator: "Operator", key: bytes) -> bool:
-        """Whether there is a factor already, or one costs little; counted once."""
-        if key == self.key:
+    >>> import scipy.sparse as sp
+    >>> path = sp.csr_array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    >>> factor_fits(path, 2, 2.0), factor_fits(path, 1, 2.0)  # no fill
+    (True, False)
+    """
+    import scipy.sparse as sp
+    from scipy.sparse import csgraph
+
+    indptr, indices, n = (
+        np.asarray(matrix.indptr, dtype=np.int64),
+        np.asarray(matrix.indices),
+        matrix.indptr.size - 1,
+    )
+    ones = np.broadcast_to(np.int8(1), indices.shape)
+    pattern: Any = sp.csr_array((ones, matrix.indices, matrix.indptr), (n, n))
+    rising = np.argsort(np.diff(indptr), kind="stable")
+    for order in (rising, csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True).astype(np.int64)):
+        place, parent, mark, counts = np.full((4, n), -1)
+        place[order] = np.arange(n)
+        total = count_fill(indptr, indices, order, place, parent, mark, counts, entries)
+        if total <= entries and (counts.astype(np.float64) ** 2).sum() <= work:
             return True
-        if self.cost is None:
-            self.cost = fill(operator, min(FACTOR_ENTRIES, 400 * operator.n))
-        return self.cost.known and self.cost.work <= FACTOR_WORK
+    return False
+
+
+@compiled
+def count_fill(
+    indptr: Any, indices: Any, order: Any, place: Any, parent: Any, mark: Any, counts: Any, limit: int
+) -> int:
+    """Entries of the factor in this order, stopping beyond `limit`; `counts` gets those of every column."""
+    total = 0
+    for i in range(order.size):
+        parent[i] = -1
+        mark[i] = i
+        counts[i] = 0
+        node = order[i]
+        for p in range(indptr[node], indptr[node + 1]):
+            k = place[indices[p]]
+            if k >= i:
+                continue
+            while mark[k] != i:
+                if parent[k] < 0:
+                    parent[k] = i
+                counts[k] += 1
+                total += 1
+                mark[k] = i
+                k = parent[k]
+        if total > limit:
+            return total
+    return total
 
 
 def doubt(residual: float, tol: float) -> None:
     """Warn of a solution that is not right to the tolerance."""
     if not residual <= tol:
         message = f"the linear system was solved to {residual:.1e}, above tol {tol:.0e}"
-        warnings.warn(ResidualWarning(f"{message}; raise tol or the diagonal", residual), stacklevel=4)
+        warnings.warn(ResidualWarning(f"{message}; raise tol or the diagonal", residual), stacklevel=3)
 
 
 def factorise(operator: "Operator", q: Block, weight: float) -> Any:
@@ -191,34 +201,3 @@ def relative_residual(operator: Any, B: Any, X: Any, q: Any, weight: float) -> f
 
 def _ratio(a: Any, b: Any, where: Any) -> Any:
     return np.divide(a, b, out=np.zeros_like(a), where=where & (b > 0))
-
-
-def checked_diagonal(operator: "Operator", diagonal: Block | float, weight: float) -> Block:
-    """(n,) q in the operator's dtype, such that the system has one solution."""
-    q = np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal), (operator.n,)), dtype=operator.dtype)
-    if not np.isfinite(q).all() or (q < 0).any():
-        raise InputError("the diagonal of the system must be finite and not negative")
-    if not (np.isfinite(weight) and weight >= 0):
-        raise InputError(f"weight {weight} of the Laplacian must be a finite number, 0 or more")
-    if operator.sign < 0 and (q == 0).any() and (operator.values >= 0).all():
-        from scipy.sparse import csgraph
-
-        part: Any = np.arange(operator.n)
-        if weight > 0:
-            part = csgraph.connected_components(operator.matrix(), directed=False)[1]
-        bare = np.bincount(part, weights=q > 0) == 0
-        if bare.any():
-            raise InputError(
-                f"the diagonal is 0 all over {int(bare.sum()):,} components: the system is singular there; "
-                "give it a positive value somewhere in each, or leave those nodes out"
-            )
-    return q
-
-
-def _checked_block(operator: "Operator", block: Block, name: str) -> Block:
-    array = np.ascontiguousarray(block, dtype=operator.dtype)
-    if array.ndim != 2 or array.shape[0] != operator.n:
-        raise InputError(f"{name} of shape {array.shape} for {operator.n:,} nodes; give one row a node")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} holds NaN or infinite values; remove or replace them")
-    return array

@@ -12,6 +12,7 @@ arrays only and trusts them to be symmetric; `Graph` has checked. Another machin
 methods: what algorithms ask of an operator and of its blocks is in space.py.
 """
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -20,10 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from querist.errors import InputError
+from querist.errors import InputError, check_name
+from querist.operator import solve
 from querist.operator.kernels import combine_rows, degree_rows, scale_entries
 from querist.operator.local import LocalSpace, empty_block
-from querist.operator.solve import Solution, Solver
+from querist.operator.solve import Solution
 from querist.operator.threads import available, cuts, over_rows
 from querist.types import Sparse
 
@@ -59,7 +61,8 @@ class Operator:
     values: Block
     centre: Block
     sign: int = -1
-    _solver: Solver = field(default_factory=Solver, repr=False)
+    _factors: dict[bytes, Any] = field(default_factory=dict, repr=False)
+    """The latest, by a digest of the system."""
 
     @classmethod
     def laplacian(
@@ -142,12 +145,8 @@ class Operator:
         return sp.csr_array(sp.diags_array(self.centre) + self.sign * V) if self.sign < 0 else V
 
     def matmat(self, X: Block, out: Block | None = None) -> Block:
-        """`M X` for an (n, k) block, or (n,) vector, in the operator's dtype."""
-        if out is not None:
-            return self.combine(X, out)
-        if np.ndim(X) == 1:
-            return self.matmat(np.asarray(X)[:, None])[:, 0]
-        return self.combine(X, empty_block(np.shape(X), self.dtype))
+        """`M X` for an (n, k) block, in the operator's dtype."""
+        return self.combine(X, empty_block(np.shape(X), self.dtype) if out is None else out)
 
     def combine(
         self, X: Block, out: Block, *, scale: float = 1.0, shift: float = 0.0, previous: float = 0.0
@@ -182,7 +181,7 @@ class Operator:
 
         Parameters
         ----------
-        B : (n, k) or (n,)
+        B : (n, k)
         diagonal : (n,) or a number, not negative; positive somewhere in every component
         weight : 0 or more
         x0 : a guess, such as the solution of the step before
@@ -192,10 +191,83 @@ class Operator:
 
         >>> import scipy.sparse as sp
         >>> path = Operator.laplacian(sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]]))
-        >>> path.solve(np.array([1.0, 0, 0]), diagonal=1.0)[0].round(3).tolist()
+        >>> path.solve(np.array([[1.0], [0], [0]]), diagonal=1.0)[0].round(3).ravel().tolist()
         [0.625, 0.25, 0.125]
         """
-        return self._solver(self, B, diagonal, weight, x0, tol, method)
+        check_name("method", method, solve.METHODS)
+        q = np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal), (self.n,)), dtype=self.dtype)
+        B = np.ascontiguousarray(B, dtype=self.dtype)
+        x0 = None if x0 is None else np.ascontiguousarray(x0, dtype=self.dtype)
+        if B.ndim != 2 or len(B) != self.n or (x0 is not None and x0.shape != B.shape):
+            raise InputError(f"B of shape {B.shape} for {self.n:,} nodes; give a row for each, and x0 alike")
+        if not ((q >= 0).all() and weight >= 0):
+            raise InputError("the diagonal of the system and the weight must not be negative, nor NaN")
+        if not all(np.isfinite(given).all() for given in (q, weight, B, 0.0 if x0 is None else x0)):
+            raise InputError("the system holds NaN or infinite values; remove or replace them")
+        key = hashlib.sha256(q.tobytes() + repr(weight).encode()).digest()
+        direct = method == "factor" or (method == "auto" and (key in self._factors or self._factor_is_cheap))
+        how, steps = "factor" if direct else "cg", 0
+        if not direct:
+            X, steps, residual = solve.conjugate_gradients(self, B, q, weight, x0, tol)
+            if method == "auto" and residual > tol:
+                direct, how = True, "cg, then factor"
+        if direct:
+            if key not in self._factors:
+                self._factors.clear()
+                self._factors[key] = solve.factorise(self, q, weight)
+            X = self._factors[key].solve(B.astype(np.float64)).astype(B.dtype)
+            residual = solve.relative_residual(self, B, X, q, weight)
+        solve.doubt(residual, tol)
+        return X, Solution(how, steps, residual)
+
+    @cached_property
+    def _factor_is_cheap(self) -> bool:
+        return solve.cheap(self)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMatrix:
+    """An (n, m) matrix in CSR; `LocalMatrix.of` makes one.
+
+    >>> import scipy.sparse as sp
+    >>> A = LocalMatrix.of(sp.csr_array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+    >>> (A @ np.ones((3, 2))).tolist()
+    [[2.0, 2.0], [4.0, 4.0]]
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: Block
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, matrix: Sparse, dtype: DTypeLike = np.float64) -> "LocalMatrix":
+        """From SciPy's, in float32 or float64."""
+        n, m = matrix.shape
+        indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+        values = np.ascontiguousarray(matrix.data, dtype=dtype)
+        return cls(indptr, np.ascontiguousarray(matrix.indices), values, (n, m))
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        return cuts(self.indptr, min(available(), max(1, self.shape[0])))
+
+    @cached_property
+    def _nothing(self) -> Block:
+        """The kernel's own part of a row."""
+        return np.zeros(self.shape[0], dtype=self.values.dtype)
+
+    def __matmul__(self, B: Block) -> Block:
+        """(n, k) for an (m, k) block, in the matrix's dtype."""
+        kind = self.values.dtype
+        B = np.ascontiguousarray(B, dtype=kind)
+        if B.ndim != 2 or B.shape[0] != self.shape[1]:
+            raise InputError(f"a block of shape {B.shape}; the matrix needs ({self.shape[1]}, k)")
+        out = empty_block((self.shape[0], B.shape[1]), kind)
+        factors = kind.type(1), kind.type(1), kind.type(0), kind.type(0)
+        arrays = self.indptr, self.indices, self.values, self._nothing, B, out, out
+        over_rows(combine_rows, (*arrays, *factors), self._bounds, self.values.size * B.shape[1])
+        return out
 
 
 def degrees_of(matrix: Compressed, indptr: NDArray[np.int64]) -> NDArray[np.float64]:

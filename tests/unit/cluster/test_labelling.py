@@ -6,8 +6,7 @@ import pytest
 from thread_ranks import in_threads
 
 from querist import cluster as on_cluster
-from querist.cluster.labelling import label_rows
-from querist.cluster.rows import smoothed_triples, word_features, word_weights
+from querist.cluster.labelling import label_rows, smoothed_triples, word_features
 from querist.cluster.store import WORK
 from querist.cluster.tables import graph_tables, prepare
 from querist.embedding.kinds.diffusion import singular_triples, smoothed_products, smoothing, weighted
@@ -30,7 +29,7 @@ def test_smoothed_rows_are_those_of_one_process(graph, problem, rows_of):
         rows = rows_of(graph, group)
         own = rows.names
         shard = rows.shard(group)
-        features = word_features(shard, word_weights(shard, counts[own], "unit"), np.float64)
+        features = word_features(shard, weighted(counts[own], "unit"), np.float64)
         return smoothed_triples(shard, features, settings, rank, sweeps=sweeps, tol=0.0, dtype=np.float64)
 
     expected = None

@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from thread_ranks import Alone, in_threads
 
 from querist import as_graph
-from querist.cluster.components import components, largest
-from querist.cluster.files import table_files
 from querist.cluster.reading import (
     Destination,
     codes_of,
@@ -20,7 +18,9 @@ from querist.cluster.reading import (
     merged_names,
     read_rows,
     routed,
+    table_files,
 )
+from querist.cluster.shard import components, largest
 from querist.errors import InputError
 
 

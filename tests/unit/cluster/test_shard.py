@@ -8,9 +8,8 @@ import pytest
 import scipy.sparse as sp
 from thread_ranks import Alone, in_threads
 
-from querist.cluster.operator import ShardOperator
 from querist.cluster.partition import cut_share, partitioned, rank_bounds
-from querist.cluster.space import ShardSpace
+from querist.cluster.space import ShardOperator, ShardSpace
 from querist.operator.local import LocalSpace
 from querist.operator.value import Operator
 

@@ -99,15 +99,15 @@ def test_what_cannot_be_extended_is_refused() -> None:
     with pytest.raises(InputError, match=r"querist\.embed"):
         Embedding(np.ones((3, 2)), np.zeros(3)).extend([[0]])
     with pytest.raises(InputError, match="taken away"):
-        found.refresh(graph_of(nx.path_graph(5)))
-    with pytest.raises(InputError, match="spectral"):
-        Embedding(np.ones((3, 2)), np.zeros(3)).refresh(CLUSTERS)
+        found.follow(graph_of(nx.path_graph(5)))
+    with pytest.raises(InputError, match=r"querist\.embed"):
+        Embedding(np.ones((3, 2)), np.zeros(3)).follow(CLUSTERS)
 
 
 # -- after edges were added --------------------------------------------------------------------------
 
 
-def test_a_refresh_is_the_embedding_of_the_new_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_made_anew_are_the_embedding_of_the_new_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "DENSE", 100)
     rng = np.random.default_rng(1)
     big = nx.random_partition_graph([150] * 5, 0.1, 0.004, seed=1)
@@ -119,22 +119,17 @@ def test_a_refresh_is_the_embedding_of_the_new_graph(monkeypatch: pytest.MonkeyP
             S[i, j] = S[j, i] = 1.0
     after = Graph(sp.csr_array(S))
     fresh = embed(after, 6, tol=1e-5, cache=False)
-    found = old.refresh(after, tol=1e-5)
+    found = old.follow(after, stale=0.0)
     np.testing.assert_array_equal(found.rows, fresh.rows)
-    assert 0 < found.drift < 0.1
-    assert "turned by" in found.report()
-    assert old.refresh(before, tol=1e-5).drift < 1e-8
+    assert found.settings["tol"] == 1e-5
+    assert "of the weight is new" in found.report()
 
 
-def test_a_refresh_takes_new_nodes_and_other_graphs_drift_more() -> None:
-    part = CLUSTERS.subgraph(np.arange(110))
-    found = embed(part, 4).refresh(CLUSTERS)
+def test_rows_made_anew_take_new_nodes() -> None:
+    found = embed(CLUSTERS.subgraph(np.arange(110)), 4).follow(CLUSTERS, stale=0.0)
     assert found.n_nodes == 120
     fresh = embed(CLUSTERS, 4)
     np.testing.assert_allclose(found.rows @ found.rows.T, fresh.rows @ fresh.rows.T, atol=1e-6)
-    other = graph_of(nx.random_partition_graph([40, 40, 40], 0.4, 0.02, seed=9))
-    shuffled = other.subgraph(np.random.default_rng(0).permutation(other.n_nodes))
-    assert embed(CLUSTERS, 4).refresh(shuffled).drift > 0.5 > found.drift
 
 
 def classified(rows: Floats, codes: Codes, train: int, n_classes: int) -> float:
@@ -168,13 +163,12 @@ def test_hidden_nodes_classify_like_the_full_embedding(
             followed = followed.follow(whole.subgraph(np.arange(last)))
         scores = [
             classified(rows, whole.codes, train, graph.n_classes)
-            for rows in (full.rows[order], extended.rows, followed.rows, extended.refresh(whole).rows)
+            for rows in (full.rows[order], extended.rows, followed.rows)
         ]
         gaps.append([scores[0] - score for score in scores[1:]])
-    by_line, by_following, by_refreshing = np.mean(gaps, axis=0)
+    by_line, by_following = np.mean(gaps, axis=0)
     assert by_line <= alone
     assert by_following <= 0.01
-    assert by_refreshing <= 0.01
 
 
 def test_following_extends_until_too_much_is_new() -> None:

@@ -57,8 +57,7 @@ def test_a_registered_kind_is_made_and_extended(toy: Kind, karate: Graph) -> Non
     np.testing.assert_array_equal(grown.rows[-1], 2 * found.rows[0] + found.rows[1])
     with pytest.raises(InputError, match="power = 0; it must be a whole number, 1 or more"):
         embed(karate, 3, kind="degrees", power=0)
-    with pytest.raises(InputError, match=r"only a spectral embedding.*this is a degrees one"):
-        found.refresh(karate)
+    np.testing.assert_array_equal(found.follow(karate, stale=-1.0).rows, found.rows)
 
 
 def test_a_registered_kind_is_run_from_a_specification(toy: Kind) -> None:
@@ -107,14 +106,14 @@ def test_an_option_of_another_kind_is_refused(karate: Graph, kind: str, option: 
         task_of("online").check(spec)
 
 
-def test_refreshed_rows_keep_their_options_unless_others_are_given(karate: Graph) -> None:
+def test_rows_made_anew_keep_their_options_unless_others_are_given(karate: Graph) -> None:
     rows = embed(karate, 3, constant=2.0, normalised=False)
-    np.testing.assert_array_equal(rows.refresh(karate).rows, rows.rows)
+    np.testing.assert_array_equal(rows.follow(karate, stale=-1.0).rows, rows.rows)
     np.testing.assert_array_equal(
         rows.follow(karate, stale=-1.0, constant=1.0, normalised=True).rows, embed(karate, 3).rows
     )
     with pytest.raises(InputError, match="damping is an option of kind='diffusion'"):
-        rows.refresh(karate, damping=0.5)
+        rows.follow(karate, stale=-1.0, damping=0.5)
 
 
 def test_every_kind_declares_its_options_once() -> None:

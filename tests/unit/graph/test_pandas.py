@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import querist
-from querist.cluster.files import table_files
+from querist.cluster.reading import table_files
 from querist.errors import InputError
 from querist.labelling import Labelling, from_files
 from querist.online import Learner

@@ -126,7 +126,7 @@ def test_an_embedding_knows_the_ids_of_its_graph():
     assert rows.extend([[0]]).nodes is None
     grown = as_graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
     assert rows.follow(grown).nodes == ("a", "b", "c", "d")
-    assert rows.refresh(grown).nodes == ("a", "b", "c", "d")
+    assert rows.follow(grown, stale=0.9).nodes == ("a", "b", "c", "d")
     assert embed(load_graph("karate"), rank=3, cache=False).nodes is None
 
 

@@ -39,7 +39,7 @@ class EmbeddingKeywords(TypedDict, total=False):
 
 
 class FollowKeywords(EmbeddingKeywords, total=False):
-    """The keywords of `Embedding.refresh` and `Embedding.follow`, as of `embed`."""
+    """The keywords of `Embedding.follow`, as of `embed`."""
 
     tol: float | None
     seed: int
@@ -62,8 +62,6 @@ class Kind:
     row : `row(embedding, M, degrees, weights)`, the row of a new node with these weights to neighbours with
         rows M and these degrees
     tol : its tolerance by default
-    settings_of : `settings_of(embedding)`, the options that its rows were made with, for `refresh`; None
-        if the rows do not tell
     attributes : whether rows depend on the graph's attributes
     usual : whether it is taken, where nobody names a kind, for a graph with attributes or for one without
     on_device : `on_device(graph, rank, **settings)`, the bytes it takes on a device; None where `make` takes
@@ -77,7 +75,6 @@ class Kind:
     memory: Callable[..., float]
     row: Callable[[Embedding, Floats, Floats, Floats], Floats]
     tol: float
-    settings_of: Callable[[Embedding], Settings] | None = None
     attributes: bool = False
     usual: bool = False
     on_device: Callable[..., float] | None = None
@@ -109,10 +106,6 @@ class Kind:
                     "it out, or name that kind"
                 )
 
-    def identity(self, rank: int, settings: Settings) -> Settings:
-        """What the rows depend on beside the graph, ready for JSON."""
-        return {"ranks": {self.name: rank}, self.name: settings}
-
 
 KINDS: Registry[Kind] = Registry("embedding")
 """Those that are loaded; `known` loads all."""
@@ -124,27 +117,22 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
+@lru_cache(maxsize=1)
 def known() -> Mapping[str, Kind]:
     """All kinds by name: those of this package, and those that were registered from elsewhere."""
-    _load()
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
     return MappingProxyType(KINDS)
 
 
 def kind_of(name: str) -> Kind:
     """The kind of this name."""
-    _load()
-    return KINDS[name]
+    return known()[name]
 
 
 def usual_kind(*, attributes: bool) -> Kind:
     """The kind to take, where nobody names one, for a graph with attributes or for one without."""
     return next(kind for kind in known().values() if kind.usual and kind.attributes == attributes)
-
-
-@lru_cache(maxsize=1)
-def _load() -> None:
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        importlib.import_module(module.name)
 
 
 def options_of_all() -> dict[str, Parameter]:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
+from scipy.sparse.linalg import norm as sparse_norm
 
 from querist.embedding.kinds import Kind, register
 from querist.embedding.kinds.spectral import orientation
@@ -32,10 +33,9 @@ from querist.graph.scaling import scaled
 from querist.operator.eigen.chebyshev import COLUMNS
 from querist.operator.eigen.ritz import thin_qr
 from querist.operator.local import LocalSpace
-from querist.operator.matrix import LocalMatrix
 from querist.operator.space import BlockOperator, Space
 from querist.operator.threads import one_blas_thread
-from querist.operator.value import Operator
+from querist.operator.value import LocalMatrix, Operator
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -119,18 +119,10 @@ def weighted(attributes: Sparse, weighting: Weighting, rare: Floats | None = Non
             rare = rarity(X.shape[0], np.bincount(X.indices, minlength=X.shape[1]))
         X.data *= rare[X.indices]
     # Divided by its largest entry first, a row's sum of squares neither overflows nor vanishes.
-    for length in (_row_max, _row_norm):
-        per_row = length(X)
+    for order in (np.inf, 2):
+        per_row = np.asarray(sparse_norm(X, order, axis=1))
         X.data /= np.repeat(np.where(per_row > 0, per_row, 1.0), np.diff(X.indptr))
     return X
-
-
-def _row_max(X: Sparse) -> Floats:
-    return np.asarray(abs(X).max(axis=1).toarray(), dtype=np.float64).ravel()
-
-
-def _row_norm(X: Sparse) -> Floats:
-    return np.asarray(np.sqrt(X.multiply(X).sum(axis=1)), dtype=np.float64).ravel()
 
 
 def own_weights(degrees: Floats, indptr: Any) -> Floats:
@@ -169,23 +161,19 @@ def smoothed_products(
     dtype: Any = np.float64,
 ) -> Products:
     """The smoothed attributes by the recursion (T is symmetric), on a device or in this process."""
-    m = X.shape[1]
-    operator: Any
-    columns: Any
-    wide: Any
-    tall: Any
+    place: Any
     if device is None:
-        operator = Operator.symmetric(T, dtype=dtype)
-        X = X.astype(dtype, copy=False)
-        wide, tall = (LocalMatrix.of(A, dtype) for A in (X, sp.csr_array(X.T)))
-        columns = LocalSpace(m, np.dtype(dtype))
+        X, columns = X.astype(dtype, copy=False), LocalSpace(X.shape[1], np.dtype(dtype))
+        place = Operator.symmetric(T, dtype=dtype), columns, lambda A: LocalMatrix.of(A, dtype)
     else:
         from querist.operator.device.blocks import DeviceSpace
         from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
 
-        operator = DeviceOperator.symmetric(T, device, dtype=dtype)
-        wide, tall = (DeviceMatrix.brought(A, device, dtype=dtype) for A in (X, sp.csr_array(X.T)))
-        columns = DeviceSpace(m, np.dtype(dtype), operator.space.device)
+        there = DeviceOperator.symmetric(T, device, dtype=dtype)
+        columns = DeviceSpace(X.shape[1], np.dtype(dtype), there.space.device)
+        place = there, columns, lambda A: DeviceMatrix.brought(A, device, dtype=dtype)
+    operator, columns, matrix = place
+    wide, tall = matrix(X), matrix(sp.csr_array(X.T))
 
     def forward(B: Any) -> Any:
         return smoothed(operator, wide @ B, steps, damping)
@@ -283,9 +271,7 @@ def reach(graph: Graph, rows: Floats) -> Codes:
     alone = np.flatnonzero(~rows.any(axis=1))
     found[alone] = found.max() + 1 + np.arange(alone.size)
     _, first, number, size = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
-    place = np.empty(size.size, dtype=np.int64)
-    place[np.lexsort((first, -size))] = np.arange(size.size)
-    return place[number]
+    return np.argsort(np.lexsort((first, -size)))[number]
 
 
 # -- as a kind -------------------------------------------------------------------------------------------

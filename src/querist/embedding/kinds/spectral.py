@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.embedding.kinds import Kind, Settings, register
+from querist.embedding.kinds import Kind, register
 from querist.embedding.value import Embedding
 from querist.embedding_options import SpectralOptions
 from querist.graph import Graph
@@ -304,13 +304,6 @@ def new_row(embedding: Embedding, M: Floats, degrees: Floats, weights: Floats) -
     return row
 
 
-def settings_of(embedding: Embedding) -> Settings:
-    """The options that rows were made with, as they tell."""
-    k, c, _ = embedding.parts
-    constant = float(np.abs(embedding.rows[:, k : k + c]).max(initial=0.0))
-    return {"normalised": embedding.normalised, "constant": constant}
-
-
 SPECTRAL = register(
     Kind(
         name="spectral",
@@ -320,7 +313,6 @@ SPECTRAL = register(
         memory=spectral_bytes,
         row=new_row,
         tol=TOL,
-        settings_of=settings_of,
         usual=True,
         on_device=device_bytes,
     )

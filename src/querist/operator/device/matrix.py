@@ -1,6 +1,5 @@
 """The operator on a device: `M = diag(centre) + sign V` as in operator/value.py, its arrays torch tensors."""
 
-import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -164,12 +163,12 @@ class DeviceOperator:
     ) -> tuple[Block, Solution]:
         """X with `(diag(diagonal) + weight M) X = B` by conjugate gradients, as `Operator.solve`."""
         check_name("method", method, ("auto", "cg"))
-        started, space = time.perf_counter(), self.space
+        space = self.space
         q = space.given(np.broadcast_to(diagonal, (self.n,)) if np.ndim(diagonal) == 0 else diagonal)
         start = None if x0 is None else space.given(x0)
         X, steps, residual = conjugate_gradients(self, space.given(B), q, weight, start, tol)
         doubt(residual, tol)
-        return X, Solution("cg", steps, residual, time.perf_counter() - started)
+        return X, Solution("cg", steps, residual)
 
 
 @dataclass(frozen=True, eq=False)

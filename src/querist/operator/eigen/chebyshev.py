@@ -7,7 +7,7 @@ the lowest eigenvectors, which a Rayleigh-Ritz step reads off (Zhou, Saad, Tiago
 - The filter runs in float32 where the tolerance allows: it is bound by memory, and what it loses the next
   sweep repairs. So do the Rayleigh-Ritz steps and residuals, whose sums are float64, unless an eigenvalue is
   so small that rounding would show. The vectors that come out are orthonormal in float64.
-- The cut comes from the spectral density (density.py) before the first product, later from Ritz values. The
+- The cut comes from the spectral density (filter.py) before the first product, later from Ritz values. The
   first one lies high, with `sqrt(width n)` values below: a random block is nearly all unwanted, and what is
   wanted must first come out of that; a low cut separates too little to do it.
 - The degree of a sweep is what the slowest wanted pair still needs, within what the precision can hold.
@@ -28,8 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from querist.operator.eigen import krylov
-from querist.operator.eigen.density import Density, density
-from querist.operator.eigen.filter import filtered, growth
+from querist.operator.eigen.filter import Density, density, filtered, growth
 from querist.operator.eigen.ritz import Ritz, nearest_orthonormal, orthonormal, ritz
 from querist.operator.space import BlockOperator
 from querist.progress import Progress

@@ -5,9 +5,7 @@ Solving every component on its own makes them exactly zero elsewhere, which a so
 matrix does not (it returns any rotation of equal eigenvalues), and leaves no null vector to chance.
 """
 
-import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,21 +35,11 @@ class Pool(NamedTuple):
     single: bool = False
 
 
-@dataclass
-class _Best:
-    """The `count` smallest pairs so far, as (value, component, vector on the component)."""
-
-    count: int
-    entries: list[Entry] = field(default_factory=list)
-
-    def offer(self, values: Floats, component: Codes, vectors: Floats) -> None:
-        """Candidates, a vector a row; those that stay are copied."""
-        order = np.lexsort((component, values))[: self.count]
-        if len(self.entries) == self.count and self.entries:
-            order = order[values[order] < self.entries[-1][0]]
-        fresh = [(float(values[i]), int(component[i]), vectors[i].copy()) for i in order]
-        merged = heapq.merge(self.entries, fresh, key=lambda entry: entry[:2])
-        self.entries = list(merged)[: self.count]
+def _merged(best: list[Entry], count: int, values: Floats, component: Codes, vectors: Floats) -> list[Entry]:
+    """The `count` smallest of those so far and of candidates, a vector a row; those that stay are copied."""
+    order = np.lexsort((component, values))[:count]
+    fresh = [(float(values[i]), int(component[i]), vectors[i].copy()) for i in order]
+    return sorted([*best, *fresh], key=lambda entry: entry[:2])[:count]
 
 
 def pooled_pairs(
@@ -78,7 +66,7 @@ def pooled_pairs(
         blocks = S[order][:, order]
         blocks.sort_indices()
     sorted_null = null[order]
-    best, solvers, missing, done = _Best(count), dict[str, None](), 0, 0
+    best, solvers, missing, done = list[Entry](), dict[str, None](), 0, 0
     for component in np.flatnonzero(sizes > TINY):
         rows = slice(int(starts[component]), int(starts[component + 1]))
         u = sorted_null[rows] if sorted_null[rows].any() else None
@@ -98,16 +86,18 @@ def pooled_pairs(
             owner = np.zeros(pairs.values.size, dtype=int)
             return Pool(pairs.values, pairs.vectors, owner, pairs.solver, missing, pairs.single)
         solvers[pairs.solver] = None
-        best.offer(pairs.values, np.full(pairs.values.size, component), pairs.vectors.T)
+        owner = np.full(pairs.values.size, component)
+        best = _merged(best, count, pairs.values, owner, pairs.vectors.T)
         done += size
     for numbers in _batches(sizes):
         values, vectors = _batch_pairs(blocks, starts, numbers, sorted_null, normalised)
         size = int(sizes[numbers[0]])
-        best.offer(values.ravel(), np.repeat(numbers, size), np.swapaxes(vectors, 1, 2).reshape(-1, size))
+        vectors = np.swapaxes(vectors, 1, 2).reshape(-1, size)
+        best = _merged(best, count, values.ravel(), np.repeat(numbers, size), vectors)
         solvers["dense"] = None
         done += numbers.size * size
         progress(done / order.size, "solving small components")
-    return _assembled(best.entries, order, starts, " + ".join(solvers) or "none needed", missing)
+    return _assembled(best, order, starts, " + ".join(solvers) or "none needed", missing)
 
 
 def _batches(sizes: Codes) -> Iterator[Codes]:
@@ -125,15 +115,10 @@ def _batch_pairs(
     """All eigenpairs of equally large blocks: values (k, c) and vectors (k, c, c); null pairs are inf."""
     size = int(starts[numbers[0] + 1] - starts[numbers[0]])
     nodes = starts[numbers][:, None] + np.arange(size)
-    slots = np.arange(nodes.size)
-    # Entries of the CSR rows of these nodes; a column's place in its block is its distance to the start.
-    counts = np.diff(blocks.indptr)[nodes.ravel()].astype(np.int64)
-    slot = np.repeat(slots, counts)
-    within = np.arange(slot.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    entry = blocks.indptr[nodes.ravel()].astype(np.int64)[slot] + within
-    column = blocks.indices[entry] - starts[numbers][slot // size]
-    dense = np.zeros((numbers.size, size, size))
-    dense[slot // size, slot % size, column] = blocks.data[entry]
+    entries, dense = blocks[nodes.ravel()].tocoo(), np.zeros((numbers.size, size, size))
+    # A column's place in its block is its distance to the start.
+    number, row = np.divmod(entries.row, size)
+    dense[number, row, entries.col - starts[numbers][number]] = entries.data
     dense = dense_laplacians(dense, normalised)
     u = null[nodes]
     length = np.linalg.norm(u, axis=1)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from querist.operator.local import LocalSpace
 from querist.operator.space import BlockOperator, Space
 from querist.types import Floats
 
@@ -72,21 +71,22 @@ def nearest_orthonormal(space: Space, X: Block, v: Block | None) -> Block:
     return space.rotated(X, Z, v, along @ Z)
 
 
-def thin_qr(block: Block, space: Space | None = None, passes: int = 3) -> tuple[Block, Floats]:
+def thin_qr(block: Block, space: Space) -> tuple[Block, Floats]:
     """(n, k) orthonormal Q and (k, k) upper triangular R with `QR` the block, by Cholesky of Gram matrices.
 
     One factorisation leaves an error of the block's condition, a second removes it (CholeskyQR2; Yamamoto et
     al., ETNA 44, 2015). A block that is singular, or nearly, is left to Householder's reflections, which hold
-    it. Without a space it is an array of this process.
+    it.
 
-    >>> Q, R = thin_qr(np.array([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]]))
+    >>> from querist.operator.local import LocalSpace
+    >>> block = np.array([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]])
+    >>> Q, R = thin_qr(block, LocalSpace(3, block.dtype))
     >>> (Q @ R).round(12).tolist(), abs((Q.T @ Q).round(12)).tolist()
     ([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]])
     """
-    space = LocalSpace(len(block), block.dtype) if space is None else space
     Q, R = block, np.eye(block.shape[1])
     good = 10 * np.sqrt(block.shape[1]) * float(np.finfo(space.dtype).eps)
-    for _ in range(passes):
+    for _ in range(3):
         G = space.gram(Q, Q)
         try:
             lower = np.linalg.cholesky(G)

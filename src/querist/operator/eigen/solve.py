@@ -10,7 +10,7 @@ null is never told from small by looking at an eigenvalue: `u` is deflated befor
   largest degree, and a filter needs a degree that grows with the root of that: it stands in where a factor
   would not fit.
 - *shift-invert*: Lanczos (ARPACK) on `(L + s I)^-1` with one sparse factorisation. Exact whatever the
-  spectrum, and quick while the factor stays sparse, which is counted beforehand (operator/fill.py).
+  spectrum, and quick while the factor stays sparse, which is counted beforehand (operator/solve.py).
 
 LOBPCG with algebraic multigrid was tried for the combinatorial Laplacian: on PubMed it took far longer than
 either, and it lost eigenpairs of a regular tree.
@@ -22,28 +22,29 @@ and residuals are measured by the caller.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import signature
+from itertools import count as iter_count
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 
 from querist.errors import QueristError
 from querist.operator.eigen.chebyshev import filtered_pairs, precision, precision_for, width_of
-from querist.operator.eigen.density import Density, density
-from querist.operator.eigen.lanczos import largest_pairs
-from querist.operator.fill import fill
-from querist.operator.solve import factorise
+from querist.operator.eigen.filter import Density, density
+from querist.operator.solve import factor_fits, factorise
 from querist.operator.threads import one_blas_thread
 from querist.operator.value import Operator
-from querist.progress import Progress
+from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
 DENSE = 1500
 """Components up to this size are solved densely."""
 
 FACTOR_ENTRIES = 60_000_000
-"""The largest factor that is made, by the estimate of fill.py (12 bytes an entry)."""
+"""The most entries of a factor that is made, as counted beforehand (12 bytes each)."""
 
 FACTOR_WORK = 1.5e11
 """Its most multiplications."""
@@ -58,6 +59,19 @@ EXACT = 1e-6
 SHIFT = 1e-8
 """Distance of the shift below 0, in units of the mean degree: small against every eigenvalue wanted, large
 enough to factorise. What it amplifies is the null vector, and that is projected out."""
+
+
+RESTARTS = 60
+"""ARPACK restarts before the next solver is tried."""
+
+CHECK = 1e-3
+"""Relative accuracy with which the largest eigenvalue left over is looked at."""
+
+PASSES = 40
+"""Times that missed copies of multiple eigenvalues are fetched before the solver gives up."""
+
+RANDOM = "rng" in signature(spla.eigsh).parameters
+"""Whether ARPACK takes the numbers that it draws when its space is exhausted, as of SciPy 1.17, from us."""
 
 
 class EigenPairs(NamedTuple):
@@ -96,12 +110,7 @@ class EigenProblem:
     @cached_property
     def here(self) -> Operator:
         """As an operator of this process, in float64."""
-        made: Operator = (
-            self.operator(np.float64)
-            if self.device is None
-            else Operator.laplacian(self.S, normalised=self.normalised)
-        )
-        return made
+        return Operator.laplacian(self.S, normalised=self.normalised)
 
     def operator(self, dtype: Any) -> Any:
         """As an operator where the iterations run, made once a precision."""
@@ -218,7 +227,7 @@ def solvers_for(problem: EigenProblem) -> Iterator[Callable[[EigenProblem], Eige
     first = problem.normalised and not _flat(problem)
     if first:
         yield chebyshev_pairs
-    fits = _factor_fits(problem.S)
+    fits = factor_fits(problem.S, FACTOR_ENTRIES, FACTOR_WORK)
     if fits:
         yield shift_invert_pairs
     if not first:
@@ -235,11 +244,6 @@ def is_small(n: int, count: int) -> bool:
 def _flat(problem: EigenProblem) -> bool:
     """Whether the wanted eigenvalues crowd at 0."""
     return problem.density.quantile(width_of(problem.count, problem.n)) < FLAT
-
-
-def _factor_fits(S: Sparse) -> bool:
-    cost = fill(S, FACTOR_ENTRIES)
-    return cost.known and cost.work <= FACTOR_WORK
 
 
 def _first_that_works(problem: EigenProblem) -> EigenPairs:
@@ -312,3 +316,82 @@ def shift_invert_pairs(problem: EigenProblem) -> EigenPairs:
 def from_another_start(problem: EigenProblem) -> EigenPairs:
     """Shift-invert once more: ARPACK can break down where many eigenvalues are equal, seldom twice."""
     return shift_invert_pairs(replace(problem, seed=problem.seed + 1))
+
+
+# -- Lanczos that misses no copy of a multiple eigenvalue --------------------------------------------------
+
+
+def largest_pairs(
+    apply: Callable[[Floats], Floats],
+    u: Floats | None,
+    n: int,
+    count: int,
+    tol: float,
+    seed: int,
+    progress: Progress,
+) -> tuple[Floats, Floats]:
+    """The `count` largest eigenpairs of a positive semi-definite operator, orthogonal to `u`.
+
+    Lanczos from one start can miss copies of a multiple eigenvalue, and no residual shows it: on regular
+    trees, grids and hypercubes it does. So what was found is deflated and the largest eigenvalue of the
+    rest is looked at; while it lies above the smallest one found, the missed pairs are fetched.
+    Only pairs that no missed one can precede come back, be they fewer than `count`.
+    """
+    known = np.empty((n, 0)) if u is None else u[:, None]
+    random = np.random.default_rng(seed)
+    theta, vectors = _arpack(apply, known, random, count, tol, progress)
+    if theta.size < count:
+        return theta, vectors
+    for _ in range(PASSES):
+        known = vectors if u is None else np.column_stack([vectors, u])
+        rest = _arpack(apply, known, random, 1, CHECK, silent)[0]
+        if not rest.size or rest[0] <= theta.min() * (1 + CHECK / 10):
+            return theta, vectors
+        further = _arpack(apply, known, random, max(1, count // 4), tol, silent)[1]
+        theta, vectors = _ritz(apply, u, np.column_stack([vectors, further]))
+        theta, vectors = theta[:count], vectors[:, :count]
+    sure = theta >= rest[0]
+    return theta[sure], vectors[:, sure]
+
+
+def _ritz(apply: Callable[[Floats], Floats], u: Floats | None, span: Floats) -> tuple[Floats, Floats]:
+    """The eigenpairs of the operator within a span of vectors, largest first, orthonormal to rounding."""
+    if u is not None:
+        span = span - np.outer(u, u @ span)
+    basis = np.linalg.qr(span)[0]
+    inner = basis.T @ np.column_stack([apply(column) for column in basis.T])
+    theta, turn = np.linalg.eigh((inner + inner.T) / 2)
+    return theta[::-1], basis @ turn[:, ::-1]
+
+
+def _arpack(
+    apply: Callable[[Floats], Floats],
+    known: Floats,
+    random: np.random.Generator,
+    count: int,
+    tol: float,
+    progress: Progress,
+) -> tuple[Floats, Floats]:
+    """The largest pairs of `apply` that converge in the complement of the orthonormal `known` (n, j)."""
+    n, done = int(known.shape[0]), iter_count(1)
+
+    def project(x: Floats) -> Floats:
+        return x - known @ (known.T @ x)
+
+    def matvec(x: Any) -> Floats:
+        if (products := next(done)) % 25 == 0:  # ARPACK does not say how far it is: a guess
+            progress(1 - 0.5 ** (products / (4.0 * count + 100)), "Lanczos")
+        return project(apply(project(x.ravel())))
+
+    operator: Any = spla.LinearOperator((n, n), matvec=matvec, dtype=np.float64)
+    start = project(random.standard_normal(n))
+    basis = min(n - 1, max(2 * count + 1, 40))
+    accuracy = max(tol / 10, 1e-15)
+    drawn: Any = {"rng": random} if RANDOM else {}
+    try:
+        theta, vectors = spla.eigsh(
+            operator, k=count, which="LA", v0=start, ncv=basis, maxiter=RESTARTS, tol=accuracy, **drawn
+        )
+    except spla.ArpackNoConvergence as stopped:
+        theta, vectors = stopped.eigenvalues, stopped.eigenvectors
+    return np.asarray(theta), np.asarray(vectors)

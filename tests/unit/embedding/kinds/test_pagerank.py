@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from querist import as_graph, datasets, embed
-from querist.embedding.kinds import known
 from querist.errors import InputError
 
 
@@ -121,4 +120,3 @@ def test_the_local_part_fits_the_rows():
     found = embed(as_graph(ring(5)), kind="pagerank")
     with pytest.raises(InputError, match=r"local is of shape \(5, 5\)"):
         type(found)(np.ones((3, 1)), np.zeros(3), local=found.local)
-    assert known()["pagerank"].settings_of is None

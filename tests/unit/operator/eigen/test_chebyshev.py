@@ -9,7 +9,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from hypothesis import assume, given, settings, strategies as st
 
-from querist.operator.eigen import chebyshev, density, ritz, solve
+from querist.operator.eigen import chebyshev, ritz, solve
 from querist.operator.local import LocalSpace
 from querist.operator.value import Operator
 from querist.progress import silent
@@ -118,7 +118,7 @@ def test_the_density_counts_eigenvalues() -> None:
     S = nx.to_scipy_sparse_array(nx.random_regular_graph(6, 3000, seed=1), dtype=float)
     L = Operator.laplacian(sp.csr_array(S), normalised=True, dtype=np.float32)
     values = np.linalg.eigvalsh(normalised(S.toarray()))[1:]
-    seen = density.density(L, np.full(3000, 3000**-0.5, dtype=np.float32), np.random.default_rng(0))
+    seen = chebyshev.density(L, np.full(3000, 3000**-0.5, dtype=np.float32), np.random.default_rng(0))
     for count in (30, 100, 1000, 2500):
         assert abs((values < seen.quantile(count)).sum() - count) < 0.25 * count
     assert values[-1] <= seen.top < 1.1 * values[-1]
@@ -126,7 +126,7 @@ def test_the_density_counts_eigenvalues() -> None:
 
 def test_the_density_of_a_star_ends_early() -> None:
     S = sp.csr_array(nx.to_scipy_sparse_array(nx.star_graph(50), dtype=float))
-    seen = density.density(Operator.laplacian(S, normalised=True), None, np.random.default_rng(0))
+    seen = chebyshev.density(Operator.laplacian(S, normalised=True), None, np.random.default_rng(0))
     np.testing.assert_allclose(seen.nodes, [0, 1, 2], atol=1e-6)
 
 
