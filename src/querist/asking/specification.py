@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.asking.finding import GREEDY
-from querist.asking.options import OF_PROCESS, CampaignOptions
+from querist.asking.options import GREEDY, OF_PROCESS, CampaignOptions
 from querist.asking.store.events import Event
 from querist.asking.strategies import STRATEGIES
 from querist.errors import InputError, check_name, refuse

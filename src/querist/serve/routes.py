@@ -233,7 +233,7 @@ async def answer(views: Answer, visitor: Who, given: Given, key: Key = None) -> 
     own, row = views.campaign, given.row
     if row >= own.n_nodes:  # it may have come by on another server
         await run_in_threadpool(own.check_row, row)
-    return await own.close_question_soon(visitor.person, row, given.outcome, given.label, key)
+    return await own.close_soon(own.closing(visitor.person, row, given.outcome, given.label, key))
 
 
 @api.post("/campaigns/{c}/undo")
@@ -249,13 +249,13 @@ def undo(views: Answer, visitor: Who, key: Key = None) -> dict[str, Any]:
 @api.post("/campaigns/{c}/comments")
 def comment(views: Answer, visitor: Who, given: Remark, key: Key = None) -> dict[str, Any]:
     """Say something about a node."""
-    return views.campaign.comment(visitor.person, views.campaign.check_row(given.row), given.text, key)
+    return views.campaign.comment(visitor.person, given.row, given.text, key)
 
 
 @api.post("/campaigns/{c}/verdicts")
 def verdict(views: Manage, visitor: Who, given: Decided, key: Key = None) -> dict[str, Any]:
     """Decide on a node."""
-    return views.campaign.verdict(visitor.person, views.campaign.check_row(given.row), given.label, key)
+    return views.campaign.verdict(visitor.person, given.row, given.label, key)
 
 
 @api.post("/campaigns/{c}/arrivals")

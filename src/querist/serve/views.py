@@ -297,7 +297,8 @@ class CampaignViews:
         names = None if hide else own.store.people(own.id)
         events = anonymous(events) if hide else events
         nodes, multilabel = own.asking.graph.nodes, own.asking.multilabel
-        found = answers_table(events, nodes, own.classes, names, multilabel=multilabel)
+        text = format == "csv"
+        found = answers_table(events, nodes, own.classes, names, multilabel=multilabel, text=text)
         return file_of(found, format, safe_csv=safe_csv)
 
 

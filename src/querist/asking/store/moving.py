@@ -1,12 +1,10 @@
-"""A campaign out of its store: into another one, into a stream, or what is whole of it into a new file."""
+"""A campaign out of its store: into another one, or what is whole of it into a new file."""
 
-import json
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-from querist.asking.store.check import unchanged
 from querist.asking.store.events import (
     CampaignEntry,
     Damage,
@@ -33,15 +31,6 @@ def move(source: EventStore, target: EventStore, campaign: str) -> int:
         beside = seen.replies(campaign, len(rows)), seen.sources(campaign), seen.people(campaign)
     target.take(entry, rows, *beside)
     return len(rows)
-
-
-def export_events(store: EventStore, campaign: str, stream: IO[str], before: int | None = None) -> None:
-    """Write the events, all or those before one, as lines of JSON: seq, at, kind, body as kept, and sum."""
-    _entry(store, campaign)
-    rows = store.stored(campaign, limit=None if before is None else before - 1)
-    for row, event in unchanged(store.place, campaign, rows):
-        head = json.dumps({"seq": event.seq, "at": event.at, "kind": event.kind, "sum": row.sum.hex()})
-        stream.write(f'{head[:-1]}, "body": {row.body}}}\n')
 
 
 def repair(store: EventStore, campaign: str, place: str | PathLike[str]) -> Damage | None:

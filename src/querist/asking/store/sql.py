@@ -1,7 +1,6 @@
 """What every store of events can do: the same SQL for all databases."""
 
 import json
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from querist.asking.store.events import (
     Damage,
     Draft,
     Event,
-    MakeReply,
+    NewReply,
     Part,
     Reply,
     StoreDamagedError,
@@ -119,8 +118,8 @@ class EventStore(ABC):
         self._newest[campaign] = newest
         return event
 
-    def events(self, campaign: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The events behind the `after`-th, at most `limit`, in order; their sums are checked."""
+    def events(self, campaign: str, after: int = 0) -> list[Event]:
+        """The events behind the `after`-th, in order; their sums are checked."""
         seen, total = self._newest.get(campaign, (0, BEGINNING))
         if after != seen:
             seen, total = 0, BEGINNING
@@ -130,7 +129,7 @@ class EventStore(ABC):
                     return []
                 seen, total = after, found[0][0]
         events = []
-        for row, event in unchanged(self.place, campaign, self.stored(campaign, after, limit), seen, total):
+        for row, event in unchanged(self.place, campaign, self.stored(campaign, after), seen, total):
             events.append(event)
             seen, total = event.seq, row.sum
         if seen > self._newest.get(campaign, (0,))[0]:
@@ -176,12 +175,12 @@ class EventStore(ABC):
             return "it may be missing: there are events of a campaign that does not exist"
         return None
 
-    def stored(self, campaign: str, after: int = 0, limit: int | None = None) -> Iterator[StoredEvent]:
+    def stored(self, campaign: str, after: int = 0) -> Iterator[StoredEvent]:
         """The events behind the `after`-th as they are kept, unchecked; what cannot be read is named."""
-        block, left = BLOCK, math.inf if limit is None else limit
-        while left > 0:
+        block = BLOCK
+        while True:
             try:
-                rows = self._read(_EVENTS, campaign, after, min(block, left))
+                rows = self._read(_EVENTS, campaign, after, block)
             except UnreadableError as error:
                 if block == 1:
                     damage = Damage(campaign, after + 1, f"it cannot be read ({error})")
@@ -191,7 +190,7 @@ class EventStore(ABC):
             yield from map(StoredEvent._make, rows)
             if len(rows) < block:
                 return
-            after, left = rows[-1][0], left - len(rows)
+            after = rows[-1][0]
 
     def take(
         self,
@@ -223,11 +222,7 @@ class EventStore(ABC):
         return self._read_newest(campaign)[0]
 
     def append(
-        self,
-        campaign: str,
-        last: int,
-        drafts: Sequence[Draft],
-        reply: tuple[str, MakeReply] | None = None,
+        self, campaign: str, last: int, drafts: Sequence[Draft], reply: NewReply | None = None
     ) -> list[Event]:
         """Write all these events, and the reply under its key, or none of it.
 
@@ -256,8 +251,8 @@ class EventStore(ABC):
             found.append(events)
             inserts += own
             if reply is not None:
-                key, make = reply
-                digest, body = make(events)
+                key, digest, response = reply
+                body = json.dumps({"seq": newest[0], **response})
                 replies.append((_INSERT_REPLY, (campaign, key, digest, newest[0], body)))
         try:
             self._write([*inserts, *replies])

@@ -22,7 +22,7 @@ from querist.asking.store.events import CampaignEntry, Event, StoreError, Unread
 from querist.asking.store.schema import SQLITE, VERSION, check_version
 from querist.asking.store.sql import EventStore, KeyTakenError, Statement
 from querist.asking.store.wal import read_log
-from querist.atomic import checked_path
+from querist.atomic import checked_path, replacing
 from querist.errors import InputError
 
 APPLICATION = 0x51535254
@@ -162,16 +162,13 @@ class SqliteStore(EventStore):
         target = Path(path).expanduser()
         if target.exists():
             raise InputError(f"{target} exists already; give a name that is free")
-        if not target.parent.is_dir():
-            raise InputError(f"{target}: there is no folder {target.parent}; make it first")
-        beside = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
-        with self._explained(), self._reader() as source:
-            try:
-                with contextlib.closing(sqlite3.connect(beside, isolation_level=None)) as copy:
-                    source.backup(copy)
-                os.link(beside, target)
-            finally:
-                beside.unlink(missing_ok=True)
+        with (
+            self._explained(),
+            self._reader() as source,
+            replacing(target) as file,
+            contextlib.closing(sqlite3.connect(file.name, isolation_level=None)) as copy,
+        ):
+            source.backup(copy)
 
     def close(self) -> None:
         """See `EventStore`."""
