@@ -15,8 +15,7 @@ from os import PathLike
 from typing import Any, Unpack
 
 from querist.asking.arrivals import grown
-from querist.asking.asking import ask
-from querist.asking.campaign import Asking
+from querist.asking.campaign import Asking, ask
 from querist.asking.options import CampaignKeywords, CampaignOptions
 from querist.asking.oracles import Oracle
 from querist.asking.store.sqlite import StoredCampaign, only_campaign

@@ -15,7 +15,7 @@ from querist.tables.labels import in_words
 from querist.tables.names import COLUMNS
 
 if TYPE_CHECKING:
-    from querist.asking.asking import Asking, Question
+    from querist.asking.campaign import Asking, Question
     from querist.asking.nodes import NodeDescriptions
     from querist.tables.names import NodeTexts
 

@@ -32,7 +32,7 @@ from querist.asking.policy import (
     undo_refusal,
     votes,
 )
-from querist.asking.status import CampaignStatus
+from querist.asking.state import CampaignStatus
 from querist.asking.store.events import Draft, Event, Part, check_texts
 from querist.asking.store.sql import EventStore
 from querist.asking.turns import Lease, Outcome, Turn

@@ -32,12 +32,12 @@ from querist.serve.bodies import (
     NewCampaign,
     Remark,
     Strict,
+    received,
 )
 from querist.serve.exports import FORMATS, anonymous, events_text
 from querist.serve.opening import create
 from querist.serve.options import Format
 from querist.serve.server import CampaignServer, arrive
-from querist.serve.uploads import received
 from querist.serve.views import CampaignViews
 from querist.serve.writing import RefusedError
 

@@ -8,7 +8,6 @@ from fastapi.responses import HTMLResponse
 
 from querist.serve import pages
 from querist.serve.access import COOKIE, CSRF_COOKIE, csrf_of
-from querist.serve.metrics import Metrics
 from querist.serve.routes import Answer, Read, Who, campaigns, check_may_create, server_of
 from querist.serve.writing import RefusedError
 from querist.tables.formats import some
@@ -88,5 +87,5 @@ def health(request: Request) -> dict[str, Any]:
 @site.get("/metrics")
 def metrics(request: Request) -> Response:
     """Counts and times, as Prometheus reads them."""
-    found: Metrics = request.app.state.metrics
-    return Response(found.text(server_of(request)), media_type="text/plain; version=0.0.4")
+    text = request.app.state.metrics.text(server_of(request))
+    return Response(text, media_type="text/plain; version=0.0.4")

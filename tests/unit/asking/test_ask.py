@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist import as_graph, from_points
-from querist.asking.asking import ask
+from querist.asking.campaign import ask
 from querist.asking.policy import due
 from querist.asking.results import Audit
 from querist.asking.store.events import Event, StoreError

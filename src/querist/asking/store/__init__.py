@@ -11,14 +11,12 @@ __getattr__, __dir__, _ = names_of(__name__)
 
 if TYPE_CHECKING:
     from querist.asking.store.events import StoreError as StoreError, UnreadableError as UnreadableError
-    from querist.asking.store.schema import (
+    from querist.asking.store.sql import (
         POSTGRES as POSTGRES,
         SQLITE as SQLITE,
         VERSION as VERSION,
-        check_version as check_version,
-    )
-    from querist.asking.store.sql import (
         EventStore as EventStore,
         KeyTakenError as KeyTakenError,
         Statement as Statement,
+        check_version as check_version,
     )

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 from querist.asking.store.events import CampaignEntry, Event, StoreError, UnreadableError
-from querist.asking.store.schema import SQLITE, VERSION, check_version
-from querist.asking.store.sql import EventStore, KeyTakenError, Statement
+from querist.asking.store.sql import SQLITE, VERSION, EventStore, KeyTakenError, Statement, check_version
 from querist.asking.store.wal import read_log
 from querist.atomic import checked_path, replacing
 from querist.errors import InputError
