@@ -14,7 +14,7 @@ killed at any moment continues, from the same journal, with the very question th
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Unpack
 
@@ -33,7 +33,6 @@ from querist.asking.policy import (
     change_refusal,
     ends,
     may_answer,
-    most_unanswered,
     next_actions,
     undo_refusal,
 )
@@ -90,26 +89,17 @@ class Question:
     again: bool = False
     chance: float | None = None
     probabilities: Mapping[Hashable, float] | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The same as an event and a server have it, where classes are codes: what `of` takes."""
 
     @staticmethod
     def of(about: Mapping[str, Any], classes: Sequence[Hashable]) -> "Question":
         """From what an event or a server keeps, where classes are codes."""
-        given = {name: about[name] for name in Question.__dataclass_fields__ if name in about}
-        given |= {name: named_or_none(about[name], classes) for name in ("guess", "second")}
+        kept = {name: about[name] for name in Question.__dataclass_fields__ if name in about}
+        given = kept | {name: named_or_none(about[name], classes) for name in ("guess", "second")}
         if about.get("probabilities") is not None:
             given["probabilities"] = dict(zip(classes, about["probabilities"], strict=True))
-        return Question(**given)
-
-    def kept(self, classes: Sequence[Hashable]) -> dict[str, Any]:
-        """The same the other way: what `of` takes."""
-        code = {name: at for at, name in enumerate(classes)}
-
-        def codes(name: Any) -> Any:
-            return [code[each] for each in name] if isinstance(name, tuple) else code.get(name)
-
-        each = self.probabilities
-        found = {**vars(self), "guess": codes(self.guess), "second": codes(self.second)}
-        return {**found, "probabilities": None if each is None else list(each.values())}
+        return Question(**given, kept=kept)
 
     @property
     def guess_in_words(self) -> str:
@@ -307,11 +297,6 @@ class Asking:
     def budget(self) -> int:
         """The most answers."""
         return self.specification.budget
-
-    @property
-    def most_unanswered(self) -> int:
-        """Questions that may be skipped or answered with "unsure"; they are not counted in the budget."""
-        return most_unanswered(self.state)
 
     @property
     def classes(self) -> tuple[Hashable, ...]:

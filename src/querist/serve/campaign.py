@@ -35,7 +35,7 @@ from querist.asking.policy import (
 from querist.asking.state import CampaignStatus
 from querist.asking.store.events import Draft, Event, Part, check_texts
 from querist.asking.store.sql import EventStore
-from querist.asking.turns import Lease, Outcome, Turn
+from querist.asking.turns import Outcome, Turn
 from querist.serve.learner import BackgroundLearner
 from querist.serve.writing import Decision, PendingWrite, RefusedError, Writer
 from querist.tables.names import NodeTexts
@@ -133,7 +133,7 @@ class ServedCampaign:
         """Prolong a lease; until when."""
 
         def decide() -> list[Draft]:
-            self._own_lease(person, row)
+            self._check_lease(person, row)
             until = self.clock() + self.lease_seconds(person)
             return [Draft("beat", {"row": row, "person": person, "until": until})]
 
@@ -144,7 +144,7 @@ class ServedCampaign:
         """End a lease; the question goes to somebody else."""
 
         def decide() -> list[Draft]:
-            self._own_lease(person, row)
+            self._check_lease(person, row)
             return [Draft("release", {"row": row, "person": person})]
 
         self.write(decide, row)
@@ -391,11 +391,9 @@ class ServedCampaign:
 
     # -- inside -------------------------------------------------------------------------------------------
 
-    def _own_lease(self, person: str, row: int) -> Lease:
-        held = self.turns.leases.get(row)
-        if held is None or held.person != person:
+    def _check_lease(self, person: str, row: int) -> None:
+        if row not in self.held(person):
             raise RefusedError(f"row {row} is not leased to you; take a lease first")
-        return held
 
     @property
     def n_nodes(self) -> int:

@@ -111,6 +111,8 @@ def _allowed(role: str) -> Callable[..., Awaitable[CampaignViews]]:
 Read = Annotated[CampaignViews, Depends(_allowed("reader"))]
 Answer = Annotated[CampaignViews, Depends(_allowed("labeller"))]
 Manage = Annotated[CampaignViews, Depends(_allowed("manager"))]
+After = Annotated[int, Query(ge=-1, le=MOST_ROW)]
+Hide = Annotated[bool, Query(alias="anonymous")]
 
 
 # -- campaigns ---------------------------------------------------------------------------------------------
@@ -284,10 +286,7 @@ def _edge(given: list[Any]) -> tuple[Any, ...]:
 
 @api.get("/campaigns/{c}/nodes")
 def nodes(
-    views: Read,
-    visitor: Who,
-    after: Annotated[int, Query(ge=-1, le=MOST_ROW)] = -1,
-    limit: Annotated[int, Query(ge=1, le=PAGE)] = 50,
+    views: Read, visitor: Who, after: After = -1, limit: Annotated[int, Query(ge=1, le=PAGE)] = 50
 ) -> dict[str, Any]:
     """A page of nodes."""
     return views.nodes(after, limit, visitor)
@@ -329,9 +328,7 @@ def doubts(views: Read, visitor: Who) -> list[dict[str, Any]]:
     responses={200: {"content": {"application/x-ndjson": {}}}},
 )
 def events(
-    views: Manage,
-    after: Annotated[int, Query(ge=0, le=MOST_ROW)] = 0,
-    hide: Annotated[bool, Query(alias="anonymous")] = False,
+    views: Manage, after: Annotated[int, Query(ge=0, le=MOST_ROW)] = 0, hide: Hide = False
 ) -> Response:
     """The log after an event, as lines of JSON. Anonymous people are person-1, person-2, ... as they came."""
     own = views.campaign
@@ -343,10 +340,7 @@ def events(
 
 @api.get("/campaigns/{c}/labels")
 def labels(
-    views: Read,
-    visitor: Who,
-    after: Annotated[int, Query(ge=-1, le=MOST_ROW)] = -1,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    views: Read, visitor: Who, after: After = -1, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
 ) -> dict[str, Any]:
     """The label of every node by `auto` from all answers, a page of them; null if it is hidden from you."""
     return views.labels(after, limit, visitor)
@@ -375,9 +369,7 @@ def export(views: Read, visitor: Who, form: AsFormat = "csv") -> Response:
 
 
 @api.get("/campaigns/{c}/answers", **FILE)
-def export_answers(
-    views: Manage, form: AsFormat = "csv", hide: Annotated[bool, Query(alias="anonymous")] = False
-) -> Response:
+def export_answers(views: Manage, form: AsFormat = "csv", hide: Hide = False) -> Response:
     """Who answered what, when and in how many seconds, as a file: csv, parquet or jsonl. Anonymous people
     are person-1, person-2, ... in the order they came."""
     return _file(f"{views.campaign.name} answers", form, views.export_answers(form, hide))

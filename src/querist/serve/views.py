@@ -194,7 +194,7 @@ class CampaignViews:
         row, held = question.row, own.turns.leases.get(question.row)
         blind = self.hides(row, visitor)
         found = {
-            **question.kept(own.classes),
+            **question.kept,
             **self._nodes.named(row),
             "until": None if held is None else held.until,
             "blind": blind,

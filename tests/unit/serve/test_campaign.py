@@ -161,12 +161,6 @@ def test_nobody_else_can_prolong_or_give_back(begin):
     assert take(campaign, "ann") == [row]
 
 
-@pytest.mark.parametrize("count", [0, 6, -1])
-def test_one_person_has_at_most_five(begin, count):
-    with pytest.raises(RefusedError, match="1 to 5"):
-        begin().lease("ann", count)
-
-
 def test_open_questions_count_in_the_budget(begin):
     campaign = begin(budget=3)
     rows = take(campaign, "ann", 5)
