@@ -23,7 +23,7 @@ from querist.asking.answers import as_kept, named_or_none
 from querist.asking.arrivals import KIND, arrival
 from querist.asking.choosers import Pick
 from querist.asking.model import RANKS
-from querist.asking.options import CampaignKeywords, CampaignOptions
+from querist.asking.options import OF_PROCESS, CampaignKeywords, CampaignOptions
 from querist.asking.oracles import as_oracle, checked_answer, fresh_labels
 from querist.asking.people import DOUBT, Person
 from querist.asking.policy import (
@@ -148,7 +148,8 @@ class Asking:
         self._labellings: dict[Any, Labelling] = {}
         begun = specification
         if stored.events:
-            begun = CampaignSpec.of(stored.events[0].body, **specification.options_of_process())
+            of_process = {name: getattr(specification, name) for name in OF_PROCESS}
+            begun = CampaignSpec.of(stored.events[0].body, **of_process)
             specification.check_same(begun, str(self.store.path or self._name))
         rows = quick_rows(graph, max(RANKS), device=self.device, progress=progress)
         self.state = CampaignState(begun, graph, rows)

@@ -115,10 +115,7 @@ def open_campaign(
 
     `files` are those that it was begun with, if the store does not keep them: `querist ask` began it.
     """
-    entry = next((each for each in store.campaigns() if each.id == id), None)
-    if entry is None:
-        known = ", ".join(each.id for each in store.campaigns()) or "none"
-        raise InputError(f"there is no campaign {id!r} in this store; there are {known}")
+    entry = store.entry(id)
     given: dict[str, Any] = CampaignOptions.given(None, keywords)
     contents, missing = store.sources(id), dict[str, bytes]()
     if OPTIONS not in contents:

@@ -25,7 +25,7 @@ def move(source: EventStore, target: EventStore, campaign: str) -> int:
 
     The names of people, the replies and the files go with it. Tokens do not: they open a store.
     """
-    entry = _entry(source, campaign)
+    entry = source.entry(campaign)
     with source.at_one_moment() as seen:
         rows = [row for row, _ in seen.verified(campaign)]
         beside = seen.replies(campaign, len(rows)), seen.sources(campaign), seen.people(campaign)
@@ -43,7 +43,7 @@ def repair(store: EventStore, campaign: str, place: str | PathLike[str]) -> Dama
         raise InputError(f"{path} exists already; give a name that is free")
     entry, lost = None, None
     try:
-        entry = _entry(store, campaign)
+        entry = store.entry(campaign)
     except StoreDamagedError as problem:
         lost = problem.damage
     damage, rows, *beside = _readable(store, campaign)
@@ -82,12 +82,3 @@ def _if_readable(read: Callable[[], dict[str, T]]) -> dict[str, T]:
         return read()
     except UnreadableError:
         return {}
-
-
-def _entry(store: EventStore, campaign: str) -> CampaignEntry:
-    found = {entry.id: entry for entry in store.campaigns()}
-    if campaign not in found:
-        raise InputError(
-            f"{store.place}: there is no campaign {campaign!r}; it has {', '.join(found) or 'none'}"
-        )
-    return found[campaign]

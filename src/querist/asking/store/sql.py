@@ -161,6 +161,15 @@ class EventStore(ABC):
             raise StoreDamagedError(self.place, Damage(stray[0][0], 1, "no campaign is known that it is of"))
         return [CampaignEntry(*row) for row in found]
 
+    def entry(self, campaign: str) -> CampaignEntry:
+        """One of them by its id."""
+        found = {entry.id: entry for entry in self.campaigns()}
+        if campaign not in found:
+            raise InputError(
+                f"{self.place}: there is no campaign {campaign!r}; it has {', '.join(found) or 'none'}"
+            )
+        return found[campaign]
+
     def create(self, campaign: str, name: str, draft: Draft) -> Event:
         """A new campaign with its first event; an id that exists is refused."""
         at = float(self._clock())
@@ -174,20 +183,19 @@ class EventStore(ABC):
 
     def events(self, campaign: str, after: int = 0) -> list[Event]:
         """The events behind the `after`-th, in order; their sums are checked."""
-        seen, total = self._newest.get(campaign, (0, BEGINNING))
-        if after != seen:
-            seen, total = 0, BEGINNING
-            if after > 0:
-                found = self._read("SELECT sum FROM events WHERE campaign = ? AND seq = ?", campaign, after)
-                if not found:
-                    return []
-                seen, total = after, found[0][0]
+        newest, last = self._newest.get(campaign, (0, BEGINNING))
+        total = {newest: last, 0: BEGINNING}.get(after)
+        if total is None:
+            found = self._read("SELECT sum FROM events WHERE campaign = ? AND seq = ?", campaign, after)
+            if not found:
+                return []
+            ((total,),) = found
         events = []
-        for row, event in unchanged(self.place, campaign, self.stored(campaign, after), seen, total):
+        for row, event in unchanged(self.place, campaign, self.stored(campaign, after), after, total):
             events.append(event)
-            seen, total = event.seq, row.sum
-        if seen > self._newest.get(campaign, (0,))[0]:
-            self._newest[campaign] = (seen, total)
+            after, total = row.seq, row.sum
+        if after > self._newest.get(campaign, (0,))[0]:
+            self._newest[campaign] = (after, total)
         return events
 
     def check(self, campaign: str) -> list[Event]:
@@ -379,10 +387,8 @@ class EventStore(ABC):
 
     def tokens(self, campaign: str | None) -> list[Token]:
         """Those of a campaign, or those of no campaign, the oldest first."""
-        which, values = (
-            (" WHERE campaign IS NULL", ()) if campaign is None else (" WHERE campaign = ?", (campaign,))
-        )
-        return [Token(*row) for row in self._read(f"{_TOKENS}{which} ORDER BY created, id", *values)]
+        which = f"{_TOKENS} WHERE coalesce(campaign, '') = ? ORDER BY created, id"
+        return [Token(*row) for row in self._read(which, campaign or "")]
 
     def keep_token(self, token: Token) -> None:
         """Keep a new token."""

@@ -33,8 +33,6 @@ PATIENCE = 2.0
 QUEUE = 30.0
 """Seconds to wait for other writers of a file that is shared."""
 
-IN_MEMORY = ":memory:"
-
 _OPEN = WeakSet["SqliteStore"]()
 """The stores of this process. Their files are read by SQLite alone: to close such a file drops its locks."""
 _OPENING = threading.Lock()
@@ -71,7 +69,8 @@ class SqliteStore(EventStore):
         if self.path is not None:
             _check_place(self.path)
             with _OPENING:
-                if not any(each.path and _is_same(each.path, self.path) for each in _OPEN):
+                others = (each.path for each in _OPEN if each.path and each.path.exists())
+                if not (self.path.exists() and any(map(self.path.samefile, others))):
                     _check_file(self.path)
                 _OPEN.add(self)
         self._connection = self._opened()
@@ -80,7 +79,7 @@ class SqliteStore(EventStore):
         """A connection, with the tables there."""
         with self._explained():
             connection = sqlite3.connect(
-                IN_MEMORY if self.path is None else str(self.path),
+                ":memory:" if self.path is None else str(self.path),
                 timeout=PATIENCE if self._alone else QUEUE,
                 isolation_level=None,
                 check_same_thread=False,
@@ -200,10 +199,6 @@ def _check_place(path: Path) -> None:
     for place in (path.parent, path) if path.exists() else (path.parent,):
         if not os.access(place, os.W_OK, effective_ids=effective):
             raise StoreError(f"{path}: {_ADVICE['SQLITE_READONLY']}")
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _check_file(path: Path) -> None:
