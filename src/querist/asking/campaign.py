@@ -95,7 +95,8 @@ class Question:
     @staticmethod
     def of(about: Mapping[str, Any], classes: Sequence[Hashable]) -> "Question":
         """From what an event or a server keeps, where classes are codes."""
-        kept = {name: about[name] for name in Question.__dataclass_fields__ if name in about}
+        usual = {"again": False, "chance": None, "probabilities": None}
+        kept = usual | {name: about[name] for name in Question.__dataclass_fields__ if name in about}
         given = kept | {name: named_or_none(about[name], classes) for name in ("guess", "second")}
         if about.get("probabilities") is not None:
             given["probabilities"] = dict(zip(classes, about["probabilities"], strict=True))

@@ -82,8 +82,7 @@ def answers_table(
 def events_text(events: Iterable[Event]) -> Iterator[str]:
     """Events as lines of JSON."""
     for event in events:
-        body = {"seq": event.seq, "at": event.at, "kind": event.kind, "body": dict(event.body)}
-        yield json.dumps(body) + "\n"
+        yield json.dumps(vars(event)) + "\n"
 
 
 def anonymous(events: Iterable[Event]) -> list[Event]:
