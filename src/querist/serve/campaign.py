@@ -56,18 +56,9 @@ LATE = "answered after it was given to somebody else: a further vote"
 class ServedCampaign:
     """One campaign of a store, in this process."""
 
-    def __init__(
-        self,
-        store: EventStore,
-        id: str,
-        name: str,
-        asking: Asking,
-        texts: NodeTexts,
-        *,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, store: EventStore, id: str, name: str, asking: Asking, texts: NodeTexts) -> None:
         self.store, self.id, self.name, self.asking, self.texts = store, id, name, asking, texts
-        self.clock = clock
+        self.clock = time.time
         self.classes = asking.classes
         self.lock = threading.RLock()
         self.writer = Writer(self)

@@ -859,7 +859,8 @@ def test_what_was_written_while_a_server_opened_is_learned_too(begin, clock):
     read = from_files("karate", journal=StoredCampaign.of(one.store, entry))
     for code in (0, 1, 0):
         answer(one, "ann", *take(one, "ann"), code)
-    two = ServedCampaign(one.store, one.id, "karate", read.asking, one.texts, clock=clock)
+    two = ServedCampaign(one.store, one.id, "karate", read.asking, one.texts)
+    two.clock = clock
     same(one, two)
     answer(two, "ann", *take(two, "ann"), 1)
     same(one, two)
