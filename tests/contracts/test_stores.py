@@ -12,8 +12,7 @@ import psycopg
 import pytest
 
 from querist.asking.store.events import ConflictError, Draft, StoreError, Token
-from querist.asking.store.moving import move, repair
-from querist.asking.store.sqlite import SqliteStore
+from querist.asking.store.sqlite import SqliteStore, move, repair
 from querist.cli import main
 from querist.errors import InputError, UnknownNameError
 from querist.serve.opening import create, open_campaign

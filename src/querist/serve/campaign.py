@@ -315,8 +315,7 @@ class ServedCampaign:
     def _take_in(self, events: Sequence[Event]) -> None:
         for event in events:
             self._note(event)
-        if events:
-            self.learner.feed(events)
+        self.learner.feed(events)
 
     def _note(self, event: Event) -> None:
         """What an event says, but for what is learned from it."""

@@ -7,8 +7,7 @@ import sqlite3
 import pytest
 
 from querist.asking.store.events import Draft, Reply, StoreDamagedError, StoreError
-from querist.asking.store.moving import repair
-from querist.asking.store.sqlite import SqliteStore, only_campaign
+from querist.asking.store.sqlite import SqliteStore, only_campaign, repair
 from querist.errors import InputError
 
 BEGUN = {"graph": "0", "nodes": 9, "edges": 8, "classes": ["a", "b"], "strategy": "random"}
