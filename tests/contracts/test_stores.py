@@ -569,7 +569,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from copy import copy
 
-from querist.asking.store import SQLITE, EventStore, KeyTakenError
+from querist.asking.store.sql import SQLITE, EventStore, KeyTakenError
 from querist.serve.stores import database_store
 
 

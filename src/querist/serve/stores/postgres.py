@@ -14,14 +14,13 @@ from functools import cache
 from os import PathLike
 from typing import Any, Self
 
-from querist.asking.store import (
+from querist.asking.store.events import StoreError, UnreadableError
+from querist.asking.store.sql import (
     POSTGRES,
     VERSION,
     EventStore,
     KeyTakenError,
     Statement,
-    StoreError,
-    UnreadableError,
     check_version,
 )
 from querist.errors import InputError
