@@ -112,7 +112,7 @@ class ServedCampaign:
         actions, why = next_actions(self.status, self.learner, person, missing, self.turns.leases)
         if not actions and ends(self.status, why):
             return [Draft("stop", {"why": why})], {"why": why}
-        lease = {"person": person, "until": self.clock() + self.lease_seconds(person)}
+        lease = {"person": person, "until": self.lease_end(person)}
         return [
             Draft("lease", {"row": action.row, **lease})
             if isinstance(action, Turn)
@@ -125,8 +125,7 @@ class ServedCampaign:
 
         def decide() -> list[Draft]:
             self._check_lease(person, row)
-            until = self.clock() + self.lease_seconds(person)
-            return [Draft("beat", {"row": row, "person": person, "until": until})]
+            return [Draft("beat", {"row": row, "person": person, "until": self.lease_end(person)})]
 
         (event,) = self.write(decide, row)
         return float(event.body["until"])
@@ -220,8 +219,8 @@ class ServedCampaign:
                 return [], {"row": None}
             if refusal := undo_refusal(self.status, back, person):
                 raise RefusedError(refusal)
-            until = self.clock() + self.lease_seconds(person)
-            return [Draft("undo", {"row": back.row, "person": person, "until": until})], {"row": back.row}
+            lease = {"person": person, "until": self.lease_end(person)}
+            return [Draft("undo", {"row": back.row, **lease})], {"row": back.row}
 
         return self._done(self._once(person, key, ["undo"], decide))
 
@@ -364,10 +363,9 @@ class ServedCampaign:
             sure = 0.0 if opinions is None else opinions.sure_of(row, votes(self.status, row))
             return could_be_asked(self.status, row, sure)
 
-    def lease_seconds(self, person: str) -> float:
-        """How long a lease lasts."""
-        usual = self.turns.seconds(person)
-        return LEASE if usual is None else max(LEASE, MEDIANS * usual)
+    def lease_end(self, person: str) -> float:
+        """Until when a lease lasts that begins now."""
+        return self.clock() + max(LEASE, MEDIANS * (self.turns.seconds(person) or 0.0))
 
     def stopped(self) -> str | None:
         """Why nobody is asked any more; None while somebody is."""
