@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from querist.asking.choosers import tried
-from querist.asking.finding import GREEDY, Chance, target_scores
+from querist.asking.choosers import Chance, target_scores, tried
 from querist.asking.model import RANKS
+from querist.asking.options import GREEDY
 from querist.asking.specification import RANDOM, CampaignSpec
 from querist.asking.state import CampaignState
 from querist.asking.store.events import Event

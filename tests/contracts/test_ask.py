@@ -25,7 +25,7 @@ BUDGET = 80
 
 FORKING = """
 import os, sys
-import querist.asking.asking, querist.labelling.storage
+import querist.asking.campaign, querist.labelling.storage
 from querist.cli import main
 
 def child(out, *arguments):

@@ -202,7 +202,7 @@ def write_journal(path: Path) -> None:
         for row in range(9)
         for kind, more in (("question", {"audit": False, "reason": "y" * 150}), ("answer", {"code": row % 2}))
     ]
-    store.append("c", 1, events, ("key", lambda events: ("digest", "{}")))
+    store.append("c", 1, events, ("key", "digest", {}))
     store.close()
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from querist import as_graph, ask
-from querist.asking.finding import PRIOR, Chance, target_scores
+from querist.asking.choosers import PRIOR, Chance, target_scores
 from querist.asking.model import QuickModel
 from querist.embedding import Embedding
 
@@ -13,7 +13,7 @@ from querist.embedding import Embedding
 def test_the_score_is_a_regression_on_the_class_less_its_prior():
     rng = np.random.default_rng(0)
     rows = Embedding(rng.standard_normal((12, 4)), np.zeros(12, dtype=np.int64), kind="given")
-    model, codes = QuickModel.start(rows, 3, 1.0, 1.0), [0, 2, 1, 0]
+    model, codes = QuickModel.start(rows, 3, (1.0, 1.0)), [0, 2, 1, 0]
     for row, code in enumerate(codes):
         model = model.learn(row, code)
     M = model.regressions[0].rows

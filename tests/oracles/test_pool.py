@@ -20,7 +20,7 @@ def world(seed, n=9, d=4, K=3, answers=4, gamma=0.7):
     raw = rng.standard_normal((n, d))
     asked = rng.permutation(n)[:answers].tolist()
     codes = rng.integers(0, K, answers).tolist()
-    model = QuickModel.start(Embedding(raw, np.zeros(n, dtype=np.int64), kind="given"), K, gamma, gamma)
+    model = QuickModel.start(Embedding(raw, np.zeros(n, dtype=np.int64), kind="given"), K, (gamma, gamma))
     for row, code in zip(asked, codes, strict=True):
         model = model.learn(row, code)
     return unit_rows(raw), asked, codes, model, gamma
@@ -71,7 +71,7 @@ def test_margin_uncertainty_is_minus_theta_of_the_papers_learner(seed):
     order, codes = rng.permutation(8), rng.integers(0, 4, 8)
     learner = ALGORITHMS["cmog"](raw, 4, update="always", target="one-hot", gamma=1.0)
     learner.run(order[:5], codes)
-    model = QuickModel.start(Embedding(raw, np.zeros(8, dtype=np.int64), kind="given"), 4, 1.0, 1.0)
+    model = QuickModel.start(Embedding(raw, np.zeros(8, dtype=np.int64), kind="given"), 4, (1.0, 1.0))
     for row in order[:5]:
         model = model.learn(int(row), int(codes[row]))
     values = margin_uncertainty(model.scores, model.variance)
@@ -104,7 +104,7 @@ def test_the_scores_are_the_mean_over_leading_columns_and_constants_stay():
     rng = np.random.default_rng(0)
     raw, asked, codes = rng.standard_normal((30, 40)), [3, 7, 20], [0, 2, 1]
     place = Embedding(raw, np.zeros(30, dtype=np.int64), kind="given", layout=(20, 2, 18))
-    model, expected, variance = QuickModel.start(place, 3, 0.5, 2.0), [], []
+    model, expected, variance = QuickModel.start(place, 3, (0.5, 2.0)), [], []
     for row, code in zip(asked, codes, strict=True):
         model = model.learn(row, code)
     for rank in (16, 32, 40):
@@ -119,7 +119,7 @@ def test_the_scores_are_the_mean_over_leading_columns_and_constants_stay():
 def test_the_rules_by_name_look_at_the_state_that_chooses_and_the_margin_at_the_scores():
     raw = np.random.default_rng(3).standard_normal((9, 4))
     place = Embedding(raw, np.zeros(9, dtype=np.int64), kind="given")
-    model = QuickModel.start(place, 3, 0.5, 2.0).learn(2, 1).learn(5, 0)
+    model = QuickModel.start(place, 3, (0.5, 2.0)).learn(2, 1).learn(5, 0)
     M = unit_rows(raw)
     a, C = suggest.ambiguity(model.beliefs), covariance(M, [2, 5], 2.0)
     sizes = 1 + np.diag(C)
@@ -143,7 +143,7 @@ def test_contrast_is_ambiguity_on_rows_less_their_mean_and_rows_of_zeros_stay(se
     M = np.vstack([raw[:8] - raw[:8].mean(axis=0), np.zeros((1, 4))])
     M[:8] /= np.linalg.norm(M[:8], axis=1, keepdims=True)
     place = Embedding(raw, np.zeros(9, dtype=np.int64), kind="given")
-    model = QuickModel.start(place, 3, 0.5, 2.0, centred=True).learn(2, 1).learn(5, 0)
+    model = QuickModel.start(place, 3, (0.5, 2.0), centred=True).learn(2, 1).learn(5, 0)
     A = 0.5 * np.eye(4) + M[[2, 5]].T @ M[[2, 5]]
     p = softmax(M @ np.linalg.solve(A, M[[2, 5]].T @ np.eye(3)[[1, 0]]) / TEMPERATURE)
     top = np.sort(0.4 * p + 0.6 / 3, axis=1)  # K / (K + answers) = 3 / 5
@@ -168,7 +168,7 @@ def test_centring_leaves_constant_columns_and_rows_that_are_all_alike_as_they_ar
 def test_a_component_of_which_nothing_is_known_leaves_nothing_sure_in_it_and_others_as_they_are():
     rows = np.random.default_rng(5).standard_normal((6, 3))
     place = Embedding(rows, np.array([0, 0, 0, 1, 1, 1]), kind="given")
-    model = QuickModel.start(place, 2, 0.5, 2.0).learn(0, 1).learn(1, 1)
+    model = QuickModel.start(place, 2, (0.5, 2.0)).learn(0, 1).learn(1, 1)
     p, half = model.probabilities, np.full((3, 2), 0.5)
     np.testing.assert_allclose(model.beliefs[:3], (p[:3] + half) / 2)  # K / (K + answers) = 2 / 4
     np.testing.assert_array_equal(model.beliefs[3:], half)
@@ -178,7 +178,7 @@ def test_components_that_share_a_column_tell_nothing_of_each_other_and_weigh_by_
     """One component with a column of its own, and two, of three nodes and of one, that share the next."""
     rows = np.array([[0.3, 1.0, 0.0], [0.1, 1.0, 0.0], [-0.4, 1.0, 0.0], *([[0.0, 0.0, 1.0]] * 4)])
     place = Embedding(rows, np.array([0, 0, 0, 1, 1, 1, 2]), kind="given", layout=(1, 2, 0))
-    model = QuickModel.start(place, 2, 0.5, 1.0)
+    model = QuickModel.start(place, 2, (0.5, 1.0))
     assert not model.rows[3:].any()
     np.testing.assert_allclose(
         STRATEGIES["ambiguity"](model)[3:], [0.75, 0.75, 0.75, 0.25]
@@ -201,7 +201,7 @@ def test_twins_are_one_value_whatever_the_rounding():
     M, _, _, model, _ = world(1)
     twins = unit_rows(np.vstack([M, M[3], M[3] * (1 + 1e-14)]))
     place = Embedding(twins, np.zeros(len(twins), dtype=np.int64), kind="given")
-    model = QuickModel.start(place, 3, 0.7, 1.4).learn(0, 1)
+    model = QuickModel.start(place, 3, (0.7, 1.4)).learn(0, 1)
     for rule in STRATEGIES.values():
         values = rule(model)
         only = np.isin(np.arange(len(twins)), [3, len(M), len(M) + 1])

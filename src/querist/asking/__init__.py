@@ -14,7 +14,7 @@ from querist.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(__name__)
 
 if TYPE_CHECKING:
-    from querist.asking.asking import Asking as Asking, ask as ask
+    from querist.asking.campaign import Asking as Asking, ask as ask
     from querist.asking.files import from_files as from_files
     from querist.asking.strategies import (
         STRATEGIES as STRATEGIES,

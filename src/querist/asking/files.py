@@ -2,7 +2,7 @@
 
 files = GraphFiles("edges.csv", nodes="nodes.csv")
 campaign = from_files(files, classes=["cat", "dog"], journal="pets.journal")
-campaign.asking.question       # and so on, as in asking.py
+campaign.asking.question       # and so on, as in campaign.py
 campaign.source.table          # the table of nodes, to show a node's row
 
 What is not said is as the journal has it: its classes, its query strategy, its audit, its seed. Nodes, edges
@@ -15,8 +15,7 @@ from os import PathLike
 from typing import Any, Unpack
 
 from querist.asking.arrivals import grown
-from querist.asking.asking import ask
-from querist.asking.campaign import Asking
+from querist.asking.campaign import Asking, ask
 from querist.asking.options import CampaignKeywords, CampaignOptions
 from querist.asking.oracles import Oracle
 from querist.asking.store.sqlite import StoredCampaign, only_campaign

@@ -54,10 +54,9 @@ RANKS = (16, 32, 64, 100)
 """Columns of the regressions that are averaged."""
 ROOM = 4e8
 """Most numbers in the rows of all regressions; a larger graph has fewer of them."""
-GAMMAS = {True: 1.0, False: 0.1}
-"""The ridge of the scores, by whether rows of the kind depend on attributes."""
-CHOOSING_GAMMAS = {True: 2.0, False: 0.1}
-"""The ridge with which questions are chosen."""
+GAMMAS = {True: (1.0, 2.0), False: (0.1, 0.1)}
+"""The ridge of the scores, and that by which questions are chosen, by whether rows of the kind depend on
+attributes."""
 TEMPERATURE = 0.1
 TEMPERATURES = TEMPERATURE * np.geomspace(0.1, 10.0, 41)
 """Temperatures that are tried, to be calibrated."""
@@ -120,27 +119,17 @@ class Regression:
         """(n,) the variance of every node."""
         return np.asarray(np.maximum(quadratic_forms(self.rows, self.P), 0.0))
 
-    @property
-    def scores(self) -> Floats:
-        """(n, K) f of all nodes."""
-        return np.asarray(self.rows @ self.W)
-
-    def scores_at(self, which: Any) -> Floats:
+    def scores(self, which: Any) -> Floats:
         """(m, K) f of some nodes."""
         return np.asarray(self.rows[which] @ self.W)
 
-    def learn(self, row: int, target: int | Floats | None = None) -> "Regression":
-        """With one answer more: its code, or (K,) how likely it is each class; without, the weights stay."""
+    def learn(self, row: int, target: Floats | None = None) -> "Regression":
+        """With one answer more: (K,) how likely it is each class; without, the weights stay."""
         m = self.rows[row]
         g = self.P @ m
         q, W = 1 + m @ g, self.W
         if target is not None:
-            missed = -(m @ W)
-            if isinstance(target, int):
-                missed[target] += 1
-            else:
-                missed += target
-            W = W + np.outer(g / q, missed)
+            W = W + np.outer(g / q, target - m @ W)
         return Regression(self.rows, self.P - np.outer(g, g) / q, W)
 
     def learn_all(self, rows: Sequence[int], targets: Floats | None = None) -> "Regression":
@@ -171,7 +160,7 @@ class Regression:
     def left_out(self, rows: Sequence[int], targets: Floats) -> Floats:
         """(m, K) scores at `rows`, each without its own answer: `(f_i - r_i t_i) / (1 - r_i)`."""
         r = np.maximum(quadratic_forms(self.rows[rows], self.P), 0.0)[:, None]
-        return np.asarray((self.scores_at(rows) - r * targets) / np.maximum(1 - r, SURELY))
+        return np.asarray((self.scores(rows) - r * targets) / np.maximum(1 - r, SURELY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +194,7 @@ class QuickModel:
     def start(
         embedding: Embedding,
         n_classes: int,
-        gamma: float | None = None,
-        choosing_gamma: float | None = None,
+        gammas: tuple[float, float] | None = None,
         ranks: Sequence[int] = RANKS,
         *,
         centred: bool = False,
@@ -221,17 +209,14 @@ class QuickModel:
         [0.0, 1.0]
         """
         n, columns = embedding.rows.shape
-        widths = widths_of(n, columns, ranks)
-        own = GAMMAS[kind_of(embedding.kind).attributes] if gamma is None else gamma
-        ridge = (
-            CHOOSING_GAMMAS[kind_of(embedding.kind).attributes] if choosing_gamma is None else choosing_gamma
-        )
+        gamma, ridge = gammas or GAMMAS[kind_of(embedding.kind).attributes]
         if centred:
             embedding = centred_rows(embedding)
         none = np.zeros(int(embedding.components.max()) + 1, dtype=np.int64)
         return QuickModel(
             answered=tuple(
-                Regression.start(leading(embedding, rank), own, n_classes + multilabel) for rank in widths
+                Regression.start(leading(embedding, rank), gamma, n_classes + multilabel)
+                for rank in widths_of(n, columns, ranks)
             ),
             choosing=Regression.start(leading(embedding, CHOOSING_RANK), ridge),
             gamma=ridge,
@@ -253,12 +238,8 @@ class QuickModel:
 
     def learn(self, row: int, target: Code | Floats) -> "QuickModel":
         """The state with one answer more: its code, or (K,) how likely it is, or has, each class."""
-        own: int | Floats
-        if isinstance(target, int):
-            own = target
-        else:
-            soft = indicator([target], self.n_classes) if isinstance(target, tuple) else target[None]
-            own = self._columns(soft, 1.0)[0]
+        soft = target[None] if isinstance(target, np.ndarray) else indicator([target], self.n_classes)
+        own = self._columns(soft, 1.0)[0]
         return self._with([row], (m.learn(row, own) for m in self.regressions), self.choosing.learn(row))
 
     def retarget(self, rows: Sequence[int], change: Floats) -> "QuickModel":
@@ -320,11 +301,11 @@ class QuickModel:
     @cached_property
     def scores(self) -> Floats:
         """(n, K) f, the mean of the regressions'; of sets 2 f - h, yes less no."""
-        return self._by_class(sum(m.scores for m in self.answered) / len(self.answered))
+        return self._scores_at(slice(None))
 
-    def _scores_at(self, rows: Sequence[int]) -> Floats:
+    def _scores_at(self, rows: Any) -> Floats:
         """(m, K) f of some nodes, without working out that of all: the same bits whoever looked before."""
-        return self._by_class(sum(m.scores_at(rows) for m in self.answered) / len(self.answered))
+        return self._by_class(sum(m.scores(rows) for m in self.answered) / len(self.answered))
 
     def _by_class(self, columns: Any) -> Floats:
         return np.asarray(2 * columns[:, :-1] - columns[:, -1:] if self.multilabel else columns)
@@ -411,10 +392,7 @@ class QuickModel:
         answers, by the beliefs about the node. A set is right where all of it is.
         """
         answers = likely(self.beliefs[row], most, self.multilabel)
-        if self.multilabel:
-            old: Any = self.scores > 0
-        else:
-            old = self.scores.argmax(axis=1)[:, None]
+        old: Any = self.scores > 0 if self.multilabel else self.scores.argmax(axis=1)[:, None]
         gains = []
         for code, _ in answers:
             p = self.learn(row, code).probabilities

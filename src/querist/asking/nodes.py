@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from querist.asking.answers import as_kept, likeliest, sureness
-from querist.asking.state import CampaignState
-from querist.asking.status import CampaignStatus
+from querist.asking.state import CampaignState, CampaignStatus
 from querist.labels import Code
 from querist.tables.names import NodeTexts
 

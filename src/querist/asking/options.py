@@ -13,12 +13,13 @@ NOISE = 0.1
 """Share of answers presumed wrong if several people answer, or are asked again, and it is not given."""
 TEAM = {"noise": str(NOISE), "second_opinions": "yes, unless several people answer about each node"}
 """Defaults, in words, that differ if a team answers; `of_team` has their values."""
+GREEDY = "greedy"
+"""What a campaign that finds a class chooses by, unless at random."""
 OF_PROCESS = ("missing", "person", "device")
 """Options of the process that asks. No event keeps them: each process says its own."""
 
 
 def _strategies() -> Sequence[str]:
-    from querist.asking.finding import GREEDY
     from querist.asking.strategies import STRATEGIES
 
     return ("pool", "random", GREEDY, *STRATEGIES)

@@ -1,6 +1,6 @@
 """What happens next in a campaign: one policy, for `ask` and for the server.
 
-`next_action` is a function of what the events say (status.py), of the options, of who asks, and of the
+`next_action` is a function of what the events say (state.py), of the options, of who asks, and of the
 `Candidates` that the model proposes. Its answer is an open question that this person should get, a new one,
 the end (`Stop`), or None while candidates are still being worked out. Its caller writes the event.
 
@@ -19,7 +19,7 @@ import numpy as np
 from querist.asking.choosers import Pick
 from querist.asking.options import CampaignOptions
 from querist.asking.people import DOUBT, VOTES
-from querist.asking.status import CampaignStatus
+from querist.asking.state import CampaignStatus
 from querist.asking.turns import Turn, Turns
 from querist.registry import Registry
 from querist.tables.formats import some

@@ -14,8 +14,7 @@ import numpy as np
 
 from querist import display
 from querist.asking.answers import indicator, likeliest, named_or_none, sureness
-from querist.asking.choosers import tried
-from querist.asking.finding import Chance, target_scores
+from querist.asking.choosers import Chance, target_scores, tried
 from querist.asking.nodes import NodeDescriptions
 from querist.labelling.labelling import Labelling
 from querist.labels import Code

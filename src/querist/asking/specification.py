@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.asking.finding import GREEDY
-from querist.asking.options import OF_PROCESS, CampaignOptions
+from querist.asking.options import GREEDY, OF_PROCESS, CampaignOptions
 from querist.asking.store.events import Event
 from querist.asking.strategies import STRATEGIES
 from querist.errors import InputError, check_name, refuse
@@ -23,7 +22,6 @@ from querist.graph import Graph
 from querist.labelling.kernel_ridge import are_measurements
 from querist.labels import checked_names, plain
 from querist.memory import check_classes
-from querist.types import Sparse
 
 RANDOM = "random"
 POOL, DEFAULT_STRATEGY = "pool", "contrast"
@@ -76,10 +74,6 @@ class CampaignSpec(CampaignOptions):
         """From the first event, with the options of this process."""
         given = {name: body[name] for name in KEPT if name in body}
         return CampaignSpec(**{**given, "classes": tuple(given["classes"]), **of_process})
-
-    def options_of_process(self) -> dict[str, Any]:
-        """Those that no event keeps, by name."""
-        return {name: getattr(self, name) for name in OF_PROCESS}
 
     def check_same(self, kept: "CampaignSpec", where: str) -> None:
         """Refuse a journal that is about something else."""
@@ -160,15 +154,12 @@ def digest(graph: Graph) -> str:
         odd = error.object[max(0, error.start - 40) : error.end]
         raise InputError(f"a node id contains half of a character, {odd!r}; correct it") from None
     for matrix in (graph.adjacency, graph.attributes):
-        if matrix is not None:
-            _feed(total, matrix)
+        if matrix is None:
+            continue
+        total.update(repr(matrix.shape).encode())
+        for part, kind in ((matrix.indptr, np.int64), (matrix.indices, np.int64), (matrix.data, np.float64)):
+            total.update(np.ascontiguousarray(part, dtype=kind).data)
     return total.hexdigest()
-
-
-def _feed(total: Any, matrix: Sparse) -> None:
-    total.update(repr(matrix.shape).encode())
-    for part, kind in ((matrix.indptr, np.int64), (matrix.indices, np.int64), (matrix.data, np.float64)):
-        total.update(np.ascontiguousarray(part, dtype=kind).data)
 
 
 def _words(value: Any) -> str:

@@ -144,8 +144,7 @@ class Turns:
 
     def open_about(self, row: int) -> Turn | None:
         """The open turn about a row."""
-        number = self._open.get(row)
-        return None if number is None else self._turns[number]
+        return self._turns.get(self._open.get(row, 0))
 
     def about(self, row: int) -> list[Turn]:
         """All turns about a row, in order."""
@@ -158,10 +157,8 @@ class Turns:
 
     def last_closed(self, person: str | None = None) -> Turn | None:
         """The turn that was closed last, by this person where one is named."""
-        for number in reversed(self._closed):
-            if person in (None, self._turns[number].person):
-                return self._turns[number]
-        return None
+        closed = (self._turns[number] for number in reversed(self._closed))
+        return next((turn for turn in closed if person in (None, turn.person)), None)
 
     def vote_of(self, person: str, row: int) -> Turn | None:
         """The turn about a row that holds the last answer of a person; None if they gave none."""

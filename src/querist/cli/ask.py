@@ -15,7 +15,7 @@ from querist.progress import silent
 from querist.serve.options import NewCampaignOptions
 
 if TYPE_CHECKING:
-    from querist.asking.asking import Asking, Question
+    from querist.asking.campaign import Asking, Question
     from querist.asking.store.sql import EventStore
     from querist.labelling.reading import GraphFiles
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from querist.asking.answers import named_or_none
 from querist.asking.nodes import NEIGHBOURS
+from querist.asking.policy import most_unanswered
 from querist.cli.keyboard import Keyboard, legend
 from querist.cli.screen import print_line, visible, width
 from querist.labels import Code, named
@@ -15,7 +16,7 @@ from querist.tables.labels import in_words
 from querist.tables.names import COLUMNS
 
 if TYPE_CHECKING:
-    from querist.asking.asking import Asking, Question
+    from querist.asking.campaign import Asking, Question
     from querist.asking.nodes import NodeDescriptions
     from querist.tables.names import NodeTexts
 
@@ -136,7 +137,7 @@ def progress_line(asking: "Asking") -> str:
     """How far the campaign is, and the expected accuracy (if known)."""
     parts = [f"{asking.asked} of {asking.budget} answers"]
     if asking.unanswered:
-        parts.append(f"{asking.unanswered} unanswered (at most {asking.most_unanswered})")
+        parts.append(f"{asking.unanswered} unanswered (at most {most_unanswered(asking.state)})")
     if (expected := asking.expected_accuracy) is not None:
         parts.append(f"expected accuracy {expected:.0%}")
     return f"[{_bar(asking.asked, asking.budget)}] {' | '.join(parts)}"

@@ -268,7 +268,7 @@ def move(
     querist campaign move postgresql://me@host/labels
     querist campaign move copy.db --campaign Club --store labels.db
     """
-    from querist.asking.store.moving import move as moved
+    from querist.asking.store.sqlite import move as moved
 
     with _opened(store, there=True) as opened, _opened(to) as target:
         entry = _entry(opened, which)
@@ -365,7 +365,7 @@ def repair(
     querist campaign repair whole.db
     querist campaign repair whole.db --campaign Club --store labels.db
     """
-    from querist.asking.store.moving import repair as repaired
+    from querist.asking.store.sqlite import repair as repaired
     from querist.asking.store.wal import salvaged
 
     with TemporaryDirectory(prefix="querist-") as folder:

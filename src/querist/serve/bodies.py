@@ -2,10 +2,15 @@
 
 import json
 import math
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
+from pathlib import Path
 from reprlib import repr as short
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, get_origin
 
 from fastapi import Form, Header, Request
@@ -21,6 +26,7 @@ from pydantic import (
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from querist import memory
 from querist.asking.options import TEAM, CampaignOptions
 from querist.asking.turns import Outcome
 from querist.graph_options import FileOptions
@@ -28,6 +34,7 @@ from querist.options import Option
 from querist.serve.access import MOST_DAYS
 from querist.serve.campaign import AT_ONCE
 from querist.serve.options import NewCampaignOptions, Role
+from querist.serve.writing import RefusedError
 
 MOST_ROW = 2**53
 MOST_SIGNS = 500_000
@@ -40,6 +47,9 @@ MOST_VALUES, MOST_TEXT = 1000, 10_000
 """Most values of a list, and most characters of a text, in a request."""
 MOST_COMPLAINTS = 10
 """Most values that a refusal complains of."""
+
+CHUNK = 1 << 20
+ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".npz", ".graphml", ".jsonl", ".json", ".mtx")
 
 Row = Annotated[int, Field(ge=0, le=MOST_ROW, strict=True)]
 Whole = Annotated[int, Field(ge=-MOST_ROW, le=MOST_ROW)]
@@ -231,6 +241,43 @@ def complaints(errors: Sequence[Any]) -> str:
         texts.append(f"{place or 'the body'}: {each['msg']} (given: {''.join(islice(pieces, 100))[:100]})")
     more = len(errors) - MOST_COMPLAINTS
     return "; ".join(texts) + (f"; and {more:,} more" if more > 0 else "")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Most bytes of a request with files, and of memory while they are read; most bytes of a request with
+    nodes and edges that arrive, and of any other request."""
+
+    bytes: int = 200_000_000
+    memory: int = 5_000_000_000
+    arrivals: int = 20_000_000
+    body: int = 200_000
+
+
+@contextmanager
+def received(files: Mapping[str, Any], limits: Limits) -> Iterator[dict[str, Path]]:
+    """Uploaded files in a folder of their own, which is gone afterwards; the path of each by its role.
+
+    Inside the block, no more than `limits.memory` counts as free.
+    """
+    with TemporaryDirectory(prefix="querist-upload-") as folder:
+        places = {}
+        for role, upload in files.items():
+            if upload is None or not upload.filename:
+                continue
+            suffixes = [each.lower() for each in Path(upload.filename).suffixes[-2:]]
+            ending = "".join(each for each in suffixes if each in ENDINGS)
+            if not ending:
+                raise RefusedError(
+                    f"{role}: a file called {upload.filename!r}; its name must end in {', '.join(ENDINGS)}",
+                    422,
+                )
+            place = Path(folder) / f"{role}{ending}"
+            with place.open("wb") as out:
+                copyfileobj(upload.file, out, CHUNK)
+            places[role] = place
+        with memory.at_most(limits.memory):
+            yield places
 
 
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}

@@ -32,12 +32,12 @@ from querist.asking.policy import (
     undo_refusal,
     votes,
 )
-from querist.asking.status import CampaignStatus
-from querist.asking.store.events import Draft, Event, MakeReply, Part, check_texts
+from querist.asking.state import CampaignStatus
+from querist.asking.store.events import Draft, Event, Part, check_texts
 from querist.asking.store.sql import EventStore
-from querist.asking.turns import CLOSING, Lease, Turn
+from querist.asking.turns import Outcome, Turn
 from querist.serve.learner import BackgroundLearner
-from querist.serve.writing import PendingWrite, RefusedError, Writer
+from querist.serve.writing import Decision, PendingWrite, RefusedError, Writer
 from querist.tables.names import NodeTexts
 
 LEASE = 300.0
@@ -53,25 +53,12 @@ SOON = 1.0
 LATE = "answered after it was given to somebody else: a further vote"
 
 
-Once = tuple[PendingWrite, Callable[[], dict[str, Any]]]
-"""Something to be done once, whatever is sent again, and what gives the response when it is written."""
-
-
 class ServedCampaign:
     """One campaign of a store, in this process."""
 
-    def __init__(
-        self,
-        store: EventStore,
-        id: str,
-        name: str,
-        asking: Asking,
-        texts: NodeTexts,
-        *,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, store: EventStore, id: str, name: str, asking: Asking, texts: NodeTexts) -> None:
         self.store, self.id, self.name, self.asking, self.texts = store, id, name, asking, texts
-        self.clock = clock
+        self.clock = time.time
         self.classes = asking.classes
         self.lock = threading.RLock()
         self.writer = Writer(self)
@@ -99,50 +86,46 @@ class ServedCampaign:
     def lease(self, person: str, count: int = 1) -> tuple[list[Question], str | None]:
         """Up to `count` questions that are this person's until their leases end, those they have among them;
         and why there are no more, where that is so."""
-        if not 1 <= count <= AT_ONCE:
-            raise RefusedError(f"count {count}; take 1 to {AT_ONCE} questions at once", 422)
         with self.lock:
             at_work = {person, *(lease.person for lease in self.turns.leases.values())}
         self.learner.want(len(at_work) + count)
         began = time.monotonic()
-        why: list[str | None] = [None]
         while True:
             self.expire()
-            self.write(lambda: self._leases(person, count, why))
+            why = self._done(PendingWrite(lambda: self._leases(person, count)))["why"]
             with self.lock:
                 held = self.held(person)[:count]
                 known = [row for row in held if row < self.n_nodes]
                 left = (SOON if known else PATIENCE) - (time.monotonic() - began)
-                enough = len(known) == (count if why[0] is None else len(held))
+                enough = len(known) == (count if why is None else len(held))
                 if enough or left <= 0:
-                    return [self.question(row) for row in known], why[0] if len(held) < count else None
+                    return [self.question(row) for row in known], why if len(held) < count else None
             if len(known) < len(held):  # nodes that came by on another server, and are not learned here yet
                 self.learner.caught_up(self.last, left)
             else:
                 self.learner.wait(left, began)
             self.check_learner()
 
-    def _leases(self, person: str, count: int, why: list[str | None]) -> list[Draft]:
-        """The drafts by which a person gets their questions."""
+    def _leases(self, person: str, count: int) -> Decision:
+        """What gives a person their questions, and why there are no more."""
         missing = count - len(self.held(person))
-        actions, why[0] = next_actions(self.status, self.learner, person, missing, self.turns.leases)
-        if not actions and ends(self.status, why[0]):
-            return [Draft("stop", {"why": why[0]})]
-        lease = {"person": person, "until": self.clock() + self.lease_seconds(person)}
+        actions, why = next_actions(self.status, self.learner, person, missing, self.turns.leases)
+        if not actions and ends(self.status, why):
+            return [Draft("stop", {"why": why})], {"why": why}
+        lease = {"person": person, "until": self.lease_end(person)}
         return [
             Draft("lease", {"row": action.row, **lease})
             if isinstance(action, Turn)
             else Draft("question", {**self.asking.state.question(action), **lease})
             for action in actions
-        ]
+        ], {"why": why}
 
     def beat(self, person: str, row: int) -> float:
         """Prolong a lease; until when."""
 
         def decide() -> list[Draft]:
-            self._own_lease(person, row)
-            until = self.clock() + self.lease_seconds(person)
-            return [Draft("beat", {"row": row, "person": person, "until": until})]
+            self._check_lease(person, row)
+            return [Draft("beat", {"row": row, "person": person, "until": self.lease_end(person)})]
 
         (event,) = self.write(decide, row)
         return float(event.body["until"])
@@ -151,7 +134,7 @@ class ServedCampaign:
         """End a lease; the question goes to somebody else."""
 
         def decide() -> list[Draft]:
-            self._own_lease(person, row)
+            self._check_lease(person, row)
             return [Draft("release", {"row": row, "person": person})]
 
         self.write(decide, row)
@@ -174,97 +157,83 @@ class ServedCampaign:
     # -- answers ------------------------------------------------------------------------------------------
 
     def close_question(
-        self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None
+        self, person: str, row: int, outcome: Outcome, code: Any = None, key: str | None = None
     ) -> dict[str, Any]:
         """Keep an answer, "skip" or "unsure"; it is in the store when this returns: see `closing`."""
         return self._done(self.closing(person, row, outcome, code, key))
 
-    async def close_question_soon(
-        self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None
-    ) -> dict[str, Any]:
-        """The same, without a thread of its own."""
-        own, respond = self.closing(person, row, outcome, code, key)
+    async def close_soon(self, own: PendingWrite) -> dict[str, Any]:
+        """The same from what `closing` gives, without a thread of its own."""
         await self.writer.write_soon(own)
-        return respond() if own.events else await asyncio.to_thread(respond)
+        seen = own.written.exception() is None and own.written.result()
+        return own.response if seen else await asyncio.to_thread(self._response, own)
 
-    def closing(self, person: str, row: int, outcome: str, code: Any = None, key: str | None = None) -> Once:
+    def closing(
+        self, person: str, row: int, outcome: Outcome, code: Any = None, key: str | None = None
+    ) -> PendingWrite:
         """What keeps an answer, "skip" or "unsure".
 
         A `key` makes it safe to send again: the second time the first response comes back. An answer to a
         question that meanwhile went to somebody else is kept as a further vote. Without a new question an
         answer replaces the person's earlier one about the row; if it is the same, nothing is written.
         """
-        if outcome not in CLOSING:
-            raise RefusedError(f"outcome {outcome!r}; it is one of {', '.join(CLOSING)}", 422)
         if outcome == "answer":
             code = self._checked_code(code)
         self.check_row(row)
-        late, kept = [False], [0]
 
-        def decide() -> list[Draft]:
-            turn = self.turns.open_about(row)
+        def decide() -> Decision:
+            turn, held = self.turns.open_about(row), self.turns.leases.get(row)
             if (row, person) not in self.had:
                 raise RefusedError(f"no question about row {row} was given to you; take a lease first")
-            held = self.turns.leases.get(row)
-            late[0] = turn is None or held is None or held.person != person
-            kept[0] = self.last
-            vote = self.turns.vote_of(person, row) if late[0] else None
-            body: dict[str, Any] = {"row": row, "person": person}
-            if outcome == "answer":
-                body["code"] = code
-            if vote is not None:
-                if outcome != "answer":
+            late = turn is None or held is None or held.person != person
+            vote = self.turns.vote_of(person, row) if late else None
+            done: dict[str, Any] = {"row": row, "outcome": outcome, "late": late}
+            if outcome != "answer":
+                if vote is not None:
                     raise RefusedError(
                         f"you answered the question about row {row}; send another answer to change yours, or "
                         "take back your last answer with undo"
                     )
-                late[0], kept[0] = bool(vote.about.get("late")), vote.closed
-                same = as_code(code) == vote.code
-                return [] if same else [Draft("answer", {**body, "replaces": vote.opened})]
+                # If somebody else has it now, what is no answer must not end it for them.
+                return [] if late else [Draft(outcome, {"row": row, "person": person})], done
+            body = {"row": row, "person": person, "code": code}
+            if vote is not None:
+                done["late"] = bool(vote.about.get("late"))
+                if as_code(code) == vote.code:
+                    return [], {**done, "seq": vote.closed}
+                return [Draft("answer", {**body, "replaces": vote.opened})], done
             if turn is not None:
-                # Somebody else has it now: what is no answer must not end it for them.
-                return [] if outcome != "answer" and late[0] else [Draft(outcome, body)]
-            if outcome != "answer":
-                return []
+                return [Draft("answer", body)], done
             audit = any(turn.audit for turn in self.turns.about(row))
             question = self.asking.state.question(Pick(row, LATE, audit=audit, again=True))
-            return [Draft("question", {**question, "late": True}), Draft("answer", body)]
+            return [Draft("question", {**question, "late": True}), Draft("answer", body)], done
 
-        def response(events: list[Event]) -> dict[str, Any]:
-            seq = events[-1].seq if events else kept[0]
-            return {"seq": seq, "row": row, "outcome": outcome, "late": late[0]}
-
-        return self._once(person, key, [row, outcome, code], decide, response, row)
+        return self._once(person, key, [row, outcome, code], decide, row)
 
     def undo(self, person: str, key: str | None = None) -> dict[str, Any]:
         """Take back one's own last answer; its question is open for them again."""
 
-        def decide() -> list[Draft]:
+        def decide() -> Decision:
             back = self.turns.last_closed(person)
             if back is None:
-                return []
+                return [], {"row": None}
             if refusal := undo_refusal(self.status, back, person):
                 raise RefusedError(refusal)
-            until = self.clock() + self.lease_seconds(person)
-            return [Draft("undo", {"row": back.row, "person": person, "until": until})]
+            lease = {"person": person, "until": self.lease_end(person)}
+            return [Draft("undo", {"row": back.row, **lease})], {"row": back.row}
 
-        def response(events: list[Event]) -> dict[str, Any]:
-            return {"row": events[-1].body["row"] if events else None}
-
-        return self._done(self._once(person, key, ["undo"], decide, response))
+        return self._done(self._once(person, key, ["undo"], decide))
 
     def comment(self, person: str, row: int, text: str, key: str | None = None) -> dict[str, Any]:
         """Keep what somebody says of a node."""
-        self.check_row(row)
-        drafts = [Draft("comment", {"row": row, "person": person, "text": text})]
-        return self._done(self._once(person, key, [row, text], lambda: drafts, _seq, row))
+        drafts = [Draft("comment", {"row": self.check_row(row), "person": person, "text": text})]
+        return self._done(self._once(person, key, [row, text], lambda: (drafts, {}), row))
 
     def verdict(self, person: str, row: int, code: Any, key: str | None = None) -> dict[str, Any]:
         """Decide on the class of a node, or its classes, whatever was answered."""
-        self.check_row(row)
         code = self._checked_code(code)
-        drafts = [Draft("verdict", {"row": row, "code": code, "person": person})]
-        return self._done(self._once(person, key, [row, code], lambda: drafts, _seq, row))
+        drafts = [Draft("verdict", {"row": self.check_row(row), "code": code, "person": person})]
+        return self._done(self._once(person, key, [row, code], lambda: (drafts, {}), row))
 
     def change(
         self, person: str | None, /, *, paused: bool | None = None, **options: Unpack[CampaignKeywords]
@@ -287,12 +256,10 @@ class ServedCampaign:
 
     # -- the log ------------------------------------------------------------------------------------------
 
-    def write(self, decide: Callable[[], list[Draft]], row: int | None = None) -> list[Event]:
+    def write(self, decide: Callable[[], Sequence[Draft]], row: int | None = None) -> Sequence[Event]:
         """Append what `decide` drafts; `row` where it looks at no other."""
-        own = self.writer.write(PendingWrite(decide, None, row))
-        if own.problem is not None:
-            raise own.problem
-        return own.events or []
+        own = self.writer.write(PendingWrite(lambda: (decide(), {}), row=row))
+        return own.written.result() or ()
 
     def append_all(self, parts: Sequence[Part]) -> list[list[Event]]:
         """Write several requests after the newest event that is known here, and take them in."""
@@ -305,41 +272,37 @@ class ServedCampaign:
         person: str,
         key: str | None,
         request: Sequence[Any],
-        decide: Callable[[], list[Draft]],
-        response: Callable[[list[Event]], dict[str, Any]],
+        decide: Callable[[], Decision],
         row: int | None = None,
-    ) -> Once:
+    ) -> PendingWrite:
         """Something to do, unless it was done already under this person's key."""
         check_texts(key, request)  # not later: requests of several people are written together
         digest = hashlib.sha256(json.dumps(request).encode()).hexdigest()
-        make: MakeReply = lambda events: (digest, json.dumps(response(events)))  # noqa: E731
-        name = f"{person} {key}"
-        own = PendingWrite(decide, None if key is None else (name, make), row)
+        return PendingWrite(decide, None if key is None else (f"{person} {key}", digest), row)
 
-        def respond() -> dict[str, Any]:
-            if own.problem is None and (own.events is not None or key is None):
-                return response(own.events or [])
-            if own.problem is not None and (key is None or not isinstance(own.problem, RefusedError)):
-                raise own.problem
-            # The key is taken; or it was done, and cannot be done again.
-            before = self.store.reply(self.id, name)
-            if before is None:
-                raise own.problem or RefusedError("somebody else was first; try again", 503)
-            if before.digest != digest:
-                raise RefusedError(
-                    f"Idempotency-Key {key!r} came before with another request; take a new key for a new "
-                    "request",
-                    422,
-                )
-            found: dict[str, Any] = json.loads(before.body)
-            return found
+    def _done(self, own: PendingWrite) -> dict[str, Any]:
+        return self._response(self.writer.write(own))
 
-        return own, respond
-
-    def _done(self, once: Once) -> dict[str, Any]:
-        own, respond = once
-        self.writer.write(own)
-        return respond()
+    def _response(self, own: PendingWrite) -> dict[str, Any]:
+        """The response to a request that is done; to one under a key that is taken, the first response."""
+        problem = RefusedError("somebody else was first; try again", 503)
+        try:
+            if own.written.result() is not None:
+                return own.response
+        except RefusedError as refusal:
+            problem = refusal  # perhaps it was done, and cannot be done again
+        name, digest = own.key or ("", "")
+        before = self.store.reply(self.id, name) if own.key else None
+        if before is None:
+            raise problem
+        if before.digest != digest:
+            key = name.partition(" ")[2]
+            raise RefusedError(
+                f"Idempotency-Key {key!r} came before with another request; take a new key for a new request",
+                422,
+            )
+        found: dict[str, Any] = json.loads(before.body)
+        return found
 
     def catch_up(self) -> int:
         """Take in what other servers wrote; how many events."""
@@ -351,8 +314,7 @@ class ServedCampaign:
     def _take_in(self, events: Sequence[Event]) -> None:
         for event in events:
             self._note(event)
-        if events:
-            self.learner.feed(events)
+        self.learner.feed(events)
 
     def _note(self, event: Event) -> None:
         """What an event says, but for what is learned from it."""
@@ -401,10 +363,9 @@ class ServedCampaign:
             sure = 0.0 if opinions is None else opinions.sure_of(row, votes(self.status, row))
             return could_be_asked(self.status, row, sure)
 
-    def lease_seconds(self, person: str) -> float:
-        """How long a lease lasts."""
-        usual = self.turns.seconds(person)
-        return LEASE if usual is None else max(LEASE, MEDIANS * usual)
+    def lease_end(self, person: str) -> float:
+        """Until when a lease lasts that begins now."""
+        return self.clock() + max(LEASE, MEDIANS * (self.turns.seconds(person) or 0.0))
 
     def stopped(self) -> str | None:
         """Why nobody is asked any more; None while somebody is."""
@@ -418,11 +379,9 @@ class ServedCampaign:
 
     # -- inside -------------------------------------------------------------------------------------------
 
-    def _own_lease(self, person: str, row: int) -> Lease:
-        held = self.turns.leases.get(row)
-        if held is None or held.person != person:
+    def _check_lease(self, person: str, row: int) -> None:
+        if row not in self.held(person):
             raise RefusedError(f"row {row} is not leased to you; take a lease first")
-        return held
 
     @property
     def n_nodes(self) -> int:
@@ -449,7 +408,3 @@ class ServedCampaign:
         """Say so where nothing is learned any more."""
         if self.learner.failed is not None:
             raise RefusedError(f"the learner failed: {self.learner.failed}; restart the server", 500)
-
-
-def _seq(events: list[Event]) -> dict[str, Any]:
-    return {"seq": events[-1].seq}

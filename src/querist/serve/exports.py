@@ -30,16 +30,8 @@ def file_of(table: Any, format: str, *, safe_csv: bool = True) -> bytes:
         return "".join(f"{line}\n" for line in lines).encode()
     with TemporaryDirectory(prefix="querist-") as folder:
         place = Path(folder) / f"table.{format}"
-        save(_with_text(table) if format == "csv" else table, place, safe=safe_csv)
+        save(table, place, safe=safe_csv)
         return place.read_bytes()
-
-
-def _with_text(table: Any) -> Any:
-    """The table with sets as text."""
-    for at, field in enumerate(table.schema):
-        if pa.types.is_list(field.type):
-            table = table.set_column(at, field.name, joined_sets(table[field.name].combine_chunks()))
-    return table
 
 
 def _plain(value: Any) -> str:
@@ -53,11 +45,12 @@ def answers_table(
     names: Mapping[str, str] | None,
     *,
     multilabel: bool,
+    text: bool = False,
 ) -> Any:
     """A row for every answer, "skip" and "unsure" that was not taken back, in the order they came.
 
     `seconds` are those from when the person was given the question; nothing if somebody else had it by then,
-    or the clock ran back. `names` of people; None leaves them out.
+    or the clock ran back. `names` of people; None leaves them out. `text`: sets are one field.
     """
     turns, times = Turns(), dict[int, tuple[float, float | None]]()
     for event in events:
@@ -67,12 +60,13 @@ def answers_table(
             own = held is not None and held.person == turn.person
             times[turn.opened] = event.at, held.seconds(event.at) if held is not None and own else None
     closed = [turn for turn in turns.by_closing() if turn.outcome is not None]
-    labels = [named(turn.code, classes) if turn.outcome == "answer" else None for turn in closed]
+    given = [named(turn.code, classes) if turn.outcome == "answer" else None for turn in closed]
+    labels = label_array(given, multilabel)
     moments = [datetime.fromtimestamp(times[turn.opened][0], UTC) for turn in closed]
     columns = {
         "node": arrow_array([nodes[turn.row] for turn in closed], nested=False),
         "outcome": pa.array([turn.outcome for turn in closed], pa.string()),
-        "label": label_array(labels, multilabel),
+        "label": joined_sets(labels) if text and multilabel else labels,
         "person": pa.array([turn.person for turn in closed], pa.string()),
         "name": pa.array([(names or {}).get(turn.person or "") for turn in closed], pa.string()),
         "at": pa.array(moments, pa.timestamp("us", "UTC")),
@@ -88,8 +82,7 @@ def answers_table(
 def events_text(events: Iterable[Event]) -> Iterator[str]:
     """Events as lines of JSON."""
     for event in events:
-        body = {"seq": event.seq, "at": event.at, "kind": event.kind, "body": dict(event.body)}
-        yield json.dumps(body) + "\n"
+        yield json.dumps(vars(event)) + "\n"
 
 
 def anonymous(events: Iterable[Event]) -> list[Event]:

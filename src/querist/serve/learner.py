@@ -11,7 +11,6 @@ from bisect import insort
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from querist.asking.campaign import Asking
 from querist.asking.choosers import Pick
@@ -39,14 +38,6 @@ CURVE = 400
 """Points that are kept of how the expected accuracy grew."""
 
 
-@dataclass(eq=False)
-class _Waiting:
-    """Somebody who waits for a question, and since when they do."""
-
-    since: float
-    called: threading.Event = field(default_factory=threading.Event)
-
-
 class BackgroundLearner:
     """Follows the events of a campaign; the `Candidates` of its policy are at hand. `ready` are questions.
 
@@ -62,8 +53,8 @@ class BackgroundLearner:
         self.ready: list[Pick] = []
         self._doubts = asking.state.doubts()
         self._exhausted = False
-        self._waiting: list[_Waiting] = []
-        """Who waits for a question, the first to ask for one first."""
+        self._waiting: list[tuple[float, int, threading.Event]] = []
+        """Since when somebody waits for a question, who, and what calls them; the first to ask first."""
         self._stale = False
         """Whether something was learned since what is ready was chosen."""
         self._unnoted = False
@@ -112,24 +103,23 @@ class BackgroundLearner:
     def wait(self, timeout: float, since: float) -> None:
         """Wait until a question is ready that nobody waits for who asked before `since`, or it is clear that
         there is none, or that it takes too long."""
-        own = _Waiting(since)
+        called = threading.Event()
+        own = since, threading.get_ident(), called
         with self._changed:
-            insort(self._waiting, own, key=lambda each: each.since)
+            insort(self._waiting, own)
             self._wake()
-        own.called.wait(timeout)
-        with self._changed:
-            if own in self._waiting:
-                self._waiting.remove(own)
+        called.wait(timeout)
+        with self._changed, suppress(ValueError):
+            self._waiting.remove(own)
 
     def _wake(self) -> None:
         """Call as many of those who wait as there are questions ready; all, where there will be none."""
-        if self.complete or self.failed is not None:
-            called = len(self._waiting)
-        else:
-            called = sum(self._fresh(pick.row) for pick in self.ready)
-        for each in self._waiting[:called]:
-            each.called.set()
-        del self._waiting[:called]
+        self._changed.notify_all()
+        ready = sum(self._fresh(pick.row) for pick in self.ready)
+        count = len(self._waiting) if self.complete or self.failed is not None else ready
+        for _, _, called in self._waiting[:count]:
+            called.set()
+        del self._waiting[:count]
 
     @property
     def complete(self) -> bool:
@@ -138,14 +128,8 @@ class BackgroundLearner:
 
     def caught_up(self, seq: int, timeout: float) -> bool:
         """Wait until the event `seq` is learned."""
-        end = time.monotonic() + timeout
         with self._changed:
-            while self.seq < seq and self.failed is None:
-                left = end - time.monotonic()
-                if left <= 0:
-                    return False
-                self._changed.wait(left)
-            return True
+            return self._changed.wait_for(lambda: self.seq >= seq or self.failed is not None, timeout)
 
     def close(self) -> None:
         """End the thread."""
@@ -167,7 +151,6 @@ class BackgroundLearner:
         except BaseException as problem:
             with self._changed:
                 self.failed = problem
-                self._changed.notify_all()
                 self._wake()
             raise
 
@@ -200,7 +183,6 @@ class BackgroundLearner:
                 self.seq, self._exhausted = events[-1].seq, False
             enough = sum(pick.row not in put for pick in self.ready) >= self._enough
             more = bool(self._events)
-            self._changed.notify_all()
             self._wake()
         # What is ready is as good as it was where nothing was learned, and good enough while there is more.
         if not enough or (self._stale and not more and rested):
@@ -237,26 +219,23 @@ class BackgroundLearner:
         As many as are wanted; no more than one more where there is more to learn, by which they would change.
         What others were asked meanwhile is asked of nobody else, though it is not learned yet.
         """
-        state, found = self.state, list[Pick]()
+        found, count = list[Pick](), self.wanted
         with self._changed:
             put = [event.body["row"] for event in self._events if event.kind == "question"]
-        count = self.wanted
         missing = count - len(self.ready)
         at_once = min(MOST_AT_ONCE, max(missing // 2, count // PART)) if count > FEW else 1
-        for some in state.picking(at_once, put):
+        for some in self.state.picking(at_once, put):
             found += some
             rows = {pick.row for pick in found}
             with self._changed:
                 others = [pick for pick in self.ready if pick.row not in rows]
                 self.ready = [*found, *others][: max(count, len(found))]
-                self._changed.notify_all()
                 self._wake()
                 if len(found) >= count or self._ended or (self._events and len(self.ready) >= count):
                     self._exhausted = False
                     return
         with self._changed:
             self._exhausted, self.ready = True, found
-            self._changed.notify_all()
             self._wake()
 
     def _note(self) -> None:

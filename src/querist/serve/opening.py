@@ -1,7 +1,6 @@
 """Campaigns in a store: made from files or a data set, and opened again from what the store keeps of them."""
 
 import json
-import secrets
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any, Unpack
 from querist.asking.campaign import Asking
 from querist.asking.files import from_files
 from querist.asking.options import CampaignKeywords, CampaignOptions, of_team
-from querist.asking.store.events import Draft, check_texts
+from querist.asking.store.events import check_texts
 from querist.asking.store.sql import EventStore
 from querist.asking.store.sqlite import StoredCampaign, only_campaign
 from querist.errors import InputError, QueristError
@@ -69,19 +68,15 @@ def create(
     """
     files = GraphFiles.of(graph, {})
     given = of_team(NewCampaignOptions.given(None, keywords))
-    id, title = secrets.token_hex(6), given.pop("name", None) or _title(files)
+    title = given.pop("name", None) or _title(files)
     check_texts(title, given.get("classes"))
     contents = _contents(files, labels, name_column=given.pop("name_column", None))
-    # In memory first, and its files before its events: what is found in the store can be opened.
-    stored = only_campaign()
+    # In memory first, then all at once: what is found in the store can be opened.
+    stored = only_campaign()._replace(name=title)
     asking, texts = _read(stored, contents, progress, **given)
-    for kept, content in contents.items():
-        store.keep_source(id, kept, content)
-    first, *others = (Draft(event.kind, event.body) for event in stored.store.events(stored.id))
-    begins = store.create(id, title, first)
-    if others:
-        store.append(id, begins.seq, others)
-    return ServedCampaign(store, id, title, asking, texts)
+    (entry,) = stored.store.campaigns()
+    store.take(entry, stored.store.stored(entry.id), {}, contents, {})
+    return ServedCampaign(store, entry.id, title, asking, texts)
 
 
 def open_or_create(
@@ -120,10 +115,7 @@ def open_campaign(
 
     `files` are those that it was begun with, if the store does not keep them: `querist ask` began it.
     """
-    entry = next((each for each in store.campaigns() if each.id == id), None)
-    if entry is None:
-        known = ", ".join(each.id for each in store.campaigns()) or "none"
-        raise InputError(f"there is no campaign {id!r} in this store; there are {known}")
+    entry = store.entry(id)
     given: dict[str, Any] = CampaignOptions.given(None, keywords)
     contents, missing = store.sources(id), dict[str, bytes]()
     if OPTIONS not in contents:

@@ -24,9 +24,9 @@ from querist.lazy import needing
 from querist.report.drawing import class_look
 from querist.report.page import engine
 from querist.serve.access import MOST_DAYS, ROLES
+from querist.serve.bodies import ENDINGS
 from querist.serve.exports import FORMATS
 from querist.serve.options import NewCampaignOptions
-from querist.serve.uploads import ENDINGS
 from querist.tables.labels import BETWEEN, EMPTY_SET
 
 with needing("serve", "a page of the server"):

@@ -32,12 +32,12 @@ from querist.serve.bodies import (
     NewCampaign,
     Remark,
     Strict,
+    received,
 )
 from querist.serve.exports import FORMATS, anonymous, events_text
 from querist.serve.opening import create
 from querist.serve.options import Format
 from querist.serve.server import CampaignServer, arrive
-from querist.serve.uploads import received
 from querist.serve.views import CampaignViews
 from querist.serve.writing import RefusedError
 
@@ -111,6 +111,8 @@ def _allowed(role: str) -> Callable[..., Awaitable[CampaignViews]]:
 Read = Annotated[CampaignViews, Depends(_allowed("reader"))]
 Answer = Annotated[CampaignViews, Depends(_allowed("labeller"))]
 Manage = Annotated[CampaignViews, Depends(_allowed("manager"))]
+After = Annotated[int, Query(ge=-1, le=MOST_ROW)]
+Hide = Annotated[bool, Query(alias="anonymous")]
 
 
 # -- campaigns ---------------------------------------------------------------------------------------------
@@ -167,7 +169,6 @@ def new_campaign_from_files(
     labels: UploadFile | None = None,
 ) -> dict[str, Any]:
     """Make a campaign from files, as `querist ask` reads them; `classes` are separated by commas."""
-    check_may_create(visitor)
     own = server_of(request)
     files = {"edges": edges, "nodes": nodes, "labels": labels}
     with own.making(visitor.person) as show, received(files, request.app.state.limits) as places:
@@ -233,7 +234,7 @@ async def answer(views: Answer, visitor: Who, given: Given, key: Key = None) -> 
     own, row = views.campaign, given.row
     if row >= own.n_nodes:  # it may have come by on another server
         await run_in_threadpool(own.check_row, row)
-    return await own.close_question_soon(visitor.person, row, given.outcome, given.label, key)
+    return await own.close_soon(own.closing(visitor.person, row, given.outcome, given.label, key))
 
 
 @api.post("/campaigns/{c}/undo")
@@ -249,13 +250,13 @@ def undo(views: Answer, visitor: Who, key: Key = None) -> dict[str, Any]:
 @api.post("/campaigns/{c}/comments")
 def comment(views: Answer, visitor: Who, given: Remark, key: Key = None) -> dict[str, Any]:
     """Say something about a node."""
-    return views.campaign.comment(visitor.person, views.campaign.check_row(given.row), given.text, key)
+    return views.campaign.comment(visitor.person, given.row, given.text, key)
 
 
 @api.post("/campaigns/{c}/verdicts")
 def verdict(views: Manage, visitor: Who, given: Decided, key: Key = None) -> dict[str, Any]:
     """Decide on a node."""
-    return views.campaign.verdict(visitor.person, views.campaign.check_row(given.row), given.label, key)
+    return views.campaign.verdict(visitor.person, given.row, given.label, key)
 
 
 @api.post("/campaigns/{c}/arrivals")
@@ -284,10 +285,7 @@ def _edge(given: list[Any]) -> tuple[Any, ...]:
 
 @api.get("/campaigns/{c}/nodes")
 def nodes(
-    views: Read,
-    visitor: Who,
-    after: Annotated[int, Query(ge=-1, le=MOST_ROW)] = -1,
-    limit: Annotated[int, Query(ge=1, le=PAGE)] = 50,
+    views: Read, visitor: Who, after: After = -1, limit: Annotated[int, Query(ge=1, le=PAGE)] = 50
 ) -> dict[str, Any]:
     """A page of nodes."""
     return views.nodes(after, limit, visitor)
@@ -329,9 +327,7 @@ def doubts(views: Read, visitor: Who) -> list[dict[str, Any]]:
     responses={200: {"content": {"application/x-ndjson": {}}}},
 )
 def events(
-    views: Manage,
-    after: Annotated[int, Query(ge=0, le=MOST_ROW)] = 0,
-    hide: Annotated[bool, Query(alias="anonymous")] = False,
+    views: Manage, after: Annotated[int, Query(ge=0, le=MOST_ROW)] = 0, hide: Hide = False
 ) -> Response:
     """The log after an event, as lines of JSON. Anonymous people are person-1, person-2, ... as they came."""
     own = views.campaign
@@ -343,10 +339,7 @@ def events(
 
 @api.get("/campaigns/{c}/labels")
 def labels(
-    views: Read,
-    visitor: Who,
-    after: Annotated[int, Query(ge=-1, le=MOST_ROW)] = -1,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    views: Read, visitor: Who, after: After = -1, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
 ) -> dict[str, Any]:
     """The label of every node by `auto` from all answers, a page of them; null if it is hidden from you."""
     return views.labels(after, limit, visitor)
@@ -375,9 +368,7 @@ def export(views: Read, visitor: Who, form: AsFormat = "csv") -> Response:
 
 
 @api.get("/campaigns/{c}/answers", **FILE)
-def export_answers(
-    views: Manage, form: AsFormat = "csv", hide: Annotated[bool, Query(alias="anonymous")] = False
-) -> Response:
+def export_answers(views: Manage, form: AsFormat = "csv", hide: Hide = False) -> Response:
     """Who answered what, when and in how many seconds, as a file: csv, parquet or jsonl. Anonymous people
     are person-1, person-2, ... in the order they came."""
     return _file(f"{views.campaign.name} answers", form, views.export_answers(form, hide))

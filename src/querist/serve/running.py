@@ -14,8 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from querist.errors import InputError
 from querist.serve.app import make_app
+from querist.serve.bodies import Limits
 from querist.serve.server import CampaignServer
-from querist.serve.uploads import Limits
 
 KEEP = 75
 """Seconds that a connection is kept for the next answer of somebody who thinks about it."""

@@ -88,6 +88,11 @@ class CampaignServer:
 def arrive(campaign: ServedCampaign, edges: Any, nodes: Any, patience: float = 60.0) -> list[dict[str, Any]]:
     """New nodes and edges join the graph; each new node is labelled at once, and asked about where that is
     in doubt: the question is open for whoever comes next."""
+
+    def growth() -> list[Draft]:
+        """What came, if nothing else did since: the rows of its nodes follow those that there were."""
+        return [Draft(KIND, came)] if campaign.grown == grown else []
+
     while True:
         grown = campaign.grown
         _catch_up(campaign, grown, patience)
@@ -95,8 +100,7 @@ def arrive(campaign: ServedCampaign, edges: Any, nodes: Any, patience: float = 6
         came = arrival(before, edges, nodes)
         if not came:
             return []
-        events = campaign.write(partial(_growth, campaign, grown, came))
-        if events:
+        if events := campaign.write(growth):
             break
     _catch_up(campaign, events[-1].seq, patience)
     found = []
@@ -112,11 +116,6 @@ def _catch_up(campaign: ServedCampaign, seq: int, patience: float) -> None:
     if not campaign.learner.caught_up(seq, patience):
         raise RefusedError("the learner is far behind; try again in a minute", 503)
     campaign.check_learner()
-
-
-def _growth(campaign: ServedCampaign, grown: int, came: dict[str, Any]) -> list[Draft]:
-    """What came, if nothing else came by since: the rows of its nodes follow those that there were."""
-    return [Draft(KIND, came)] if campaign.grown == grown else []
 
 
 def _ask_about(campaign: ServedCampaign, row: int, sure: float | None) -> list[Draft]:

@@ -14,6 +14,7 @@ from querist.asking.answers import as_kept
 from querist.asking.campaign import Question
 from querist.asking.nodes import NodeDescriptions
 from querist.asking.options import CampaignOptions
+from querist.asking.people import DOUBT
 from querist.asking.policy import SECOND
 from querist.asking.results import Audit, measured
 from querist.labelling.influence import influences
@@ -126,13 +127,10 @@ class CampaignViews:
     def doubts(self, visitor: Visitor | None = None) -> list[dict[str, Any]]:
         """The answered nodes whose class is in doubt, the least sure first, but for those hidden."""
         own = self.campaign
-        with own.learner.lock:
-            doubts = own.asking.doubts
-        rows = [(own.asking.graph.row_of[node], belief) for node, belief in doubts.items()]
         found = (
             {"row": row, "belief": belief, **self._nodes.named(row), "votes": self.votes(row)}
-            for row, belief in rows
-            if row not in own.status.settled and not self.hides(row, visitor)
+            for row, belief in own.learner.doubts()
+            if belief < DOUBT and row not in own.status.settled and not self.hides(row, visitor)
         )
         return [self.seen(each, visitor) for each in found]
 
@@ -194,7 +192,7 @@ class CampaignViews:
         row, held = question.row, own.turns.leases.get(question.row)
         blind = self.hides(row, visitor)
         found = {
-            **question.kept(own.classes),
+            **question.kept,
             **self._nodes.named(row),
             "until": None if held is None else held.until,
             "blind": blind,
@@ -297,7 +295,8 @@ class CampaignViews:
         names = None if hide else own.store.people(own.id)
         events = anonymous(events) if hide else events
         nodes, multilabel = own.asking.graph.nodes, own.asking.multilabel
-        found = answers_table(events, nodes, own.classes, names, multilabel=multilabel)
+        text = format == "csv"
+        found = answers_table(events, nodes, own.classes, names, multilabel=multilabel, text=text)
         return file_of(found, format, safe_csv=safe_csv)
 
 

@@ -8,11 +8,12 @@ each other: those that wait at the same time are written together.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from querist.asking.store.events import ConflictError, Draft, Event, MakeReply
+from querist.asking.store.events import ConflictError, Draft, Event
 from querist.errors import QueristError
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ TOGETHER = 32
 """Most requests that are written in one transaction."""
 TRIES = 50
 """Times that a request decides anew because somebody else was first."""
+
+Decision = tuple[Sequence[Draft], dict[str, Any]]
+"""The events that a request writes, and its response, to which `seq`, the newest event, is added."""
 
 
 class RefusedError(QueristError):
@@ -34,22 +38,34 @@ class RefusedError(QueristError):
 
 @dataclass(eq=False)
 class PendingWrite:
-    """Something to be written: the events that `decide` drafts, and the reply under its key.
+    """Something to be written: what `decide` says, and the response under its `key`, beside a digest.
 
-    `row` is the only one that `decide` looks at; None where it looks at more. Once it is `done` there are its
-    `events`, None where its key is taken; or a `problem`.
+    `row` is the only one that `decide` looks at; None where it looks at more. `written` has its events once
+    they are in the store, None where its key is taken.
     """
 
-    decide: Callable[[], list[Draft]]
-    reply: tuple[str, MakeReply] | None = None
+    decide: Callable[[], Decision]
+    key: tuple[str, str] | None = None
     row: int | None = None
-    done: bool = False
-    events: list[Event] | None = None
-    problem: BaseException | None = None
+    drafts: Sequence[Draft] = ()
+    response: dict[str, Any] = field(default_factory=dict)
+    refusal: RefusedError | None = None
+    written: Future[Sequence[Event] | None] = field(default_factory=Future)
 
-    def finish(self, events: list[Event] | None = None, problem: BaseException | None = None) -> None:
-        """It is done with: written, not to be written, or a problem of whoever asked for it."""
-        self.events, self.problem, self.done = events, problem, True
+    def draft(self) -> None:
+        """Decide, by what the log says now."""
+        self.drafts, self.response, self.refusal = (), {}, None
+        try:
+            self.drafts, self.response = self.decide()
+        except RefusedError as refusal:
+            self.refusal = refusal
+
+    def finish(self, events: Sequence[Event], seq: int) -> int:
+        """It is written, after the event `seq`; the newest event then."""
+        seq = events[-1].seq if events else seq
+        self.response = {"seq": seq, **self.response}
+        self.written.set_result(events)
+        return seq
 
 
 class Writer:
@@ -72,76 +88,64 @@ class Writer:
         """The same about one row; requests that wait on one event loop share a thread."""
         self.pending.append(own)
         async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            if not own.done:
+            if not own.written.done():
                 await asyncio.to_thread(self._take_turn, own)
         return own
 
     # -- inside -------------------------------------------------------------------------------------------
 
     def _take_turn(self, own: PendingWrite) -> None:
+        """Write it with those that wait about other rows, unless somebody did; all of them are done then."""
         with self.campaign.lock:
-            if not own.done:
-                if own.row is not None:
-                    self.pending.remove(own)
-                self._finish([own, *self._others(own)])
-
-    def _others(self, first: PendingWrite) -> list[PendingWrite]:
-        """Those that wait about other rows."""
-        found, later, rows = list[PendingWrite](), list[PendingWrite](), {first.row}
-        while first.row is not None and self.pending and len(found) < TOGETHER - 1:
-            request = self.pending.popleft()
-            (later if request.row in rows else found).append(request)
-            rows.add(request.row)
-        self.pending.extendleft(reversed(later))
-        return found
-
-    def _finish(self, requests: Sequence[PendingWrite]) -> None:
-        """See to it that all of them are done."""
-        try:
-            self._append(requests)
-        except BaseException as problem:
-            for each in requests:
-                if not each.done:
-                    each.finish(problem=problem)
+            if own.written.done():
+                return
+            requests, later, rows = [own], list[PendingWrite](), {own.row}
+            if own.row is not None:
+                self.pending.remove(own)
+            while own.row is not None and self.pending and len(requests) < TOGETHER:
+                request = self.pending.popleft()
+                (later if request.row in rows else requests).append(request)
+                rows.add(request.row)
+            self.pending.extendleft(reversed(later))
+            try:
+                self._append(requests)
+            except BaseException as problem:
+                for each in requests:
+                    if not each.written.done():
+                        each.written.set_exception(problem)
 
     def _append(self, requests: Sequence[PendingWrite]) -> None:
         """Write requests about different rows; a refusal stands when all there is was seen."""
         for _ in range(TRIES):
-            drafted = [(each, *_decided(each)) for each in requests]
-            if any(refusal or not drafts for _, drafts, refusal in drafted) and self.campaign.catch_up():
+            for each in requests:
+                each.draft()
+            if not all(each.drafts for each in requests) and self.campaign.catch_up():
                 continue
-            for each, drafts, refusal in drafted:
-                if refusal is not None:
-                    each.finish(problem=refusal)
-                elif not drafts and each.reply is None:
-                    each.finish([])
-            parts = [(each, drafts) for each, drafts, _ in drafted if not each.done]
-            requests = [each for each, _ in parts]
-            if not requests:
+            seq, left = self.campaign.last, list[PendingWrite]()
+            for each in requests:
+                if each.refusal is not None:
+                    each.written.set_exception(each.refusal)
+                elif each.drafts or each.key is not None:
+                    left.append(each)
+                else:
+                    each.finish((), seq)
+            if not left:
                 return
+            parts = [(each.drafts, None if each.key is None else (*each.key, each.response)) for each in left]
             try:
-                found = self.campaign.append_all([(drafts, each.reply) for each, drafts in parts])
+                found = self.campaign.append_all(parts)
             except ConflictError:
-                if not self.campaign.catch_up():
-                    # Nothing is newer: it is the key of one of them.
-                    self._find_taken(requests)
-                    return
-                continue
-            for each, events in zip(requests, found, strict=True):
-                each.finish(events)
+                requests = left
+                if self.campaign.catch_up():
+                    continue
+                # Nothing is newer: it is the key of one of them.
+                if len(requests) == 1:
+                    requests[0].written.set_result(None)
+                else:
+                    for each in requests:
+                        self._append([each])
+                return
+            for each, events in zip(left, found, strict=True):
+                seq = each.finish(events, seq)
             return
         raise RefusedError("too many others write to this campaign at once; try again", 503)
-
-    def _find_taken(self, requests: Sequence[PendingWrite]) -> None:
-        if len(requests) > 1:
-            for each in requests:
-                self._append([each])
-        else:
-            requests[0].finish(None)
-
-
-def _decided(request: PendingWrite) -> tuple[list[Draft], RefusedError | None]:
-    try:
-        return request.decide(), None
-    except RefusedError as refusal:
-        return [], refusal

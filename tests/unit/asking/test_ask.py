@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist import as_graph, from_points
-from querist.asking.asking import ask
+from querist.asking.campaign import ask
 from querist.asking.policy import due
 from querist.asking.results import Audit
 from querist.asking.store.events import Event, StoreError
@@ -416,7 +416,7 @@ def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
     rows = Embedding(
         rng.standard_normal((20_000, max(RANKS))), np.zeros(20_000, dtype=np.int64), kind="given"
     )
-    model, free, took = QuickModel.start(rows, 3, 1.0, 2.0), np.ones(20_000, dtype=bool), []
+    model, free, took = QuickModel.start(rows, 3, (1.0, 2.0)), np.ones(20_000, dtype=bool), []
     for code in range(5):
         started = time.thread_time()  # of this thread alone: what else the machine does is not counted
         row = most_valuable(STRATEGIES[rule], model, free)[0].row

@@ -75,7 +75,7 @@ def test_one_coin_is_the_likeliest_accuracy(seed):
 def voted(seed, votes):
     rng = np.random.default_rng(seed)
     rows = Embedding(rng.standard_normal((30, 5)), np.zeros(30, dtype=np.int64), kind="given")
-    model, opinions = QuickModel.start(rows, 3, 1.0, 1.0), Opinions(0.2)
+    model, opinions = QuickModel.start(rows, 3, (1.0, 1.0)), Opinions(0.2)
     cast = [
         Vote(int(rng.integers(12)), int(rng.integers(3)), "ab"[int(rng.integers(2))]) for _ in range(votes)
     ]
@@ -87,7 +87,7 @@ def voted(seed, votes):
 @pytest.mark.parametrize("votes", [5, FIRST, 40])
 def test_the_model_has_learned_the_targets_as_they_are_now(votes):
     rows, model, opinions = voted(1, votes)
-    anew = QuickModel.start(rows, 3, 1.0, 1.0)
+    anew = QuickModel.start(rows, 3, (1.0, 1.0))
     for row, at in opinions.rows.items():
         anew = anew.learn(row, opinions.targets[at])
     np.testing.assert_allclose(model.scores, anew.scores, atol=1e-9)
@@ -99,7 +99,7 @@ def test_beliefs_without_a_node_s_own_answer_are_those_of_a_model_that_never_had
     targets = np.array(opinions.targets)
     left_out = model.left_out(list(opinions.rows), targets)
     for at, row in enumerate(opinions.rows):
-        without = QuickModel.start(rows, 3, 1.0, 1.0)
+        without = QuickModel.start(rows, 3, (1.0, 1.0))
         for other, where in opinions.rows.items():
             if other != row:
                 without = without.learn(other, targets[where])
@@ -212,7 +212,7 @@ def test_people_are_told_apart():
 def test_an_open_question_takes_off_the_variance_what_its_answer_will_and_leaves_the_scores():
     rng = np.random.default_rng(0)
     rows = Embedding(rng.standard_normal((20, 4)), np.zeros(20, dtype=np.int64), kind="given")
-    model = QuickModel.start(rows, 2, 1.0, 1.0).learn(3, 1)
+    model = QuickModel.start(rows, 2, (1.0, 1.0)).learn(3, 1)
     opened, learned = model.opened([5, 7]), model.learn(5, 0).learn(7, 1)
     np.testing.assert_allclose(opened.choosing.r, learned.choosing.r, atol=1e-10)
     np.testing.assert_allclose(opened.variance, learned.variance, atol=1e-10)

@@ -38,7 +38,7 @@ def learned(seed=0, answers=9):
     """A model of sets, and for every class the model of two classes that learned the same."""
     rng = np.random.default_rng(seed)
     rows = Embedding(rng.standard_normal((30, 6)), np.arange(30) % 3 // 2, kind="given")
-    start = {"gamma": 1.0, "choosing_gamma": 2.0, "ranks": (3, 6)}
+    start = {"gammas": (1.0, 2.0), "ranks": (3, 6)}
     model = QuickModel.start(rows, K, multilabel=True, **start)
     each = [QuickModel.start(rows, 2, **start) for _ in range(K)]
     asked = rng.permutation(30)[:answers].tolist()

@@ -23,7 +23,7 @@ def answer(store, row):
         Draft("question", {"row": row, "audit": False, "reason": "why" * 50}),
         Draft("answer", {"row": row, "code": 0, "person": "p"}),
     ]
-    store.append("c", last, drafts, (f"p {last}", lambda events: ("digest", "{}")))
+    store.append("c", last, drafts, (f"p {last}", "digest", {}))
 
 
 def files(place, folder, kinds=("", "-wal", "-shm")):

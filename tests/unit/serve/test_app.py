@@ -23,10 +23,10 @@ from querist.errors import InputError
 from querist.labelling.reading import GraphFiles
 from querist.serve.access import COOKIE, CSRF_COOKIE, DAY, LOOKED_UP, Gate
 from querist.serve.app import make_app
+from querist.serve.bodies import Limits
 from querist.serve.opening import create, open_campaign
 from querist.serve.running import bound
 from querist.serve.server import CampaignServer, arrive
-from querist.serve.uploads import Limits
 from querist.serve.writing import RefusedError
 
 LIMITS = Limits(bytes=200_000, memory=14_000_000, body=400_000)

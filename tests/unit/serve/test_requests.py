@@ -12,10 +12,10 @@ import pytest
 
 from querist import InputError
 from querist.asking.store.sqlite import SqliteStore
+from querist.serve.bodies import Limits
 from querist.serve.opening import create, open_campaign
 from querist.serve.running import address_of, bound, run
 from querist.serve.server import CampaignServer
-from querist.serve.uploads import Limits
 from querist.serve.views import CampaignViews
 
 JSON = {"Content-Type": "application/json"}

@@ -5,7 +5,8 @@ Sums find what was changed; `meaningful` finds what makes no sense.
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from types import NoneType
 from typing import Any, NoReturn
 
 from querist.asking.answers import as_code, as_kept, fault_of
@@ -14,35 +15,29 @@ from querist.asking.store.events import BEGINNING, Damage, Event, StoreDamagedEr
 from querist.asking.turns import CLOSING, Turns
 from querist.errors import QueristError
 
-Types = frozenset[type]
+Types = Set[type]
 """What the value of a field may be; exactly these, as true is an integer to Python."""
 
-_NONE: Types = frozenset({type(None)})
-_INTEGER: Types = frozenset({int})
-_NUMBER: Types = frozenset({int, float})
-_TEXT: Types = frozenset({str})
-_FLAG: Types = frozenset({bool})
-_LIST: Types = frozenset({list})
-_CODE = _INTEGER | _LIST
-_PERSON = _TEXT | _NONE
-_ABOUT_A_ROW = {"row": _INTEGER}
-_HELD = {"row": _INTEGER, "person": _TEXT, "until": _NUMBER}
+_NUMBER: Types = {int, float}
+_CODE: Types = {int, list}
+_PERSON: Types = {str, NoneType}
+_HELD: dict[str, Types] = {"row": {int}, "person": {str}, "until": _NUMBER}
 KINDS: dict[str, dict[str, Types]] = {
-    "campaign": {"graph": _TEXT, "nodes": _INTEGER, "edges": _INTEGER, "classes": _LIST, "strategy": _TEXT},
-    "question": {"row": _INTEGER, "audit": _FLAG, "reason": _TEXT},
-    "answer": {"row": _INTEGER, "code": _CODE},
-    "skip": _ABOUT_A_ROW,
-    "unsure": _ABOUT_A_ROW,
-    "undo": _ABOUT_A_ROW,
-    "growth": {"nodes": _LIST, "edges": _LIST, "attributes": _LIST, "columns": _INTEGER},
-    "known": {"rows": _LIST, "codes": _LIST},
-    "stop": {"why": _TEXT},
+    "campaign": {"graph": {str}, "nodes": {int}, "edges": {int}, "classes": {list}, "strategy": {str}},
+    "question": {"row": {int}, "audit": {bool}, "reason": {str}},
+    "answer": {"row": {int}, "code": _CODE},
+    "skip": {"row": {int}},
+    "unsure": {"row": {int}},
+    "undo": {"row": {int}},
+    "growth": {"nodes": {list}, "edges": {list}, "attributes": {list}, "columns": {int}},
+    "known": {"rows": {list}, "codes": {list}},
+    "stop": {"why": {str}},
     "lease": _HELD,
     "beat": _HELD,
-    "expire": {"row": _INTEGER, "person": _TEXT},
-    "release": {"row": _INTEGER, "person": _TEXT},
-    "comment": {"row": _INTEGER, "person": _PERSON, "text": _TEXT},
-    "verdict": {"row": _INTEGER, "code": _CODE, "person": _PERSON},
+    "expire": {"row": {int}, "person": {str}},
+    "release": {"row": {int}, "person": {str}},
+    "comment": {"row": {int}, "person": _PERSON, "text": {str}},
+    "verdict": {"row": {int}, "code": _CODE, "person": _PERSON},
     "pause": {"person": _PERSON},
     "resume": {"person": _PERSON},
     "options": {"person": _PERSON},
@@ -52,12 +47,12 @@ KINDS: dict[str, dict[str, Types]] = {
 _MAY_HAVE: dict[str, Types] = {
     "person": _PERSON,
     "until": _NUMBER,
-    "replaces": _INTEGER,
-    "multilabel": _FLAG,
-    "guess": _CODE | _NONE,
-    "second": _CODE | _NONE,
-    "probabilities": _LIST | _NONE,
-    **dict.fromkeys(("value", "gain", "chance", "probability", "second_probability"), _NUMBER | _NONE),
+    "replaces": {int},
+    "multilabel": {bool},
+    "guess": _CODE | {NoneType},
+    "second": _CODE | {NoneType},
+    "probabilities": {list, NoneType},
+    **dict.fromkeys(("value", "gain", "chance", "probability", "second_probability"), _NUMBER | {NoneType}),
 }
 _FIELDS = {kind: {**_MAY_HAVE, **own} for kind, own in KINDS.items()}
 
@@ -145,7 +140,10 @@ class _Log:
         if kind == "campaign":
             return _campaign_fault(body)
         if kind == "options":
-            return _options_fault(body)
+            try:
+                CampaignOptions.changes({name: value for name, value in body.items() if name != "person"})
+            except QueristError as error:
+                return str(error)
         if kind == "growth":
             return self._growth_fault(body)
         if kind == "known":
@@ -209,17 +207,7 @@ class _Log:
 def _campaign_fault(body: Any) -> str | None:
     if len(body["classes"]) < 2 or not _plain(body["classes"]):
         return "its classes are not two texts or numbers, or more"
-    if body["nodes"] < 0:
-        return f"it has {body['nodes']} nodes"
-    return None
-
-
-def _options_fault(body: Any) -> str | None:
-    try:
-        CampaignOptions.changes({name: value for name, value in body.items() if name != "person"})
-    except QueristError as error:
-        return str(error)
-    return None
+    return f"it has {body['nodes']} nodes" if body["nodes"] < 0 else None
 
 
 def _plain(names: list[Any]) -> bool:

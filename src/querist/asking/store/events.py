@@ -3,7 +3,7 @@
 import hashlib
 import re
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -140,7 +140,7 @@ class Token:
     revoked: float | None = None
 
 
-MakeReply = Callable[[list[Event]], tuple[str, str]]
-"""From the events that were appended: the digest of the request, and the response as JSON."""
-Part = tuple[Sequence[Draft], tuple[str, MakeReply] | None]
+NewReply = tuple[str, str, Mapping[str, Any]]
+"""The key of a request, its digest, and the response; the store adds the newest event as `seq`."""
+Part = tuple[Sequence[Draft], NewReply | None]
 """What one request writes: its events, and the reply under its key."""

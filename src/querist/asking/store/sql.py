@@ -1,7 +1,6 @@
-"""What every store of events can do: the same SQL for all databases."""
+"""What every store of events can do, with its tables: nearly the same SQL for all databases."""
 
 import json
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,11 +18,12 @@ from querist.asking.store.events import (
     Damage,
     Draft,
     Event,
-    MakeReply,
+    NewReply,
     Part,
     Reply,
     StoreDamagedError,
     StoredEvent,
+    StoreError,
     Token,
     UnreadableError,
     chained,
@@ -32,6 +32,50 @@ from querist.asking.store.events import (
 from querist.errors import InputError
 
 Statement = tuple[str, Sequence[Any]]
+
+VERSION = 2
+"""Version of the tables."""
+
+_TABLES = (
+    "CREATE TABLE campaigns (id TEXT PRIMARY KEY, name TEXT NOT NULL, created DOUBLE PRECISION NOT NULL)",
+    # Bodies are text, not JSON of the database's own kind, which would not come back byte for byte.
+    "CREATE TABLE events (campaign TEXT NOT NULL, seq BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL, "
+    "kind TEXT NOT NULL, body TEXT NOT NULL, sum {bytes} NOT NULL, "
+    "PRIMARY KEY (campaign, seq)){packed}",
+    "CREATE TABLE replies (campaign TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, "
+    "seq BIGINT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (campaign, key)){packed}",
+    "CREATE TABLE sources (campaign TEXT NOT NULL, name TEXT NOT NULL, content {bytes} NOT NULL, "
+    "PRIMARY KEY (campaign, name))",
+    "CREATE TABLE people (campaign TEXT NOT NULL, person TEXT NOT NULL, name TEXT NOT NULL, "
+    "PRIMARY KEY (campaign, person))",
+    "CREATE TABLE tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, campaign TEXT, "
+    "person TEXT NOT NULL, role TEXT NOT NULL, created DOUBLE PRECISION NOT NULL, "
+    "expires DOUBLE PRECISION, revoked DOUBLE PRECISION)",
+)
+
+_NEXT = "coalesce((SELECT max(seq) FROM events WHERE campaign = NEW.campaign), 0) + 1"
+
+SQLITE = (
+    *(table.format(bytes="BLOB", packed=" WITHOUT ROWID") for table in _TABLES),
+    "CREATE TRIGGER kept BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are never removed'); END",
+    "CREATE TRIGGER fixed BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are never changed'); END",
+    # INSERT OR REPLACE passes by the two others.
+    f"CREATE TRIGGER following BEFORE INSERT ON events WHEN NEW.seq <> {_NEXT} "
+    "BEGIN SELECT RAISE(ABORT, 'events follow one another'); END",
+)
+
+POSTGRES = (
+    *(table.format(bytes="BYTEA", packed="") for table in _TABLES),
+    "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    "RAISE EXCEPTION 'events are never changed or removed' "
+    "USING ERRCODE = 'integrity_constraint_violation'; END $$",
+    "CREATE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    f"IF NEW.seq <> {_NEXT} THEN RAISE EXCEPTION 'events follow one another' "
+    "USING ERRCODE = 'integrity_constraint_violation'; END IF; RETURN NEW; END $$",
+    "CREATE TRIGGER kept BEFORE UPDATE OR DELETE ON events FOR EACH ROW EXECUTE FUNCTION keep()",
+    "CREATE TRIGGER whole BEFORE TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION keep()",
+    "CREATE TRIGGER following BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION follow()",
+)
 
 INSERT_EVENT = "INSERT INTO events (campaign, seq, at, kind, body, sum) VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_CAMPAIGN = "INSERT INTO campaigns (id, name, created) VALUES (?, ?, ?)"
@@ -46,6 +90,15 @@ _TOKENS = "SELECT id, hash, campaign, person, role, created, expires, revoked FR
 
 BLOCK = 10_000
 """Events that are read at once."""
+
+
+def check_version(place: str, version: int) -> None:
+    """Refuse a store whose tables have another version."""
+    if version != VERSION:
+        raise StoreError(
+            f"{place}: its tables have version {version}, and this Querist reads version {VERSION}; use the "
+            "Querist that wrote it, or give another journal"
+        )
 
 
 class KeyTakenError(Exception):
@@ -108,6 +161,15 @@ class EventStore(ABC):
             raise StoreDamagedError(self.place, Damage(stray[0][0], 1, "no campaign is known that it is of"))
         return [CampaignEntry(*row) for row in found]
 
+    def entry(self, campaign: str) -> CampaignEntry:
+        """One of them by its id."""
+        found = {entry.id: entry for entry in self.campaigns()}
+        if campaign not in found:
+            raise InputError(
+                f"{self.place}: there is no campaign {campaign!r}; it has {', '.join(found) or 'none'}"
+            )
+        return found[campaign]
+
     def create(self, campaign: str, name: str, draft: Draft) -> Event:
         """A new campaign with its first event; an id that exists is refused."""
         at = float(self._clock())
@@ -119,22 +181,21 @@ class EventStore(ABC):
         self._newest[campaign] = newest
         return event
 
-    def events(self, campaign: str, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The events behind the `after`-th, at most `limit`, in order; their sums are checked."""
-        seen, total = self._newest.get(campaign, (0, BEGINNING))
-        if after != seen:
-            seen, total = 0, BEGINNING
-            if after > 0:
-                found = self._read("SELECT sum FROM events WHERE campaign = ? AND seq = ?", campaign, after)
-                if not found:
-                    return []
-                seen, total = after, found[0][0]
+    def events(self, campaign: str, after: int = 0) -> list[Event]:
+        """The events behind the `after`-th, in order; their sums are checked."""
+        newest, last = self._newest.get(campaign, (0, BEGINNING))
+        total = {newest: last, 0: BEGINNING}.get(after)
+        if total is None:
+            found = self._read("SELECT sum FROM events WHERE campaign = ? AND seq = ?", campaign, after)
+            if not found:
+                return []
+            ((total,),) = found
         events = []
-        for row, event in unchanged(self.place, campaign, self.stored(campaign, after, limit), seen, total):
+        for row, event in unchanged(self.place, campaign, self.stored(campaign, after), after, total):
             events.append(event)
-            seen, total = event.seq, row.sum
-        if seen > self._newest.get(campaign, (0,))[0]:
-            self._newest[campaign] = (seen, total)
+            after, total = row.seq, row.sum
+        if after > self._newest.get(campaign, (0,))[0]:
+            self._newest[campaign] = (after, total)
         return events
 
     def check(self, campaign: str) -> list[Event]:
@@ -176,12 +237,12 @@ class EventStore(ABC):
             return "it may be missing: there are events of a campaign that does not exist"
         return None
 
-    def stored(self, campaign: str, after: int = 0, limit: int | None = None) -> Iterator[StoredEvent]:
+    def stored(self, campaign: str, after: int = 0) -> Iterator[StoredEvent]:
         """The events behind the `after`-th as they are kept, unchecked; what cannot be read is named."""
-        block, left = BLOCK, math.inf if limit is None else limit
-        while left > 0:
+        block = BLOCK
+        while True:
             try:
-                rows = self._read(_EVENTS, campaign, after, min(block, left))
+                rows = self._read(_EVENTS, campaign, after, block)
             except UnreadableError as error:
                 if block == 1:
                     damage = Damage(campaign, after + 1, f"it cannot be read ({error})")
@@ -191,7 +252,7 @@ class EventStore(ABC):
             yield from map(StoredEvent._make, rows)
             if len(rows) < block:
                 return
-            after, left = rows[-1][0], left - len(rows)
+            after = rows[-1][0]
 
     def take(
         self,
@@ -223,11 +284,7 @@ class EventStore(ABC):
         return self._read_newest(campaign)[0]
 
     def append(
-        self,
-        campaign: str,
-        last: int,
-        drafts: Sequence[Draft],
-        reply: tuple[str, MakeReply] | None = None,
+        self, campaign: str, last: int, drafts: Sequence[Draft], reply: NewReply | None = None
     ) -> list[Event]:
         """Write all these events, and the reply under its key, or none of it.
 
@@ -256,8 +313,8 @@ class EventStore(ABC):
             found.append(events)
             inserts += own
             if reply is not None:
-                key, make = reply
-                digest, body = make(events)
+                key, digest, response = reply
+                body = json.dumps({"seq": newest[0], **response})
                 replies.append((_INSERT_REPLY, (campaign, key, digest, newest[0], body)))
         try:
             self._write([*inserts, *replies])
@@ -330,10 +387,8 @@ class EventStore(ABC):
 
     def tokens(self, campaign: str | None) -> list[Token]:
         """Those of a campaign, or those of no campaign, the oldest first."""
-        which, values = (
-            (" WHERE campaign IS NULL", ()) if campaign is None else (" WHERE campaign = ?", (campaign,))
-        )
-        return [Token(*row) for row in self._read(f"{_TOKENS}{which} ORDER BY created, id", *values)]
+        which = f"{_TOKENS} WHERE coalesce(campaign, '') = ? ORDER BY created, id"
+        return [Token(*row) for row in self._read(which, campaign or "")]
 
     def keep_token(self, token: Token) -> None:
         """Keep a new token."""

@@ -1,5 +1,7 @@
 """A store of events in one SQLite file, and the journal of `ask`: a file with one campaign.
 
+A campaign can be copied into another store, and what is whole of it into a new file.
+
 Write-ahead log, synchronous FULL: what was acknowledged survives a kill at any moment; what was cut short
 never happened. A file that is not ours is refused by its first bytes, before SQLite opens it and alters it.
 """
@@ -18,11 +20,18 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
-from querist.asking.store.events import CampaignEntry, Event, StoreError, UnreadableError
-from querist.asking.store.schema import SQLITE, VERSION, check_version
-from querist.asking.store.sql import EventStore, KeyTakenError, Statement
+from querist.asking.store.events import (
+    CampaignEntry,
+    Damage,
+    Event,
+    StoreDamagedError,
+    StoredEvent,
+    StoreError,
+    UnreadableError,
+)
+from querist.asking.store.sql import SQLITE, VERSION, EventStore, KeyTakenError, Statement, check_version
 from querist.asking.store.wal import read_log
-from querist.atomic import checked_path
+from querist.atomic import checked_path, replacing
 from querist.errors import InputError
 
 APPLICATION = 0x51535254
@@ -33,8 +42,6 @@ PATIENCE = 2.0
 
 QUEUE = 30.0
 """Seconds to wait for other writers of a file that is shared."""
-
-IN_MEMORY = ":memory:"
 
 _OPEN = WeakSet["SqliteStore"]()
 """The stores of this process. Their files are read by SQLite alone: to close such a file drops its locks."""
@@ -72,7 +79,8 @@ class SqliteStore(EventStore):
         if self.path is not None:
             _check_place(self.path)
             with _OPENING:
-                if not any(each.path and _is_same(each.path, self.path) for each in _OPEN):
+                others = (each.path for each in _OPEN if each.path and each.path.exists())
+                if not (self.path.exists() and any(map(self.path.samefile, others))):
                     _check_file(self.path)
                 _OPEN.add(self)
         self._connection = self._opened()
@@ -81,7 +89,7 @@ class SqliteStore(EventStore):
         """A connection, with the tables there."""
         with self._explained():
             connection = sqlite3.connect(
-                IN_MEMORY if self.path is None else str(self.path),
+                ":memory:" if self.path is None else str(self.path),
                 timeout=PATIENCE if self._alone else QUEUE,
                 isolation_level=None,
                 check_same_thread=False,
@@ -162,16 +170,13 @@ class SqliteStore(EventStore):
         target = Path(path).expanduser()
         if target.exists():
             raise InputError(f"{target} exists already; give a name that is free")
-        if not target.parent.is_dir():
-            raise InputError(f"{target}: there is no folder {target.parent}; make it first")
-        beside = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
-        with self._explained(), self._reader() as source:
-            try:
-                with contextlib.closing(sqlite3.connect(beside, isolation_level=None)) as copy:
-                    source.backup(copy)
-                os.link(beside, target)
-            finally:
-                beside.unlink(missing_ok=True)
+        with (
+            self._explained(),
+            self._reader() as source,
+            replacing(target) as file,
+            contextlib.closing(sqlite3.connect(file.name, isolation_level=None)) as copy,
+        ):
+            source.backup(copy)
 
     def close(self) -> None:
         """See `EventStore`."""
@@ -204,10 +209,6 @@ def _check_place(path: Path) -> None:
     for place in (path.parent, path) if path.exists() else (path.parent,):
         if not os.access(place, os.W_OK, effective_ids=effective):
             raise StoreError(f"{path}: {_ADVICE['SQLITE_READONLY']}")
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _check_file(path: Path) -> None:
@@ -318,3 +319,70 @@ def only_campaign(path: str | PathLike[str] | None = None) -> StoredCampaign:
     except BaseException:
         store.close()
         raise
+
+
+# -- a campaign out of its store -----------------------------------------------------------------------------
+
+
+def move(source: EventStore, target: EventStore, campaign: str) -> int:
+    """Copy a campaign, its events byte for byte, into another store; how many events there are.
+
+    The names of people, the replies and the files go with it. Tokens do not: they open a store.
+    """
+    entry = source.entry(campaign)
+    with source.at_one_moment() as seen:
+        rows = [row for row, _ in seen.verified(campaign)]
+        beside = seen.replies(campaign, len(rows)), seen.sources(campaign), seen.people(campaign)
+    target.take(entry, rows, *beside)
+    return len(rows)
+
+
+def repair(store: EventStore, campaign: str, place: str | PathLike[str]) -> Damage | None:
+    """Write everything before the first damage into a new file, which can be gone on with.
+
+    The first damage is returned, None if there is none; the store stays as it is.
+    """
+    path = Path(place).expanduser()
+    if path.exists():
+        raise InputError(f"{path} exists already; give a name that is free")
+    entry, lost = None, None
+    try:
+        entry = store.entry(campaign)
+    except StoreDamagedError as problem:
+        lost = problem.damage
+    damage, rows, *beside = _readable(store, campaign)
+    if damage is not None:  # a second reading may confirm more
+        again = _readable(store, campaign)
+        if again[0] is None or len(again[1]) > len(rows):
+            damage, rows, *beside = again
+    if not rows:
+        raise StoreError(
+            f"{store.place}: nothing of campaign {campaign} can be saved; its first event is damaged"
+        )
+    with SqliteStore(path, alone=True) as saved:
+        saved.take(entry or CampaignEntry(campaign, campaign, rows[0].at), rows, *beside)
+    return lost or damage
+
+
+def _readable(store: EventStore, campaign: str) -> tuple[Any, ...]:
+    """The first damage of a campaign, the events before it, and what lies beside them, at one moment."""
+    damage: Damage | None = None
+    rows: list[StoredEvent] = []
+    with store.at_one_moment() as seen:
+        try:
+            for row, _ in seen.verified(campaign):
+                rows.append(row)
+        except StoreDamagedError as problem:
+            damage = problem.damage
+        replies = _if_readable(lambda: seen.replies(campaign, len(rows)))
+        sources = _if_readable(lambda: seen.sources(campaign))
+        people = _if_readable(lambda: seen.people(campaign))
+    return damage, rows, replies, sources, people
+
+
+def _if_readable(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What lies beside the log is not worth losing the log for."""
+    try:
+        return read()
+    except UnreadableError:
+        return {}

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from querist.asking.asking import ask
+from querist.asking.campaign import ask
 from querist.asking.model import RANKS
 from querist.asking.options import CampaignOptions
 from querist.asking.specification import RANDOM, resolve_strategy

@@ -1,7 +1,7 @@
 """A store by its place: a file, or a database by the scheme of its URL.
 
 A database store is one module here that registers what opens it; those of other packages are registered when
-they are imported. `asking.store.EventStore` says what it gives.
+they are imported. `asking.store.sql.EventStore` says what it gives.
 """
 
 import importlib

@@ -14,14 +14,13 @@ from functools import cache
 from os import PathLike
 from typing import Any, Self
 
-from querist.asking.store import (
+from querist.asking.store.events import StoreError, UnreadableError
+from querist.asking.store.sql import (
     POSTGRES,
     VERSION,
     EventStore,
     KeyTakenError,
     Statement,
-    StoreError,
-    UnreadableError,
     check_version,
 )
 from querist.errors import InputError
@@ -94,30 +93,27 @@ class PostgresStore(EventStore):
     def _connection(self) -> Iterator[Connection]:
         """A connection of nobody else; what PostgreSQL says, in words that tell what to do."""
         with self._room:
-            yield from self._explained()
-
-    def _explained(self) -> Iterator[Connection]:
-        try:
-            connection = self._taken()
-        except psycopg.Error as error:
-            raise StoreError(
-                f"{self.place}: it cannot be reached; see that PostgreSQL runs there and that user, "
-                f"password and database are right ({error})"
-            ) from error
-        try:
-            yield connection
-        except psycopg.IntegrityError as error:
-            raise KeyTakenError from error
-        except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
-            raise UnreadableError(f"{self.place}: PostgreSQL says {error}") from error
-        except psycopg.OperationalError as error:
-            raise StoreError(
-                f"{self.place}: the connection broke; no acknowledged event is lost. Try again ({error})"
-            ) from error
-        except psycopg.Error as error:
-            raise StoreError(f"{self.place}: PostgreSQL says {error}") from error
-        finally:
-            self._give_back(connection)
+            try:
+                connection = self._taken()
+            except psycopg.Error as error:
+                raise StoreError(
+                    f"{self.place}: it cannot be reached; see that PostgreSQL runs there and that user, "
+                    f"password and database are right ({error})"
+                ) from error
+            try:
+                yield connection
+            except psycopg.IntegrityError as error:
+                raise KeyTakenError from error
+            except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
+                raise UnreadableError(f"{self.place}: PostgreSQL says {error}") from error
+            except psycopg.OperationalError as error:
+                raise StoreError(
+                    f"{self.place}: the connection broke; no acknowledged event is lost. Try again ({error})"
+                ) from error
+            except psycopg.Error as error:
+                raise StoreError(f"{self.place}: PostgreSQL says {error}") from error
+            finally:
+                self._give_back(connection)
 
     def _taken(self) -> Connection:
         with self._lock:
