@@ -103,6 +103,13 @@ def save(shown: Image.Image, place: Path) -> None:
     print(place)
 
 
+def manager_page(page: Page, target: Path) -> None:
+    """The manager's page, and its upper part for the home page."""
+    picture(page, "serve_manager", target)
+    whole = Image.open(target / "serve_manager.png")
+    save(whole.crop((0, 0, whole.width, 1200)), target / "serve_manager_top.png")
+
+
 def report(browser: Browser, target: Path) -> None:
     """The report of `querist label` on the messages, from half of their labels."""
     graph = querist.load_graph("messages")
@@ -197,9 +204,7 @@ def take(target: Path) -> None:
         manager.set_viewport_size({"width": 1280, "height": 1730})
         manager.locator("#map-text", has_text="answered").wait_for()
         manager.evaluate("scrollTo(0, 0)")
-        picture(manager, "serve_manager", target)
-        whole = Image.open(target / "serve_manager.png")
-        save(whole.crop((0, 0, whole.width, 1200)), target / "serve_manager_top.png")
+        manager_page(manager, target)
         report(browser, target)
         browser.close()
 

@@ -1,4 +1,4 @@
-"""Tutorials as notebooks: the `python` and `bash` blocks of a page become cells, with their printed output."""
+"""Tutorials as notebooks: `python` and `bash` blocks become cells, with their printed output."""
 
 import json
 import re
