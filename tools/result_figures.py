@@ -63,7 +63,7 @@ def label_accuracy() -> Figure:
     columns = {"label": 2, "GPR-GNN": 14, "GRAND": 13, "APPNP": 12, "GCN": 11}
     means = {}
     for share in shares:
-        rows = table("label_accuracy", "| set |", f"### {share}% of each class")
+        rows = table("label_accuracy", "| data set |", f"### {share}% of each class")
         row = next(row for row in rows if row[0] == "reported")
         means[share] = {name: 100 * number(row[column]) for name, column in columns.items()}
 
@@ -192,7 +192,7 @@ def gpu() -> Figure:
         ("label on PubMed\n(other: 16 CPU threads)", "`label`", "PubMed"),
     ):
         cell = next(row[2] for row in rows if row[0].startswith(task) and size in row[1])
-        pairs[name] = (number(cell), number(cell[re.search(r"peer|16 threads", cell).end() :]))  # type: ignore[union-attr]
+        pairs[name] = (number(cell), number(cell[re.search(r"cupyx|16 threads", cell).end() :]))  # type: ignore[union-attr]
     series = {
         "other": [other for _, other in pairs.values()],
         "Querist on the GPU": [own for own, _ in pairs.values()],

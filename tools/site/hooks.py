@@ -17,6 +17,8 @@ from public_names import PublicName, module_members, modules, public_names
 from registered import with_tables
 
 TUTORIAL = re.compile(r"tutorials/(?!index)(\w+)\.md")
+SEARCH_BOOSTS = {"methods/": 3, "appendix/": 0.3, "results/": 0.3}
+"""Weights in the search: the page of a method before tables of measurements. Pages may set their own."""
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -70,6 +72,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Completes pages with generated tables and links; the home page has the whole width."""
+    for folder, boost in SEARCH_BOOSTS.items():
+        if page.file.src_uri.startswith(folder):
+            page.meta.setdefault("search", {"boost": boost})
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
     if page.file.src_uri == "reference/index.md":

@@ -6,6 +6,7 @@ import pytest
 
 import method_pictures
 import pictures
+import result_figures
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "methods" / "index.md"
@@ -34,3 +35,12 @@ def test_a_method_page_shows_its_run(page):
     text = page.read_text(encoding="utf-8")
     assert text == method_pictures.with_picture(text, figure), "run `make pictures`"
     assert (method_pictures.IMAGES / f"{page.stem}.svg").read_text(encoding="utf-8").count("<use") > 100
+
+
+@pytest.mark.parametrize("make", result_figures.FIGURES, ids=lambda make: make.__name__)
+def test_a_figure_of_measurements_is_drawn_from_its_table(make):
+    figure = make()
+    assert figure.svg.count(b"<use") > 5
+    assert (result_figures.IMAGES / f"{figure.name}.svg").exists()
+    guides = "".join(page.read_text(encoding="utf-8") for page in result_figures.DOCS.glob("*.md"))
+    assert f"images/results/{figure.name}.svg" in guides

@@ -201,10 +201,12 @@ def test_pages_fit_the_screen_and_ask_nobody(browser, served, size, scheme, tmp_
     [
         ("POUNCE", "methods/pounce.html"),
         ("querist.label", "label.html"),
+        ("querist.ask", "ask.html"),
         ("excel", "label.html"),
         ("csv", "tutorials/label_csv.html"),
         ("gpu", "device.html"),
         ("team", "serve.html"),
+        ("accuracy", "howto/accuracy.html"),
     ],
 )
 def test_the_search_finds_the_right_page_first(browser, served, words, expected):
