@@ -112,9 +112,9 @@ def served(built):
 
 def test_the_reference_lists_the_options_of_a_function():
     griffe = pytest.importorskip("griffe")
-    from docstrings import HouseDocstrings
+    from docstrings import MarkdownDocstrings
 
-    extensions = griffe.load_extensions(HouseDocstrings)
+    extensions = griffe.load_extensions(MarkdownDocstrings)
     module = griffe.load("querist.graph.neighbours", search_paths=[str(ROOT / "src")], extensions=extensions)
     shown = module["from_points"].docstring.value
     assert "- `k`: Nearest neighbours of each point [default: 10]." in shown.splitlines()
