@@ -80,7 +80,7 @@ def label_accuracy() -> Figure:
         plain(axes)
 
     return Figure(
-        "label_accuracy", draw, size=(5.6, 3.4), heading="Mean accuracy on the data sets of the report half"
+        "label_accuracy", draw, size=(5.6, 3.4), heading="Mean accuracy on the main data sets"
     )
 
 
