@@ -79,9 +79,7 @@ def label_accuracy() -> Figure:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
         plain(axes)
 
-    return Figure(
-        "label_accuracy", draw, size=(5.6, 3.4), heading="Mean accuracy on the main data sets"
-    )
+    return Figure("label_accuracy", draw, size=(5.6, 3.4), heading="Mean accuracy on the main data sets")
 
 
 def rare_classes() -> Figure:

@@ -17,6 +17,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import pytest
 
 ROOT = Path(__file__).parents[3]
+CODE_THAT_RUNS_OFF = """[...document.querySelectorAll("pre > code")]
+    .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
 PHONE, DESKTOP = {"width": 390, "height": 780}, {"width": 1280, "height": 800}
 PATIENCE = 120_000
 """Milliseconds that the browser has to load the index of all pages."""
@@ -186,6 +188,8 @@ def test_pages_fit_the_screen_and_ask_nobody(browser, served, size, scheme, tmp_
         page.goto(served + name, wait_until="networkidle")
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= size["width"], f"{name} is {width} pixels wide"
+        if size is DESKTOP:
+            assert page.evaluate(CODE_THAT_RUNS_OFF) == [], name
         assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)"), name
         page.screenshot(path=tmp_path / f"{name.replace('/', '_')}.png")
     assert (
