@@ -63,8 +63,9 @@ docs: $(DEV)  ## every command in README and docs runs as printed
 tutorials: $(DEV)  ## runs the tutorials and writes what they print into their pages
 	$(BIN)/python tools/tutorials.py
 
-pictures: $(DEV)  ## the four pictures of the first page, and those of the method pages
+pictures: $(DEV)  ## the pictures of the method pages, and the figures of the measurements
 	PYTHONPATH=tools/site $(BIN)/python tools/pictures.py
+	PYTHONPATH=tools/site $(BIN)/python tools/result_figures.py
 
 site: $(DEV)  ## the documentation as pages, in site/, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

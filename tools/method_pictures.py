@@ -36,12 +36,12 @@ QUESTIONS, SEARCHED, WANTED = 12, 24, "noise"
 ALIKE = 10
 MEASURED = ("own_gaussian",)
 """Models for attributes that are measurements: pixels, not counts of words."""
-MOONS = "points of two moons that overlap"
+MOONS = "points of two overlapping moons"
 ON_MAP = (
-    "on a map of their graph; every sixth has a label (ringed), the colour is the class that was found, "
-    "a cross is a wrong one"
+    "on a map of their graph. Every sixth has a known label (ringed). The colour is the predicted class; a "
+    "cross marks a wrong prediction"
 )
-ONE_BY_ONE = "the colour is the class that was guessed, a ring a question, a cross a wrong guess"
+ONE_BY_ONE = "The colour is the predicted class; rings mark questions, crosses wrong predictions"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def so_far(asked: Bools, wrong: Bools, what: str) -> Callable[[Any], None]:
     seen = np.arange(1, len(wrong) + 1)
 
     def draw(axes: Any) -> None:
-        both = {what: (seen, np.cumsum(asked)), "wrong guesses": (seen, np.cumsum(wrong))}
+        both = {what: (seen, np.cumsum(asked)), "wrong predictions": (seen, np.cumsum(wrong))}
         curves(axes, both, x_label="points seen", y_label="so far")
 
     return draw
@@ -109,8 +109,8 @@ def online(name: str) -> Part:
     trace = querist.ALGORITHMS[name](given, 2, **budget).run(np.arange(POINTS), codes_of(graph))
     where = Map(points_of(graph))
     return Part(
-        f"{POINTS} {MOONS} came one by one; {ONE_BY_ONE}",
-        f"`{name}` asks about {trace.asked.sum()} and guesses {trace.mistaken.sum()} wrong",
+        f"{POINTS} {MOONS}, which arrive one by one. {ONE_BY_ONE}",
+        f"`{name}` asks about {trace.asked.sum()} points and predicts {trace.mistaken.sum()} wrongly",
         (
             lambda axes: mark(axes, where, trace.predicted, trace.asked, trace.mistaken, name),
             so_far(trace.asked, trace.mistaken, "questions"),
@@ -127,9 +127,9 @@ def stream(name: str) -> Part:
     wrong = guessed != codes
     late = slice(POINTS, None)
     return Part(
-        f"A stream of {2 * POINTS} {MOONS}, every tenth with its label; the map has those of the second "
-        "half, coloured by the class that was guessed, with rings for labels and crosses for wrong guesses",
-        f"`{name}` guesses {wrong.sum()} wrong, {wrong[late].sum()} of them in the second half",
+        f"A stream of {2 * POINTS} {MOONS}, of which every tenth has a label. The map shows the second half, "
+        "coloured by predicted class, with rings for labels and crosses for wrong predictions",
+        f"`{name}` predicts {wrong.sum()} wrongly, {wrong[late].sum()} of them in the second half",
         (
             lambda axes: mark(axes, Map(rows[late]), guessed[late], labelled[late], wrong[late], name),
             so_far(labelled, wrong, "labels"),
@@ -147,7 +147,7 @@ def labelled_map(name: str, graph: Graph, what: str, find: Callable[[Graph, Any]
     wrong = guessed != codes
     return Part(
         f"{graph.n_nodes} {what} {ON_MAP}",
-        f"`{name}` is right on {100 * (1 - wrong[~given].mean()):.0f} % of the others",
+        f"`{name}` labels {100 * (1 - wrong[~given].mean()):.0f} % of the unlabelled nodes correctly",
         (lambda axes: mark(axes, drawn(graph), guessed, given, wrong, name),),
     )
 
@@ -184,8 +184,8 @@ def rule(name: str) -> Part:
     right = (codes_in(graph, result.labels) == codes_of(graph)).mean()
     return Part(
         f"The first {QUESTIONS} questions about {graph.n_nodes} short messages, numbered, on a map of their "
-        "graph; the colour is what a message is about",
-        f"with the answers that `{name}` asks for, {100 * right:.0f} % of all messages are labelled right",
+        "graph. The colour is the true class",
+        f"with the answers to these questions, `{name}` leads to {100 * right:.0f} % correct labels",
         (lambda axes: mark(axes, drawn(graph), codes_of(graph), numbered=asked, title=name),),
     )
 
@@ -205,10 +205,10 @@ def embedding(name: str) -> Part:
     same = (codes[nearest] == codes[:, None]).mean()
     one = np.arange(len(codes)) == 0
     return Part(
-        f"{graph.n_nodes} short messages on a map of their graph; the colour is what a message is about, the "
-        "fainter the less its row is like that of the one that is ringed",
-        f"of the {ALIKE} messages whose rows are most like that of a message, {100 * same:.0f} % are about "
-        "the same, on average over all",
+        f"{graph.n_nodes} short messages on a map of their graph. The colour is the true class; the more "
+        "similar the vector of a message is to that of the ringed one, the stronger the colour",
+        f"of the {ALIKE} messages with the most similar vectors, {100 * same:.0f} % have the same class on "
+        "average",
         (lambda axes: mark(axes, drawn(graph), codes, ringed=one, strength=alike[0] ** 0.5, title=name),),
     )
 

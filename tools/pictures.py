@@ -1,6 +1,6 @@
-"""The four pictures of the first page: `make pictures` draws them into docs/images, then those of methods.
+"""The four pictures of docs/methods/index.md: `make pictures` draws them, then those of each method page.
 
-Each is a run of the method on a bundled set: nothing in them is drawn by hand.
+Each shows a run of the method on a bundled data set; nothing is drawn by hand.
 """
 
 import re
@@ -23,7 +23,7 @@ from querist.report.figures import INK, MUTED, PAPER, Figure, standalone
 from querist.report.page import write
 
 DOCS = Path(__file__).parents[1] / "docs"
-IMAGES, FIRST_PAGE = DOCS / "images", DOCS / "index.md"
+IMAGES, PAGE = DOCS / "images", DOCS / "methods" / "index.md"
 QUESTIONS = 12
 ITERATIONS = (1, 3, 10)
 
@@ -57,9 +57,9 @@ def pounce_moons() -> Figure:
     return Figure(
         "pounce_moons",
         draw,
-        f"POUNCE on two moons: {graph.n_nodes} points came one by one, {wrong} were guessed wrong. It "
-        f"remembers {kept.size} nodes (numbered as they came); every point is joined to the one that is "
-        "nearest by effective resistance, and says its class.",
+        f"POUNCE on two moons: of {graph.n_nodes} points that arrived one by one, {wrong} were predicted "
+        f"wrongly. POUNCE remembers {kept.size} nodes (numbered in order of arrival). Each point is joined "
+        "to the remembered node that is nearest by effective resistance, and gets its class.",
         size=(5.2, 3.6),
         heading="How POUNCE covers two moons",
     )
@@ -81,7 +81,8 @@ def msg_digits() -> Figure:
         left, right = canvas.subfigures(1, 2, width_ratios=[1, 1.15])
         axes = left.subplots()
         seen = np.arange(1, graph.n_nodes + 1)
-        both = {"questions": (seen, trace.asked.cumsum()), "wrong guesses": (seen, trace.mistaken.cumsum())}
+        wrong = trace.mistaken.cumsum()
+        both = {"questions": (seen, trace.asked.cumsum()), "wrong predictions": (seen, wrong)}
         curves(axes, both, x_label="digits seen", y_label="so far")
         for place, t in zip(right.subplots(4, 6).ravel(), late, strict=True):
             place.imshow(pixels[trace.row[t]], cmap="gray_r")
@@ -93,8 +94,8 @@ def msg_digits() -> Figure:
         "msg_digits",
         draw,
         f"MSG on {graph.n_nodes:,} handwritten digits: {trace.asked.sum()} questions, half of them before "
-        f"digit {int(asked[asked.size // 2]) + 1}. On the right, 24 of those that it asked about in the "
-        "second half, with its guess, and what is true where the guess was wrong.",
+        f"digit {int(asked[asked.size // 2]) + 1}. On the right, 24 digits that it asked about in the second "
+        "half, with the prediction, and the true digit if the prediction was wrong.",
         size=(7.2, 3.4),
         heading="What MSG asks on digits",
     )
@@ -128,8 +129,8 @@ def gmnr_iterations() -> Figure:
     return Figure(
         "gmnr_iterations",
         draw,
-        "GMNR on the karate club from two labels (ringed): a node takes its colour from the class that it is "
-        "likelier to have, the fainter the less sure. Iterations carry the classes along the edges.",
+        "GMNR on the karate club from two known labels (ringed). Each node has the colour of its more likely "
+        "class; faint colours mean low confidence. Iterations carry the classes along the edges.",
         size=(7.2, 2.7),
         heading="Iterations of GMNR",
     )
@@ -154,11 +155,11 @@ def pool_map() -> Figure:
     return Figure(
         "pool_map",
         draw,
-        f"The first {len(asked)} questions that the pool asks about {graph.n_nodes} short messages, "
-        "numbered, on a map of their graph: where an answer tells most of other nodes in doubt. With these "
-        f"answers {100 * right:.0f} % of all messages are labelled right.",
+        f"The first {len(asked)} questions of `querist.ask` about {graph.n_nodes} short messages, numbered, "
+        "on a map of their graph. Each is asked where an answer says most about other uncertain nodes. With "
+        f"these answers, {100 * right:.0f} % of all messages are labelled correctly.",
         size=(6.4, 4.2),
-        heading="The questions of a pool on a map of the graph",
+        heading="The first questions on a map of the graph",
     )
 
 
@@ -168,10 +169,10 @@ PICTURES = (pounce_moons, msg_digits, gmnr_iterations, pool_map)
 BETWEEN = re.compile(r"(<!-- pictures -->\n).*?(<!-- end of pictures -->)", re.DOTALL)
 
 
-def on_first_page(page: str, figures: Sequence[Figure]) -> str:
-    """The first page with these figures and what they show in words."""
+def on_page(page: str, figures: Sequence[Figure]) -> str:
+    """The page with these figures and their captions."""
     shown = [
-        f"<div markdown>\n\n![{one.heading}](images/{one.name}.svg)\n\n*{one.caption}*\n\n</div>\n"
+        f"<div markdown>\n\n![{one.heading}](../images/{one.name}.svg)\n\n*{one.caption}*\n\n</div>\n"
         for one in figures
     ]
     whole = f'\n<div class="pictures" markdown>\n{"".join(shown)}</div>\n\n'
@@ -179,11 +180,11 @@ def on_first_page(page: str, figures: Sequence[Figure]) -> str:
 
 
 def main() -> None:
-    """Draw them all, and say on the first page what they show."""
+    """Draw all pictures and write their captions into the pages."""
     figures = [make() for make in PICTURES]
     for figure in figures:
         print(write(IMAGES / f"{figure.name}.svg", standalone(figure)))
-    write(FIRST_PAGE, on_first_page(FIRST_PAGE.read_text(encoding="utf-8"), figures))
+    write(PAGE, on_page(PAGE.read_text(encoding="utf-8"), figures))
     method_pictures.main()
 
 

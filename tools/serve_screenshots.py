@@ -1,8 +1,8 @@
-"""The pictures of docs/serve.md: a demo campaign on a server of its own, seen in Chromium.
+"""Screenshots for docs/serve.md and the home page: a demo campaign on its own server, and a report.
 
     python tools/serve_screenshots.py [docs/images]
 
-Three people answer, two of them now and then wrongly, so that the manager has something to look at.
+Three people answer, and two of them sometimes wrongly, so that the manager's page has something to show.
 """
 
 import json
@@ -90,14 +90,35 @@ def disagree(address: str, place: str, tokens: list[str]) -> None:
 
 
 def picture(page: Page, name: str, target: Path) -> None:
-    """What the page shows, as a file."""
-    place = target / f"serve_{name}.png"
+    """A screenshot of the page, as a file with few colours."""
+    place = target / f"{name}.png"
     page.screenshot(path=place)
-    fewer = (
-        Image.open(place).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    )
-    fewer.save(place, optimize=True)
+    save(Image.open(place), place)
+
+
+def save(shown: Image.Image, place: Path) -> None:
+    """Write an image with 256 colours."""
+    few = shown.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(place, optimize=True)
     print(place)
+
+
+def manager_page(page: Page, target: Path) -> None:
+    """The manager's page, and its upper part for the home page."""
+    picture(page, "serve_manager", target)
+    whole = Image.open(target / "serve_manager.png")
+    save(whole.crop((0, 0, whole.width, 1200)), target / "serve_manager_top.png")
+
+
+def report(browser: Browser, target: Path) -> None:
+    """The report of `querist label` on the messages, from half of their labels."""
+    graph = querist.load_graph("messages")
+    known = dict(zip(graph.nodes[::2], LABELS[::2], strict=True))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        querist.label(graph, known).report(path)
+        page = opened(browser, path.as_uri(), viewport={"width": 1100, "height": 1230})
+        picture(page, "report", target)
 
 
 def opened(browser: Browser, link: str, **options: Any) -> Page:
@@ -125,7 +146,7 @@ def new_campaign(page: Page, target: Path) -> None:
     height = page.evaluate("document.documentElement.scrollHeight")
     page.set_viewport_size({"width": 900, "height": height})
     page.evaluate("scrollTo(0, 0)")
-    picture(page, "new", target)
+    picture(page, "serve_new", target)
     page.set_viewport_size(DESKTOP["viewport"])
 
 
@@ -167,23 +188,24 @@ def take(target: Path) -> None:
             page.locator("#safe", has_text="All answers saved").wait_for()
             page.locator("#question").wait_for()
         page.locator("#name").hover()
-        picture(page, "labeller", target)
+        picture(page, "serve_labeller", target)
         page.emulate_media(color_scheme="dark")
         page.context.set_offline(True)
         page.keyboard.press("s")
         page.locator("#safe", has_text="Network away").wait_for()
-        picture(page, "offline", target)
+        picture(page, "serve_offline", target)
         page.context.set_offline(False)
         phone = opened(browser, links["Grace"], **PHONE)
         phone.locator("#question").wait_for()
-        picture(phone, "phone", target)
+        picture(phone, "serve_phone", target)
         manager.reload()
         manager.locator("#fresh", has_text="Up to date").wait_for()
         manager.locator("#headline", has_text="95 % interval").wait_for()  # the audit is measured meanwhile
         manager.set_viewport_size({"width": 1280, "height": 1730})
         manager.locator("#map-text", has_text="answered").wait_for()
         manager.evaluate("scrollTo(0, 0)")
-        picture(manager, "manager", target)
+        manager_page(manager, target)
+        report(browser, target)
         browser.close()
 
 

@@ -45,7 +45,7 @@ def with_options(obj: griffe.Object) -> str:
     return inspect.getdoc(getattr(importlib.import_module(obj.parent.path), obj.name)) or ""
 
 
-class HouseDocstrings(griffe.Extension):
+class MarkdownDocstrings(griffe.Extension):
     """Rewrites every docstring that griffe reads."""
 
     def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What `make site` adds to the pages of docs/: the API reference, what is registered, and formulas.
+"""What `make site` adds to the pages of docs/: the API reference, registered methods, notebooks and formulas.
 
 The pages themselves are plain Markdown that can be read in the repository too.
 """
@@ -12,9 +12,13 @@ import latex2mathml.converter
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from notebooks import as_notebook, with_download
 from public_names import PublicName, module_members, modules, public_names
 from registered import with_tables
 
+TUTORIAL = re.compile(r"tutorials/(?!index)(\w+)\.md")
+SEARCH_BOOSTS = {"methods/": 3, "appendix/": 0.3, "results/": 0.3}
+"""Weights in the search: the page of a method before tables of measurements. Pages may set their own."""
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -48,15 +52,18 @@ def names_table() -> str:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """The modules of the API reference stand in the navigation."""
+    """Adds the modules of the API reference to the navigation."""
     for section in config.nav or []:
-        if "API reference" in section:
-            section["API reference"] += [f"reference/{name.rpartition('.')[2]}.md" for name in modules()]
+        if "Reference" in section:
+            section["Reference"] += [f"reference/{name.rpartition('.')[2]}.md" for name in modules()]
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds a page for each public package."""
+    """Adds a page for each public package, and a notebook for each tutorial."""
+    for page in [file for file in files if TUTORIAL.fullmatch(file.src_uri)]:
+        name = TUTORIAL.sub(r"tutorials/\1.ipynb", page.src_uri)
+        files.append(File.generated(config, name, content=as_notebook(page.content_string)))
     for module in modules():
         path = f"reference/{module.rpartition('.')[2]}.md"
         files.append(File.generated(config, path, content=reference_page(module)))
@@ -64,11 +71,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Completes the pages that say what is registered; the first page has the whole width."""
+    """Completes pages with generated tables and links; the home page has the whole width."""
+    for folder, boost in SEARCH_BOOSTS.items():
+        if page.file.src_uri.startswith(folder):
+            page.meta.setdefault("search", {"boost": boost})
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
     if page.file.src_uri == "reference/index.md":
         return markdown + names_table()
+    if tutorial := TUTORIAL.fullmatch(page.file.src_uri):
+        return with_download(markdown, tutorial[1])
     return with_tables(markdown)
 
 

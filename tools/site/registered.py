@@ -62,7 +62,7 @@ def table(family: str, names: list[str]) -> str:
         call, parameters = describe(name)
         lines += [f"`{call}`: {said_of(registry[name])}", ""]
         if parameters:
-            lines += ["| parameter | may be | default |", "|---|---|---|"]
+            lines += ["| parameter | allowed values | default |", "|---|---|---|"]
             lines += [f"| `{one.name}` | {one.need} | `{one.default!r}` |" for one in parameters.values()]
             lines.append("")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from registered import families, named_by, with_tables
 
 FOLDER = Path(__file__).parents[3] / "docs" / "methods"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "index")
-PARTS = ["## Formula", "## When to use it", "## What it costs", "## Where it is from"]
+PARTS = ["## Formula", "## When to use it", "## Cost", "## Source"]
 
 
 def test_every_registered_name_is_on_one_page():

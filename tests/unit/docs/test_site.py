@@ -1,6 +1,6 @@
-"""The site as `make site` builds it: without a warning, a broken link or a request to elsewhere.
+"""The site that `make site` builds: no warning, no broken link, no request to another host.
 
-It is built once for this file, and looked at in Chromium as wide as a telephone and as a desk.
+It is built once for this file and opened in Chromium at the widths of a phone and a desktop.
 """
 
 import functools
@@ -17,9 +17,13 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import pytest
 
 ROOT = Path(__file__).parents[3]
+CODE_THAT_RUNS_OFF = """[...document.querySelectorAll("pre > code")]
+    .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
 PHONE, DESKTOP = {"width": 390, "height": 780}, {"width": 1280, "height": 800}
 PATIENCE = 120_000
-"""Milliseconds that the browser has for its index of all pages."""
+"""Milliseconds that the browser has to load the index of all pages."""
+SEARCH_MILLISECONDS = 10_000
+"""Milliseconds that a search has to settle, once there is a result."""
 LOOKED_AT = [
     "index.html",
     "start.html",
@@ -29,7 +33,9 @@ LOOKED_AT = [
     "reference/index.html",
     "reference/online.html",
     "results/index.html",
-    "assist.html",
+    "label.html",
+    "how_label_works.html",
+    "appendix/label_accuracy.html",
 ]
 WITHIN_TWO_CLICKS = [
     "tutorials/label_csv.html",
@@ -108,9 +114,9 @@ def served(built):
 
 def test_the_reference_lists_the_options_of_a_function():
     griffe = pytest.importorskip("griffe")
-    from docstrings import HouseDocstrings
+    from docstrings import MarkdownDocstrings
 
-    extensions = griffe.load_extensions(HouseDocstrings)
+    extensions = griffe.load_extensions(MarkdownDocstrings)
     module = griffe.load("querist.graph.neighbours", search_paths=[str(ROOT / "src")], extensions=extensions)
     shown = module["from_points"].docstring.value
     assert "- `k`: Nearest neighbours of each point [default: 10]." in shown.splitlines()
@@ -143,7 +149,7 @@ def test_no_page_loads_anything_from_elsewhere(pages):
     assert {load for page in pages.values() for load in page.loads if urlsplit(load).netloc} == set()
 
 
-def test_what_a_newcomer_looks_for_is_two_clicks_away(pages):
+def test_important_pages_are_two_clicks_away(pages):
     first = pages["index.html"].links
     nearby = {"index.html", *(urldefrag(link).url for link in first)} & set(pages)
     reached = set(nearby)
@@ -182,6 +188,8 @@ def test_pages_fit_the_screen_and_ask_nobody(browser, served, size, scheme, tmp_
         page.goto(served + name, wait_until="networkidle")
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= size["width"], f"{name} is {width} pixels wide"
+        if size is DESKTOP:
+            assert page.evaluate(CODE_THAT_RUNS_OFF) == [], name
         assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)"), name
         page.screenshot(path=tmp_path / f"{name.replace('/', '_')}.png")
     assert (
@@ -192,13 +200,61 @@ def test_pages_fit_the_screen_and_ask_nobody(browser, served, size, scheme, tmp_
     assert said == []
 
 
-def test_the_search_finds_a_method(browser, served):
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("POUNCE", "methods/pounce.html"),
+        ("querist.label", "label.html"),
+        ("querist.ask", "ask.html"),
+        ("excel", "label.html"),
+        ("csv", "tutorials/label_csv.html"),
+        ("gpu", "device.html"),
+        ("team", "serve.html"),
+        ("accuracy", "howto/accuracy.html"),
+    ],
+)
+def test_the_search_finds_the_right_page_first(browser, served, words, expected):
     page = browser.new_page(viewport=DESKTOP)
     page.goto(served, wait_until="networkidle")
     page.locator("input[name=query]").click()
-    page.keyboard.type("POUNCE")  # it listens to keys, from when its index is there
-    page.locator(".md-search-result__link", has_text="POUNCE").first.wait_for(timeout=PATIENCE)
+    page.keyboard.type(words)  # the search listens to keys once its index is loaded
+    first = page.locator(".md-search-result__link").first
+    first.wait_for(timeout=PATIENCE)
+    page.wait_for_function(
+        """expected => document.querySelector(".md-search-result__link")
+        .href.split(/[?#]/)[0].endsWith("/" + expected)""",
+        arg=expected,
+        timeout=SEARCH_MILLISECONDS,
+    )
     page.close()
+
+
+def test_each_tutorial_is_also_a_notebook(built):
+    nbformat = pytest.importorskip("nbformat")
+    folder, _ = built
+    for page in (ROOT / "docs" / "tutorials").glob("*.md"):
+        if page.stem != "index":
+            notebook = nbformat.read(folder / "tutorials" / f"{page.stem}.ipynb", as_version=4)
+            nbformat.validate(notebook)
+            code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+            assert len(code) == len(re.findall(r"^```(?:python|bash)$", page.read_text(), re.MULTILINE))
+            assert f'href="{page.stem}.ipynb"' in (folder / "tutorials" / f"{page.stem}.html").read_text()
+
+
+def test_the_sections_are_in_order(built):
+    folder, _ = built
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    tabs = re.findall(r'<a href="[^"]*" class="md-tabs__link">\s*(.*?)\s*</a>', text, re.DOTALL)
+    assert tabs == [
+        "Get started",
+        "Tutorials",
+        "How-to guides",
+        "Concepts",
+        "Methods",
+        "Reference",
+        "Results",
+        "Contributing",
+    ]
 
 
 def test_the_reader_can_switch_to_dark(browser, served):
