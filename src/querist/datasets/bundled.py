@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from querist.datasets.registry import Entry
+from querist.datasets.registry import Row
 from querist.errors import InputError
 from querist.graph import Graph, from_points
 from querist.labels import Labels
@@ -195,12 +195,12 @@ def sbm(
 
 
 BUILT = (
-    (digits, Entry("digits", 1797, 12339, 10, 64, "handwritten digits, 10 nearest neighbours")),
-    (messages, Entry("messages", 120, 399, 5, 623, "short messages to a town's office, 5 most alike")),
-    (karate, Entry("karate", 34, 78, 2, 0, "Zachary's karate club, the two sides of the split")),
-    (sbm, Entry("sbm", 300, 1775, 3, 0, "stochastic block model, 3 blocks of 100")),
-    (three_clusters, Entry("three_clusters", 36, 206, 3, 0, "three cliques of 12, one remote (pounce08)")),
-    (two_moons, Entry("two_moons", 400, 2458, 2, 2, "two half circles, 10 nearest neighbours")),
+    (digits, Row("digits", 1797, 12339, 10, 64, "handwritten digits, 10 nearest neighbours")),
+    (messages, Row("messages", 120, 399, 5, 623, "short messages to a town's office, 5 most alike")),
+    (karate, Row("karate", 34, 78, 2, 0, "Zachary's karate club, the two sides of the split")),
+    (sbm, Row("sbm", 300, 1775, 3, 0, "stochastic block model, 3 blocks of 100")),
+    (three_clusters, Row("three_clusters", 36, 206, 3, 0, "three cliques of 12, one remote (pounce08)")),
+    (two_moons, Row("two_moons", 400, 2458, 2, 2, "two half circles, 10 nearest neighbours")),
 )
 BUILDERS: Registry[Callable[[], Graph]] = Registry(
     "data set", {entry.name: build for build, entry in BUILT}, "dataset"

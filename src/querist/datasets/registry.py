@@ -50,20 +50,32 @@ class DownloadSource:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A data set by name: counts, where to get it, how to know that it is the right one.
+class Row:
+    """A line of the catalogue, None where a file does not say; `source` says where it would come from now.
+
+    >>> Row("mine", nodes=34).edges is None
+    True
+    """
+
+    name: str
+    nodes: int | None = None
+    edges: int | None = None
+    classes: int | None = None
+    attributes: int | None = None
+    about: str = ""
+    licence: str = ""
+    kind: str = "graph"
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Entry(Row):
+    """A data set by name: its line, where to get it, how to know that it is the right one.
 
     >>> Entry("tiny", nodes=3, edges=2, classes=2, attributes=0, about="a path").classes
     2
     """
 
-    name: str
-    nodes: int
-    edges: int
-    classes: int
-    attributes: int
-    about: str
-    licence: str = ""
     sources: tuple[DownloadSource, ...] = ()
     content: str | None = None
 

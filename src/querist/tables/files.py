@@ -19,7 +19,7 @@ from querist.tables.formats import (
     Columns,
     Elements,
     Format,
-    VectorTable,
+    Vectors,
     Wanted,
     count_lines,
     damaged,
@@ -120,15 +120,15 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
     return read_table(path, Wanted(lambda columns: (node_column(columns, path.name, id),), labels))
 
 
-def read_vectors(path: Path, label: str | None = None) -> VectorTable:
+def read_vectors(path: Path, label: str | None = None) -> Vectors:
     """Rows of numbers with a label each. `label` names the column of the labels.
 
     >>> _ = Path("flowers.csv").write_text("length,label\\n1.0,rose\\n2.0,\\n")
-    >>> read_vectors(Path("flowers.csv"), label="label").labels
+    >>> read_vectors(Path("flowers.csv"), label="label").y.tolist()
     ['rose', None]
     """
     with _reading(path, "vectors") as format:
-        return cast(VectorTable, format.vectors(path, label))
+        return cast(Vectors, format.vectors(path, label))
 
 
 @contextmanager

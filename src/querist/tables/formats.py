@@ -5,14 +5,18 @@ A format is one module in `readers/` that holds a `FORMAT`; it is found there, a
 
 import gzip
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
+import scipy.sparse as sp
+
 from querist.errors import InputError
+from querist.labels import class_order, is_missing
 from querist.memory import ROW, check
-from querist.types import Floats
+from querist.types import Floats, Sparse
 
 BROKEN = (
     *(OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError),
@@ -110,17 +114,48 @@ class Elements:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class VectorTable:
-    """X : (n, d) dense or CSR; labels : n values, None where unlabelled.
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Feature vectors with a label each.
 
-    >>> VectorTable([[1.0]], ["rose"], "flowers").labels
-    ['rose']
+    X : (n, d) array, or CSR where the source is sparse
+    y : (n,) labels, -1 and +1 in binary sets; a list becomes an array of objects, None where unlabelled
+
+    >>> flowers = Vectors(np.array([[1.0], [2.0]]), ["rose", "tulip"])
+    >>> flowers.classes
+    ('rose', 'tulip')
     """
 
-    X: Any
-    labels: list[Any]
-    name: str
+    X: Floats | Sparse
+    y: Any
+    name: str = "vectors"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.y, list):
+            objects = np.empty(len(self.y), dtype=object)
+            objects[:] = self.y
+            object.__setattr__(self, "y", objects)
+        if self.X.ndim != 2 or self.y.shape != (self.X.shape[0],):
+            raise InputError(f"{self.name}: X is {self.X.shape} and y {self.y.shape}; give one label a row")
+        if not np.isfinite(self.X.data if sp.issparse(self.X) else self.X).all():
+            raise InputError(f"{self.name}: X holds NaN or infinite values; remove or replace them")
+        odd = next((v for v in self.y.tolist() if not isinstance(v, Hashable)), None)
+        if odd is not None:
+            raise InputError(f"{self.name}: label {odd!r} is not hashable; use strings, numbers or tuples")
+
+    @property
+    def classes(self) -> tuple[Hashable, ...]:
+        """The labels that occur, sorted."""
+        return class_order(label for label in self.y.tolist() if not is_missing(label))
+
+    def describe(self) -> str:
+        """One line: what it is."""
+        n, d = self.X.shape
+        storage = ", sparse" if sp.issparse(self.X) else ""
+        return f"{self.name}: {n:,} vectors of {d:,} features{storage}, {len(self.classes)} classes"
+
+    def __repr__(self) -> str:
+        return f"<Vectors {self.describe()}>"
 
 
 @dataclass(frozen=True)
@@ -133,7 +168,7 @@ class Format:
     table : reads one table, by rows; from a path and what is `Wanted`, to `Columns`
     nodes : reads the table of the nodes of a whole graph; from a path, to `Columns`
     elements : reads a whole graph; from a path and the names of weights and labels, to `Elements`
-    vectors : reads numbers and a label for each row; from a path and the name of the labels, to `VectorTable`
+    vectors : reads numbers and a label for each row; from a path and the name of the labels, to `Vectors`
 
     >>> Format(endings=(".csv",)).vectors is None
     True

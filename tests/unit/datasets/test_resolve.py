@@ -13,11 +13,11 @@ import querist
 from querist import datasets
 from querist.datasets import load_graph, load_vectors
 from querist.datasets.bundled import BUILDERS, sbm
-from querist.datasets.local import Vectors
 from querist.datasets.registry import Entry
 from querist.datasets.resolve import catalogue, read_set
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph
+from querist.tables.formats import Vectors
 
 Site: TypeAlias = Any  # the fixture in conftest.py
 Register = Callable[[Entry], Entry]

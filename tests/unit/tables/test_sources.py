@@ -172,7 +172,7 @@ def test_a_label_is_the_same_behind_every_door(case: str, tmp_path: Path) -> Non
     assert as_graph(tmp_path / "e.csv", nodes=tmp_path / "n.csv").labels == expected
     assert GraphFiles(tmp_path / "e.csv", tmp_path / "n.csv").read().labels == given
     assert read_seeds(tmp_path / "n.csv", names).labels == given
-    assert read_vectors(tmp_path / "v.csv").labels == expected
+    assert read_vectors(tmp_path / "v.csv").y.tolist() == expected
 
 
 # -- formats ------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from querist import npz
 from querist.errors import InputError
 from querist.labels import Labels, encode, tabulate
 from querist.matrices import as_floats, checked_sparse
-from querist.tables.formats import Elements, Format, VectorTable
+from querist.tables.formats import Elements, Format, Vectors
 from querist.types import Sparse
 
 MANY_CODES = 10_000
@@ -75,23 +75,18 @@ def _check_rows(arrays: dict[str, Any], labels: str, where: str) -> None:
             raise InputError(f"{where}: {name} is of shape {arrays[name].shape}; give one value each: (n,)")
 
 
-def _vectors(path: Path, label: str | None) -> VectorTable:
+def _vectors(path: Path, label: str | None) -> Vectors:
     """The vectors in an archive; `label` names the array of their labels."""
     arrays, key = npz.read(path, beside=BESIDE), label or "y"
     if "edges" in arrays or key not in arrays or not {"X", "X_data"} & arrays.keys():
         needed = f"there are {', '.join(arrays) or 'none'}; vectors are X (or X_data, ...) and {key}"
         raise InputError(f"{path.name}: no vectors; {needed}")
-    labels = arrays[key]
-    if labels.ndim != 1:
-        raise InputError(f"{path.name}: {key} is of shape {labels.shape}; give one value a row: (n,)")
-    if "X" not in arrays:
-        return VectorTable(_csr(arrays, "X", len(labels), path), labels.tolist(), path.stem)
-    X = as_floats(arrays["X"], f"{path.name}, X")
-    if X.ndim != 2 or len(X) != len(labels):
-        raise InputError(
-            f"{path.name}: X is of shape {X.shape} and {key} of {labels.shape}; give one row a label"
-        )
-    return VectorTable(X, labels.tolist(), path.stem)
+    y = arrays[key]
+    if y.ndim != 1:
+        raise InputError(f"{path.name}: {key} is of shape {y.shape}; give one value a row: (n,)")
+    n, y = len(y), y.astype(np.int64) if y.dtype.kind in "iu" else y.tolist()
+    X = as_floats(arrays["X"], f"{path.name}, X") if "X" in arrays else _csr(arrays, "X", n, path)
+    return Vectors(X, y, path.stem)
 
 
 _MATRICES: dict[str, tuple[str, ...]] = {

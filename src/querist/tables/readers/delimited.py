@@ -26,7 +26,7 @@ from querist.tables.formats import (
     Columns,
     Format,
     Origin,
-    VectorTable,
+    Vectors,
     Wanted,
     count_lines,
     damaged,
@@ -212,7 +212,7 @@ def _with_numbers(
     return columns
 
 
-def _vectors(path: Path, label: str | None) -> VectorTable:
+def _vectors(path: Path, label: str | None) -> Vectors:
     from querist.tables.readers.parquet import vectors_in
 
     if not text_file(path, path.name).headed:

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.tables.formats import Format, VectorTable, opened, stem
+from querist.tables.formats import Format, Vectors, opened, stem
 from querist.tables.labels import as_label, together
 from querist.tables.names import vector_label
 from querist.tables.readers.delimited import delimiter_of, is_number
@@ -194,7 +194,7 @@ def _short(text: str) -> str:
     return text[:60].encode("utf-8", "backslashreplace").decode()
 
 
-def _vectors(path: Path, label: str | None) -> VectorTable:
+def _vectors(path: Path, label: str | None) -> Vectors:
     lines = Lines(label=label, where=path.name)
     with opened(path) as raw:
         blocks = list(lines.blocks(io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")))
@@ -203,7 +203,7 @@ def _vectors(path: Path, label: str | None) -> VectorTable:
     labels = [value for block in blocks for value in block.labels]
     untyped = ".json" not in path.name.lower() and ".ndjson" not in path.name.lower()
     X = lines.stacked([block.X for block in blocks])
-    return VectorTable(X, together(labels) if untyped else labels, stem(path))
+    return Vectors(X, together(labels) if untyped else labels, stem(path))
 
 
 _ENDINGS = (".libsvm", ".svm", ".svmlight", ".jsonl", ".ndjson")
