@@ -1,7 +1,7 @@
 """How far a long call is: one protocol for all of them.
 
 A call that may take long has a parameter `progress`, `silent` by default, and calls it with the fraction done
-and a few words on what is being done. What it raises stops the work. `Stages` is one bar over several stages.
+and a few words on what is being done. What it raises stops the work. `stages` is one bar over several stages.
 In a notebook the calls that people make themselves show a bar where nothing is said (`shown`).
 """
 
@@ -145,25 +145,18 @@ class NotebookBar:
 # -- one bar over several stages ----------------------------------------------------------------------------
 
 
-class Stages:
-    """One bar over several stages, with the time that is left.
+def stages(progress: Progress, worth: Mapping[str, float]) -> dict[str, Progress]:
+    """What each stage of the work calls, for one bar with the time that is left.
 
-    Called with (stage, fraction of it, a few words); `worth` says how long stages take, compared.
+    `worth` says how long stages take, compared.
 
-    >>> show = Stages(lambda fraction, text: print(f"{fraction:.0%} {text}"), {"reading": 1, "solving": 3})
-    >>> show("solving", 0.5, "half of it")
+    >>> show = stages(lambda fraction, text: print(f"{fraction:.0%} {text}"), {"reading": 1, "solving": 3})
+    >>> show["solving"](0.5, "half of it")
     62% half of it
     """
-
-    def __init__(self, progress: Progress, worth: Mapping[str, float]) -> None:
-        total, before = sum(worth.values()), 0.0
-        self._spans: dict[str, tuple[float, float]] = {}
-        for stage, share in worth.items():
-            self._spans[stage] = before / total, share / total
-            before += share
-        self._show = with_time_left(progress)
-
-    def __call__(self, stage: str, fraction: float, text: str = "") -> None:
-        """Where the work stands."""
-        first, share = self._spans[stage]
-        self._show(first + share * min(1.0, fraction), text)
+    show, total, before = with_time_left(progress), sum(worth.values()), 0.0
+    found = {}
+    for stage, share in worth.items():
+        found[stage] = part(show, before / total, share / total)
+        before += share
+    return found

@@ -20,7 +20,7 @@ from querist.errors import InputError
 from querist.graph import Graph, from_points
 from querist.labels import Labels
 from querist.registry import Registry
-from querist.types import Codes, Floats, Sparse
+from querist.types import Codes, Floats
 
 # Zachary (1977), members 0..33: for each member the friends with a higher number.
 _KARATE = {
@@ -43,7 +43,7 @@ def karate() -> Graph:
     edges = np.array([(i, j) for i, friends in _KARATE.items() for j in friends])
     codes = np.zeros(34, dtype=np.int64)
     codes[list(_OFFICERS)] = 1
-    return Graph(_adjacency(edges, 34), known=Labels(codes, ("Mr. Hi", "Officer")), name="karate")
+    return _graph("karate", edges, codes, ("Mr. Hi", "Officer"))
 
 
 def digits(k: int = 10) -> Graph:
@@ -155,7 +155,7 @@ def three_clusters(size: int = 12, links: int | None = None, bridges: int = 1) -
     edges += zip(first[-bridges:], third[:bridges], strict=True)
     edges += zip(second[-bridges:], third[-bridges:], strict=True)
     codes = np.repeat(np.arange(3), size)
-    return Graph(_adjacency(np.array(edges), 3 * size), known=Labels(codes, (0, 1, 2)), name="three_clusters")
+    return _graph("three_clusters", np.array(edges), codes, (0, 1, 2))
 
 
 def sbm(
@@ -187,11 +187,8 @@ def sbm(
     ]
     edges = np.concatenate(blocks)
     weights = rng.uniform(0.5, 1.5, len(edges)) if weighted else None
-    return Graph(
-        _adjacency(edges, int(start[-1]), weights),
-        known=Labels(np.repeat(np.arange(len(sizes)), sizes), tuple(range(len(sizes)))),
-        name="sbm",
-    )
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    return _graph("sbm", edges, codes, tuple(range(len(sizes))), weights)
 
 
 BUILT = (
@@ -210,9 +207,12 @@ BUNDLED = {entry.name: entry for _, entry in BUILT}
 """The counts of what the builders make by default."""
 
 
-def _adjacency(edges: Codes, n: int, weights: Floats | None = None) -> Sparse:
+def _graph(
+    name: str, edges: Codes, codes: Codes, classes: tuple[Any, ...], weights: Floats | None = None
+) -> Graph:
+    n = len(codes)
     half = sp.csr_array((np.ones(len(edges)) if weights is None else weights, tuple(edges.T)), shape=(n, n))
-    return sp.csr_array(half + half.T)
+    return Graph(sp.csr_array(half + half.T), known=Labels(codes, classes), name=name)
 
 
 def _random_pairs(rng: np.random.Generator, a: int, b: int, rows: int, columns: int, p: float) -> Codes:

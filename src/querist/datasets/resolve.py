@@ -170,17 +170,14 @@ def _row(name: str) -> Row:
 def _counted(row: Row, path: Path, source: str) -> Row:
     """The line of a set with the counts of its file, whose data are not read."""
     try:
-        kind, *counts = _counts(path, row.name)
+        kind, n, m, k, d = _counts(path, row.name)
     except BROKEN:
-        kind, counts = "damaged", [None] * 4
-    return replace(row, source=source, kind=kind, **dict(zip(COUNTS, counts, strict=True)))
+        kind, n, m, k, d = "damaged", None, None, None, None
+    return replace(row, source=source, kind=kind, nodes=n, edges=m, classes=k, attributes=d)
 
 
-COUNTS = ("nodes", "edges", "classes", "attributes")
-
-
-def _counts(path: Path, name: str) -> tuple[str, int | None, int | None, int, int]:
-    """What a file holds, and as many numbers as `COUNTS`; None for what its headers do not say."""
+def _counts(path: Path, name: str) -> tuple[str, int | None, int | None, int | None, int | None]:
+    """What a file holds, its nodes, edges, classes and attributes; None for what its headers do not say."""
     shape = npz.shapes(path)
     arrays = npz.read(path, ["X_shape", "y", "features_shape", "labels_shape", "labels"])
     if _are_vectors(shape):

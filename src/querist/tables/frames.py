@@ -28,25 +28,6 @@ def is_tabular(source: Any) -> bool:
     return any(base.__module__.partition(".")[0] in _LIBRARIES for base in type(source).__mro__)
 
 
-def as_weights(values: Any, m: int, where: str) -> Floats:
-    """(m,) finite weights as floats."""
-    try:
-        weights = np.asarray(values)
-        if weights.dtype.kind not in "biuf":
-            weights = np.array([float(v) for v in weights.ravel().tolist()]).reshape(weights.shape)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{where}: weights are not numbers; give one number an edge") from None
-    if weights.shape != (m,):
-        raise InputError(f"{where}: weights of shape {weights.shape} for {m} edges; give one number an edge")
-    bad = np.flatnonzero(~np.isfinite(weights))
-    if bad.size:
-        raise InputError(
-            f"{where}: {some(bad.size, 'weight')} of {m} NaN or infinite, the first {weights[bad[0]]} "
-            f"at edge {bad[0]}; remove those edges or give them finite weights"
-        )
-    return weights.astype(np.float64)
-
-
 def frame_of(native: Any, where: str) -> Any:
     """The narwhals view of a data frame; lazy ones are collected."""
     try:

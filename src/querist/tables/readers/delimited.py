@@ -44,6 +44,8 @@ CELL, PIECE, BLOCK = 16.0, 600.0, 2.0**20
 """Bytes that a field takes as a number and its copy, and that Arrow takes for a column in each block of text;
 bytes of such a block."""
 OPEN = "a quotation mark is not closed on the line; close or remove it"
+UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
+"""How such a file begins, read as UTF-8."""
 DECIMAL = re.compile(r"(?<![\d,])\d*,\d+(?![\d,])")
 
 
@@ -147,11 +149,9 @@ def text_file(path: Path, name: str) -> TextFile:
     A first line of numbers only is no header but the first row.
     """
     with opened(path) as raw:
-        start = raw.read(4)
-    with opened(path) as raw:
         text = _lines(raw)  # Arrow takes no longer header
         first, *more = [text.readline(1 << 20) for _ in range(SAMPLED_LINES)]
-    wide, odd, marks = start[:2] in (b"\xff\xfe", b"\xfe\xff"), _clean(first) != first, first.count('"')
+    wide, odd, marks = first[:2] in UTF_16, _clean(first) != first, first.count('"')
     refuse(
         {
             f"{name}, line 1: the file is UTF-16; save it as UTF-8": wide,
