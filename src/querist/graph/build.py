@@ -133,13 +133,14 @@ def as_graph(
         )
 
     adjacency, repairs = merge(found, asked.parallel)
-    alone = () if table is None else _alone(adjacency, len(table.ids))
+    alone = 0 if table is None else int((np.diff(adjacency.indptr)[: len(table.ids)] == 0).sum())
+    nodes_alone = f"{some(alone, 'row')} for {'nodes' if alone > 1 else 'a node'} without an edge"
     graph = Graph(
         adjacency,
         nodes=found.ids or (),
         attributes=found.attributes,
         name=asked.name or found.name,
-        notes=tuple(dict.fromkeys((*found.notes, *alone, *repairs))),
+        notes=tuple(dict.fromkeys((*found.notes, *[nodes_alone][: bool(alone)], *repairs))),
         recipes=found.recipes,
         known=_known_labels(found, asked.classes, asked.missing),
     )
@@ -260,18 +261,14 @@ def _with_own_table(found: Entries, label: str | None, attributes: Any) -> Entri
     names = found.table.table.column_names
     own = None if label is None else label if label in names else named(names, (label.lower(),)) or label
     table = read_nodes(found.table, id="node", label=own, attributes=wanted)
-    labels = found.labels
-    if labels is None and table.labels is not None and (own or not _all_different(table.labels)):
-        labels = table.labels
+    labels = table.labels if found.labels is None else found.labels
+    if found.labels is None and not own and labels is not None and len(labels) > 2 and None not in labels:
+        # Every node has a label of its own, as drawing programs give them: those are names.
+        labels = None if len(set(map(str, labels))) == len(labels) else labels
     if wanted is False:
         return replace(found, labels=labels)
     notes = (*found.notes, *table.notes)
     return replace(found, labels=labels, attributes=table.matrix, notes=notes, recipes=table.recipes)
-
-
-def _all_different(labels: Sequence[Any]) -> bool:
-    """Whether every node has a label of its own, as drawing programs give them: those are names."""
-    return len(labels) > 2 and None not in labels and len(set(map(str, labels))) == len(labels)
 
 
 def _joined(found: Entries, table: NodeTable) -> Entries:
@@ -294,14 +291,6 @@ def _joined(found: Entries, table: NodeTable) -> Entries:
         wide = sp.vstack([sp.csr_array(table.matrix), below], format="csr")
         joined = replace(joined, attributes=wide, recipes=table.recipes)
     return joined
-
-
-def _alone(adjacency: Sparse, rows: int) -> tuple[str, ...]:
-    """A note on rows of the node table that are at no edge."""
-    alone = int((np.diff(adjacency.indptr)[:rows] == 0).sum())
-    return (
-        (f"{some(alone, 'row')} for {'nodes' if alone > 1 else 'a node'} without an edge",) if alone else ()
-    )
 
 
 def _placed(found: Entries, nodes: Any) -> Entries:

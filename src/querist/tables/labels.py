@@ -67,17 +67,6 @@ def as_labels(column: Any) -> Any:
     return found if pa.types.is_integer(found.type) else texts
 
 
-def together(labels: Sequence[Any]) -> list[Any]:
-    """Labels that were judged one by one, as those of one column: all integers, or all text.
-
-    >>> together([7, None, "x"]), together([7, 8])
-    (['7', None, 'x'], [7, 8])
-    """
-    if all(own is None or isinstance(own, int) for own in labels):
-        return list(labels)
-    return [own if own is None else str(own) for own in labels]
-
-
 def plain_integers(columns: Sequence[Any]) -> Sequence[Any]:
     """Columns trimmed, and as integers if all values of all of them can be."""
     if any(column.type == pa.int64() for column in columns):

@@ -145,9 +145,9 @@ def _without_repeats(columns: Columns, node: str) -> Columns:
     often = Counter(names)
     repeated = [row for row, name in enumerate(names) if name is not None and often[name] > 1]
     first, dropped = dict[Hashable, tuple[int, str]](), list[int]()
-    for row, values in zip(repeated, columns.table.take(repeated).to_pylist(), strict=True):
-        before, same = first.setdefault(names[row], (row, repr(values)))
-        if same != repr(values):
+    for row, values in zip(repeated, map(repr, columns.table.take(repeated).to_pylist()), strict=True):
+        before, same = first.setdefault(names[row], (row, values))
+        if same != values:
             raise InputError(
                 f"{where}: node {names[row]!r} has two rows that differ, {where.rows(before)} and "
                 f"{where.rows(row)}; keep one"

@@ -178,14 +178,12 @@ def read_text(path: Path, wanted: Wanted) -> Columns:
     file = text_file(path, path.name)
     columns = len(file.columns)
     lines, marks = count_lines(path, 2.0 + columns * PIECE / BLOCK, ROW + columns * CELL)
-    ids = list(wanted.ids(file.columns))
-    labels = [name for name in wanted.labels(file.columns) if name not in ids]
+    ids, labels = _texts(file, wanted)
     try:
         table = _read(file, [*ids, *labels])
         if file.headed and wanted.headless(table, ids):
-            places = [[file.columns.index(name) for name in names] for names in (ids, labels)]
-            file = replace(file, columns=_numbered(len(file.columns)), headed=False)
-            ids, labels = ([file.columns[k] for k in own] for own in places)
+            file = replace(file, columns=_numbered(columns), headed=False)
+            ids, labels = _texts(file, wanted)
             table = _read(file, [*ids, *labels])
     except MemoryError:
         raise
@@ -197,6 +195,12 @@ def read_text(path: Path, wanted: Wanted) -> Columns:
     table = replaced(table, dict(zip(ids, plain_integers([table[name] for name in ids]), strict=True)))
     table = replaced(table, {name: as_labels(table[name]) for name in labels})
     return _with_numbers(Columns(table, file.origin, True), file, wanted.numbers, (*ids, *labels))
+
+
+def _texts(file: TextFile, wanted: Wanted) -> tuple[list[str], list[str]]:
+    """The columns of ids, and those of labels."""
+    ids = list(wanted.ids(file.columns))
+    return ids, [name for name in wanted.labels(file.columns) if name not in ids]
 
 
 def _with_numbers(

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.tables.formats import Format, Vectors, opened, stem
-from querist.tables.labels import as_label, together
+from querist.tables.labels import as_label
 from querist.tables.names import vector_label
 from querist.tables.readers.delimited import delimiter_of, is_number
 
@@ -201,9 +201,9 @@ def _vectors(path: Path, label: str | None) -> Vectors:
     if not blocks:
         raise InputError(f"{path}: holds no rows; give a file with at least one")
     labels = [value for block in blocks for value in block.labels]
-    untyped = ".json" not in path.name.lower() and ".ndjson" not in path.name.lower()
-    X = lines.stacked([block.X for block in blocks])
-    return Vectors(X, together(labels) if untyped else labels, stem(path))
+    if not (lines.features or all(own is None or isinstance(own, int) for own in labels)):
+        labels = [own if own is None else str(own) for own in labels]  # of LIBSVM: one column of text
+    return Vectors(lines.stacked([block.X for block in blocks]), labels, stem(path))
 
 
 _ENDINGS = (".libsvm", ".svm", ".svmlight", ".jsonl", ".ndjson")
