@@ -7,7 +7,6 @@ that a later call would take as good, and two processes at once do no harm.
 
 import hashlib
 import pickle
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from querist.progress import Progress, silent
 from querist.tables.formats import BROKEN
 
 TIMEOUT_SECONDS = 30
-_UNREADABLE = (*BROKEN, tarfile.TarError, pickle.UnpicklingError)
+_UNREADABLE = (*BROKEN, pickle.UnpicklingError)
 
 
 def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = silent) -> Path:

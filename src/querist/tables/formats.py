@@ -248,9 +248,8 @@ class Format:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name ends in .gz or .tgz."""
-    packed = path.name.lower().endswith((".gz", ".tgz"))
-    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
+    """The bytes of a file, unpacked if its name ends in .gz."""
+    return cast(IO[bytes], gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def count_lines(path: Path, cost: float, row: float = ROW) -> tuple[int, int]:
