@@ -79,8 +79,7 @@ def planetoid(paths: Sequence[Path], digests: Sequence[str]) -> Arrays:
     n = allx.shape[0] + tx.shape[0]
     if sorted(test) != list(range(allx.shape[0], n)):
         raise InputError(f"{paths[5].name} does not number the {tx.shape[0]} nodes after allx")
-    order = np.empty(n, dtype=np.int64)
-    order[: allx.shape[0]] = np.arange(allx.shape[0])
+    order = np.arange(n)
     order[test] = np.arange(allx.shape[0], n)
     onehot = np.concatenate([ally, ty])[order]
     if not (onehot.sum(axis=1) == 1).all():
@@ -102,20 +101,15 @@ def content_sha256(arrays: Mapping[str, Any]) -> str:
     'b7fb85f4a52e'
     """
     digest = hashlib.sha256()
-    for key in ("edges", "labels", "features_shape", "features_indptr", "features_indices"):
+    whole = ("edges", "labels", "features_shape", "features_indptr", "features_indices")
+    for key, kind in (dict.fromkeys(whole, "<i8") | {"features_data": "<f4"}).items():
         if key in arrays:
-            _update(digest, key, np.asarray(arrays[key]).astype("<i8"))
-    if "features_data" in arrays:
-        _update(digest, "features_data", np.asarray(arrays["features_data"]).astype("<f4"))
+            array = np.ascontiguousarray(arrays[key], dtype=kind)
+            digest.update(f"{key} {array.shape}\n".encode() + array.tobytes())
     for key in ("class_names", "node_names"):
         if key in arrays:
             digest.update("\n".join([key, *map(str, arrays[key])]).encode())
     return digest.hexdigest()
-
-
-def _update(digest: Any, key: str, array: Any) -> None:
-    digest.update(f"{key} {array.shape}\n".encode())
-    digest.update(np.ascontiguousarray(array).tobytes())
 
 
 def _row(line: bytes) -> tuple[bytes, Any, bytes]:

@@ -65,16 +65,17 @@ def number(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hasha
 def _number_integers(values: np.ndarray[Any, Any]) -> tuple[Codes, np.ndarray[Any, Any]]:
     if values.size == 0:
         return np.empty(0, dtype=np.int64), values
-    low, high = int(values.min()), int(values.max())
-    if high - low > 4 * values.size + 1024:
+    if values.dtype != np.uint64:
+        values = values.astype(np.int64, copy=False)
+    low, high = values.min(), values.max()
+    if int(high) - int(low) > 4 * values.size + 1024:
         integers, rows = np.unique(values, return_inverse=True)
         return rows.astype(np.int64), integers
     # Ids that lie close together need no sort: mark the ones that occur and count along.
-    shifted = values.astype(np.int64) - low if high < 2**63 else (values - np.uint64(low)).astype(np.int64)
-    occurs = np.zeros(high - low + 1, dtype=bool)
+    shifted = (values - low).astype(np.int64)
+    occurs = np.zeros(int(high - low) + 1, dtype=bool)
     occurs[shifted] = True
-    integers = np.flatnonzero(occurs).astype(values.dtype if high >= 2**63 else np.int64)
-    return (np.cumsum(occurs) - 1)[shifted], integers + integers.dtype.type(low)
+    return (np.cumsum(occurs) - 1)[shifted], np.flatnonzero(occurs).astype(values.dtype) + low
 
 
 def arrange(

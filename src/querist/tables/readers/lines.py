@@ -64,35 +64,7 @@ class Lines:
 
     def blocks(self, lines: Iterable[str], size: int = BLOCK) -> Iterator[Block]:
         """Blocks of up to `size` rows; those before a broken line are yielded before its error."""
-        rows: list[Row] = []
-        first, problem = 0, None
-        for number, outcome in self._rows(lines):
-            if isinstance(outcome, InputError):
-                if self.skip_broken:
-                    self.broken += 1
-                    continue
-                problem = outcome
-                break
-            first = first or number
-            rows.append(outcome)
-            if len(rows) == size:
-                yield self._block(rows, first)
-                rows, first = [], 0
-        if rows:
-            yield self._block(rows, first)
-        if problem is not None:
-            raise problem
-
-    def stacked(self, parts: list[Any]) -> Any:
-        """Blocks of rows as one matrix, each as wide as the widest."""
-        if not self._sparse:
-            return np.concatenate(parts)
-        return sp.vstack(
-            [sp.csr_array((p.data, p.indices, p.indptr), (p.shape[0], self.width)) for p in parts],
-            "csr",
-        )
-
-    def _rows(self, lines: Iterable[str]) -> Iterator[tuple[int, Row | InputError]]:
+        rows, first = list[Row](), 0
         parse: Callable[[str], Row] | None = None
         for number, line in enumerate(lines, start=1):
             text = line.rstrip("\r\n")  # an empty last column is a label that is not there
@@ -103,13 +75,32 @@ class Lines:
                 if is_header:
                     continue
             try:
-                yield number, parse(text)
+                rows.append(parse(text))
             except (ValueError, TypeError, KeyError, csv.Error, RecursionError) as problem:
+                if self.skip_broken:
+                    self.broken += 1
+                    continue
+                if rows:
+                    yield self._block(rows, first)
                 said = problem.args[0] if problem.args else type(problem).__name__
-                yield (
-                    number,
-                    InputError(f"{self.where}, line {number}: {said}; mend the line or leave it out"),
-                )
+                raise InputError(
+                    f"{self.where}, line {number}: {said}; mend the line or leave it out"
+                ) from None
+            first = first or number
+            if len(rows) == size:
+                yield self._block(rows, first)
+                rows, first = [], 0
+        if rows:
+            yield self._block(rows, first)
+
+    def stacked(self, parts: list[Any]) -> Any:
+        """Blocks of rows as one matrix, each as wide as the widest."""
+        if not self._sparse:
+            return np.concatenate(parts)
+        return sp.vstack(
+            [sp.csr_array((p.data, p.indices, p.indptr), (p.shape[0], self.width)) for p in parts],
+            "csr",
+        )
 
     def _format(self, text: str) -> tuple[Callable[[str], Row], bool]:
         self._sparse = text.startswith("{") or bool(LIBSVM.match(text))
