@@ -93,7 +93,7 @@ def read_edges(
         own = named(columns, WEIGHT, but=ends(columns)) if weights is None else weights
         return [name for name in columns if name == own]
 
-    with _reading(path, "table", "elements") as format:
+    with _reading(path, "elements", "table") as format:
         if format.elements is None:
             return format.table(path, Wanted(ends, headless=_first_is_an_edge, numbers=weight))
         if source is not None or target is not None:
