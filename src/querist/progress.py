@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from html import escape
+from importlib import import_module
 from typing import Any, Protocol
 
 QUIET = 2.0
@@ -100,46 +102,32 @@ def shown(progress: Progress | None) -> Iterator[Progress]:
     if progress is not None or not in_notebook():
         yield progress or silent
         return
-    bar = NotebookBar()
-    yield bar
-    bar.end()
+    begun = last = time.monotonic()
+    there: Any = None
+
+    def draw(fraction: float, text: str) -> Any:
+        notebook: Any = import_module("IPython.display")  # untyped, and there only in a notebook
+        bar = notebook.HTML(f'<progress value="{fraction:.3f}" max="1"></progress> {escape(text)}')
+        if there is None:
+            return notebook.display(bar, display_id=True)
+        there.update(bar)
+        return there
+
+    def show(fraction: float, text: str, /) -> None:
+        nonlocal last, there
+        now = time.monotonic()
+        if now - begun >= QUIET and now - last >= OFTEN:
+            last, there = now, draw(fraction, text)
+
+    yield show
+    if there is not None:
+        draw(1.0, f"done in {in_words(time.monotonic() - begun)}")
 
 
 def in_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None
-
-
-class NotebookBar:
-    """A `Progress` that shows a bar below the cell that runs."""
-
-    def __init__(self) -> None:
-        self._begun = self._last = time.monotonic()
-        self._display: Any = None
-
-    def __call__(self, fraction: float, text: str, /) -> None:
-        """Where the work stands."""
-        now = time.monotonic()
-        if now - self._begun >= QUIET and now - self._last >= OFTEN:
-            self._last = now
-            self._show(fraction, text)
-
-    def end(self) -> None:
-        """Say how long it took, if anything was said."""
-        if self._display is not None:
-            self._show(1.0, f"done in {in_words(time.monotonic() - self._begun)}")
-
-    def _show(self, fraction: float, text: str, /) -> None:
-        from html import escape
-        from importlib import import_module
-
-        notebook: Any = import_module("IPython.display")  # untyped, and there only in a notebook
-        bar = notebook.HTML(f'<progress value="{fraction:.3f}" max="1"></progress> {escape(text)}')
-        if self._display is None:
-            self._display = notebook.display(bar, display_id=True)
-        else:
-            self._display.update(bar)
 
 
 # -- one bar over several stages ----------------------------------------------------------------------------

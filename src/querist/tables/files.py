@@ -23,7 +23,7 @@ from querist.tables.formats import (
     count_lines,
     damaged,
 )
-from querist.tables.names import ENDS, WEIGHT, edge_columns, label_column, named, node_column
+from querist.tables.names import ENDS, LABEL, WEIGHT, edge_columns, named, node_column
 from querist.tables.readers import formats
 
 STANDARD_INPUT = "-"
@@ -110,7 +110,7 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
     """
 
     def labels(columns: Sequence[str]) -> Sequence[str]:
-        own = label_column(columns, node_column(columns, path.name, id))
+        own = named(columns, LABEL, but=(node_column(columns, path.name, id),))
         return [name for name in dict.fromkeys((own, label)) if name in columns and name is not None]
 
     with _reading(path, "table", "nodes") as format:

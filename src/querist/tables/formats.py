@@ -34,6 +34,19 @@ def some(count: int, noun: str, ending: str = "s") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{ending}"
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, or the text of one.
+
+    >>> is_number("-1e3"), is_number("n/a")
+    (True, False)
+    """
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
 def comma_separated(text: str) -> list[str]:
     """Names that stand in a text with commas between them.
 

@@ -90,11 +90,6 @@ def node_column(columns: Sequence[str], where: str = "node table", name: str | N
     return named(columns, NODE) or columns[0]
 
 
-def label_column(columns: Sequence[str], node: str) -> str | None:
-    """The column of a node table that holds labels, if one is named so."""
-    return named(columns, LABEL, but=(node,))
-
-
 def node_and_label(
     columns: Sequence[str], where: str, label: str | None = None, id: str | None = None
 ) -> tuple[str, str]:
@@ -106,7 +101,7 @@ def node_and_label(
                 f"{where}, line 1: no column {label!r} for the labels; there are {listing(columns)}"
             )
         return node, label
-    value = label_column(columns, node)
+    value = named(columns, LABEL, but=(node,))
     others = [column for column in columns if column != node]
     if value is None and len(others) == 1:
         value = others[0]

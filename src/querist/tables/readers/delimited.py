@@ -30,6 +30,7 @@ from querist.tables.formats import (
     Wanted,
     count_lines,
     damaged,
+    is_number,
     opened,
     some,
 )
@@ -274,15 +275,6 @@ def _lines(raw: IO[bytes]) -> io.TextIOWrapper:
 def _clean(text: str) -> str:
     """The text with undecodable bytes as question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def is_number(field: str) -> bool:
-    """Whether a field is the text of a number."""
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 FORMAT = Format(endings=(".csv", ".tsv", ".csv.gz", ".tsv.gz"), begins=(), table=read_text, vectors=_vectors)

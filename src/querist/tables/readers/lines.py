@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.tables.formats import Format, Vectors, opened, stem
+from querist.tables.formats import Format, Vectors, is_number, opened, stem
 from querist.tables.labels import as_label
 from querist.tables.names import vector_label
-from querist.tables.readers.delimited import delimiter_of, is_number
+from querist.tables.readers.delimited import delimiter_of
 
 LIBSVM = re.compile(r"^\S*(\s+\d+:\S+)+\s*(#.*)?$")
 BLOCK = 512
