@@ -128,9 +128,11 @@ def implied_missing(
     if not whole or len(others) < 2:
         return None
     if parameter is not None:
+        names = sorted(others)
+        shown = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
         warnings.warn(
-            f"-1 is taken as unlabelled, beside the classes {_some(others)}; say so with {parameter}=-1, or "
-            f"{parameter}=float('nan') if -1 is a class",
+            f"-1 is taken as unlabelled, beside the classes {', '.join(map(str, shown))}; say so with "
+            f"{parameter}=-1, or {parameter}=float('nan') if -1 is a class",
             UserWarning,
             stacklevel=_outside(),
         )
@@ -138,11 +140,6 @@ def implied_missing(
 
 
 _NUMBERS = (int, float, np.integer, np.floating)
-
-
-def _some(names: Iterable[Any]) -> str:
-    shown = sorted(names)
-    return ", ".join(map(str, shown if len(shown) <= 5 else [*shown[:3], "...", shown[-1]]))
 
 
 def _outside() -> int:
