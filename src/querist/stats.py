@@ -124,10 +124,10 @@ def nemenyi(values: Any) -> Floats:
     return np.asarray(posthoc_nemenyi_friedman(_checked(values)).to_numpy(), dtype=np.float64)
 
 
-def critical_distance(methods: int, tasks: int, alpha: float = 0.05) -> float:
+def critical_distance(methods: int, tasks: int, alpha: float = 0.05, q: float | None = None) -> float:
     """How far apart average ranks must be: `q sqrt(k (k + 1) / (6 N))`.
 
-    `q` is the studentised range at `alpha` over sqrt(2).
+    `q` is the studentised range at `alpha` over sqrt(2), computed unless given (tables print 3 digits).
 
     >>> round(critical_distance(5, 30), 3)
     1.114
@@ -138,7 +138,8 @@ def critical_distance(methods: int, tasks: int, alpha: float = 0.05) -> float:
         raise InputError(
             f"{methods} methods, {tasks} tasks, alpha {alpha}; give at least 2 and 1, and 0 < alpha < 1"
         )
-    q = studentized_range.ppf(1 - alpha, methods, np.inf) / np.sqrt(2)
+    if q is None:
+        q = float(studentized_range.ppf(1 - alpha, methods, np.inf) / np.sqrt(2))
     return float(q * np.sqrt(methods * (methods + 1) / (6 * tasks)))
 
 
