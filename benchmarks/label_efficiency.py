@@ -38,12 +38,12 @@ import label_efficiency_table as table
 import querist
 from label_efficiency_peers import Features, Split, answers, chosen
 from label_efficiency_table import ALL, PROTOCOLS, SHARES
-from querist.datasets.local import Vectors
 from querist.datasets.resolve import read_set
 from querist.experiment.tasks.collective import draw
 from querist.labelling.combine import logits, matched
 from querist.labelling.folds import stratified
 from querist.labels import Labels
+from querist.tables.formats import Vectors
 
 LARGE = ("coauthor_cs", "coauthor_physics", "debian_sections", "github_social")
 """Sets of which fewer draws are made."""

@@ -30,7 +30,6 @@ from querist.asking.model import RANKS, QuickModel, leading
 from querist.asking.specification import RANDOM, resolve_strategy
 from querist.asking.strategies import STRATEGIES
 from querist.collective.problem import pose
-from querist.datasets.local import Vectors
 from querist.datasets.resolve import read_set
 from querist.embedding import Embedding
 from querist.labelling.choose import choose
@@ -39,6 +38,7 @@ from querist.labelling.suggest import best
 from querist.labelling.workspace import Workspace
 from querist.report import charts
 from querist.report.figures import PAGE_SIZE, Figure, standalone
+from querist.tables.formats import Vectors
 from querist.types import Codes
 
 DATA = ("cora", "citeseer", "pubmed")

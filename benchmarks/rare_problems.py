@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import querist
-from querist.datasets.local import Vectors
 from querist.datasets.resolve import read_set
 from querist.graph import Graph
 from querist.labels import class_order
+from querist.tables.formats import Vectors
 from querist.types import Codes
 
 LEAST, MOST = 200, 0.12

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO
 
-from querist.errors import InputError
+from querist.errors import InputError, refuse
 
 LONGEST = 255
 """Bytes of a name, without its folders, on the usual file systems."""
@@ -56,14 +56,17 @@ def checked_path(path: str | PathLike[str]) -> Path:
 def check_replaceable(path: str | PathLike[str]) -> Path:
     """The path of a file to write, refused where it has no folder or would replace no plain file."""
     target = checked_path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {target.parent}; make it first")
-    if target.is_dir():
-        raise InputError(f"{path} is a folder; name a file")
-    if target.exists() and not target.is_file():
-        raise InputError(f"{path} is a device or a pipe, which a file would replace; name a file")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise InputError(f"{path} is read-only; make it writable, or name another file")
+    there, plain = target.exists(), target.is_file()
+    refuse(
+        {
+            f"{path}: there is no folder {target.parent}; make it first": not target.parent.is_dir(),
+            f"{path} is a folder; name a file": target.is_dir(),
+            f"{path} is a device or a pipe, which a file would replace; name a file": there and not plain,
+            f"{path} is read-only; make it writable, or name another file": (
+                there and not os.access(target, os.W_OK)
+            ),
+        }
+    )
     return target
 
 

@@ -65,22 +65,22 @@ class RowOf(dict[Hashable, int]):
     """
 
     def __missing__(self, node: Hashable) -> int:
-        row = self.get(node)
-        if row is None:
+        name = plain(node)
+        day = name.date() if isinstance(name, datetime.datetime) and name.time() == datetime.time() else name
+        rows = [super(RowOf, self).get(own) for own in (name, day)]
+        if rows == [None, None]:
             raise KeyError(node)
-        return int(row)
+        return next(row for row in rows if row is not None)
 
     def __contains__(self, node: object) -> bool:
         return self.get(node) is not None
 
     def get(self, node: Any, default: Any = None) -> Any:
         """The row of a node."""
-        row = super().get(node)
-        if row is None:
-            row = super().get(name := plain(node))
-            if row is None and isinstance(name, datetime.datetime) and name.time() == datetime.time():
-                row = super().get(name.date())
-        return default if row is None else row
+        try:
+            return self[node]
+        except KeyError:
+            return default
 
 
 def is_missing(value: Any, missing: Hashable = None) -> bool:
@@ -128,9 +128,11 @@ def implied_missing(
     if not whole or len(others) < 2:
         return None
     if parameter is not None:
+        names = sorted(others)
+        shown = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
         warnings.warn(
-            f"-1 is taken as unlabelled, beside the classes {_some(others)}; say so with {parameter}=-1, or "
-            f"{parameter}=float('nan') if -1 is a class",
+            f"-1 is taken as unlabelled, beside the classes {', '.join(map(str, shown))}; say so with "
+            f"{parameter}=-1, or {parameter}=float('nan') if -1 is a class",
             UserWarning,
             stacklevel=_outside(),
         )
@@ -138,11 +140,6 @@ def implied_missing(
 
 
 _NUMBERS = (int, float, np.integer, np.floating)
-
-
-def _some(names: Iterable[Any]) -> str:
-    shown = sorted(names)
-    return ", ".join(map(str, shown if len(shown) <= 5 else [*shown[:3], "...", shown[-1]]))
 
 
 def _outside() -> int:
@@ -176,7 +173,8 @@ def checked_names(classes: Any) -> tuple[Hashable, ...]:
         raise InputError(f"classes is {classes!r}; give a list of the classes")
     names = tuple(plain(name) for name in classes)
     for name in names:
-        if not isinstance(name, Hashable) or is_missing(name) or _is_infinite(name):
+        infinite = isinstance(name, float) and math.isinf(name)
+        if not isinstance(name, Hashable) or is_missing(name) or infinite:
             raise InputError(f"{name!r} is no class; name a class by text or a finite number")
     if len(set(names)) != len(names):
         raise InputError(f"classes {names!r} name a class twice; name each once")
@@ -189,10 +187,6 @@ def _is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _is_infinite(value: Any) -> bool:
-    return isinstance(value, float) and math.isinf(value)
 
 
 Code: TypeAlias = int | tuple[int, ...]
@@ -378,9 +372,7 @@ def encode(
     for value in present:
         if not _is_hashable(value):
             raise InputError(f"label {value!r} is not hashable; use a string, a number or a tuple")
-        if _is_infinite(value):
-            raise InputError(f"label {value!r} is no class; name a class by text or a finite number")
-    names = class_order(present) if classes is None else checked_names(classes)
+    names = checked_names(class_order(present) if classes is None else classes)
     code = {name: k for k, name in enumerate(names)}
     unknown = next((v for v in present if v not in code), None)
     if unknown is not None:
@@ -555,8 +547,6 @@ def _encode_numbers(numbers: Any, missing: Hashable) -> Labels:
     if missing is not None:
         known &= numbers != missing
     classes, inverse = np.unique(numbers[known], return_inverse=True)
-    if classes.dtype.kind == "f" and np.isinf(classes).any():
-        raise InputError("labels hold infinite values; name a class by text or a finite number")
     return Labels.at(known, inverse, numbers.size, classes.tolist())
 
 

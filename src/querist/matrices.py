@@ -89,14 +89,10 @@ def as_floats(values: Any, what: str, need: str = "give real numbers") -> Floats
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: not all numbers, or rows of different lengths; {need}") from None
-    raise InputError(f"{what}: {_kind(array)} where numbers belong; {need}")
+    kinds = {"c": "complex numbers", "M": "dates", "m": "times", "O": "text or dates"}
+    raise InputError(f"{what}: {kinds.get(array.dtype.kind, 'text')} where numbers belong; {need}")
 
 
 def _holds_text(array: Any) -> bool:
     """Also dates, which NumPy takes for numbers: a missing one for -2^63."""
     return any(isinstance(value, str | bytes | np.datetime64 | np.timedelta64) for value in array.flat)
-
-
-def _kind(array: Any) -> str:
-    kinds = {"c": "complex numbers", "M": "dates", "m": "times", "O": "text or dates"}
-    return kinds.get(array.dtype.kind, "text")

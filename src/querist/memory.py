@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -62,33 +62,28 @@ def check_classes(nodes: int, classes: int) -> None:
 
 
 def _free_of_machine() -> float:
-    try:
+    with suppress(OSError, IndexError, ValueError):
         text = Path("/proc/meminfo").read_text()
         return float(text.split("MemAvailable:")[1].split()[0]) * 1024
-    except (OSError, IndexError, ValueError):
-        pass
-    try:
+    with suppress(AttributeError, OSError, ValueError):
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return np.inf
+    return np.inf
 
 
 def _free_of_group() -> float:
     """What a container leaves (control groups, version 2)."""
     place = Path("/sys/fs/cgroup")
-    try:
+    with suppress(OSError, ValueError):  # no such group, or "max": no limit
         return float((place / "memory.max").read_text()) - float((place / "memory.current").read_text())
-    except (OSError, ValueError):  # no such group, or "max": no limit
-        return np.inf
+    return np.inf
 
 
 def _free_of_process() -> float:
     """What `ulimit -v` leaves."""
-    try:
+    with suppress(ImportError, OSError, ValueError):
         import resource
 
         most = resource.getrlimit(resource.RLIMIT_AS)[0]
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         return np.inf if most == resource.RLIM_INFINITY else float(most - used)
-    except (ImportError, OSError, ValueError):
-        return np.inf
+    return np.inf

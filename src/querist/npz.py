@@ -14,7 +14,7 @@ from os import PathLike
 from typing import IO, Any, cast
 
 import numpy as np
-from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
+from numpy.lib.format import read_array, read_array_header_1_0, read_array_header_2_0, read_magic
 
 from querist.memory import check
 
@@ -24,9 +24,8 @@ MANY = 2**16 - 1
 LAST = 22
 """Bytes of the end of an archive, before its comment."""
 
-_PIECE = 1 << 22
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_HEADERS = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
+_HEADERS: dict[tuple[int, int], Any] = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
 
 Shape = tuple[int, ...]
 
@@ -41,8 +40,8 @@ def read(
     """
     with _opened(path) as archive:
         wanted = {name: own for name, own in _members(archive) if names is None or name in names}
-        headers = [_about(archive, member) for member in wanted.values()]
-        need = sum(math.prod(shape) * (dtype.itemsize + beside) for shape, _, dtype in headers)
+        headers = [_header(archive, member) for member in wanted.values()]
+        need = sum(math.prod(shape) * (dtype.itemsize + beside) for shape, dtype in headers)
         check(need, os.path.basename(path))
         return {name: _array(archive, member) for name, member in wanted.items()}
 
@@ -50,7 +49,7 @@ def read(
 def shapes(path: str | PathLike[str]) -> dict[str, Shape]:
     """The shape of every array in an archive, by its header alone; refused as by `read`."""
     with _opened(path) as archive:
-        return {name: _about(archive, member)[0] for name, member in _members(archive)}
+        return {name: _header(archive, member)[0] for name, member in _members(archive)}
 
 
 @contextmanager
@@ -91,42 +90,30 @@ def _stated(archive: zipfile.ZipFile) -> int:
     return int.from_bytes(end[at + 10 : at + 12], "little")
 
 
-def _header(file: Any, member: zipfile.ZipInfo) -> tuple[Shape, bool, np.dtype[Any]]:
-    """Shape, order and type, true to the size that the archive gives."""
-    version = read_magic(file)
-    if version not in _HEADERS:
-        raise ValueError(f"{member.filename} is of version {version}")
-    shape, fortran, dtype = _HEADERS[version](file)
+def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Shape, np.dtype[Any]]:
+    """Shape and type of an array, true to the size that the archive gives."""
+    if member.compress_type not in _METHODS:
+        raise ValueError(f"{member.filename} is packed in a way that NumPy does not write")
+    with archive.open(member) as file:
+        version = read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"{member.filename} is of version {version}")
+        shape, _, dtype = _HEADERS[version](file)
+        claimed = file.tell() + math.prod(shape) * dtype.itemsize
     if dtype.hasobject:
         raise ValueError(f"{member.filename} holds pickled objects")
-    claimed = file.tell() + math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or claimed != member.file_size or (dtype.itemsize == 0 and math.prod(shape)):
         raise ValueError(
             f"{member.filename} claims {dtype} of shape {shape}, {claimed:,} bytes, and has "
             f"{member.file_size:,}"
         )
-    return shape, fortran, dtype
-
-
-def _about(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Shape, bool, np.dtype[Any]]:
-    with archive.open(member) as file:
-        return _header(file, member)
+    return shape, dtype
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    if member.compress_type not in _METHODS:
-        raise ValueError(f"{member.filename} is packed in a way that NumPy does not write")
-    with archive.open(member) as opened:
-        file = cast(zipfile.ZipExtFile, opened)
-        shape, fortran, dtype = _header(file, member)
-        flat = np.empty(math.prod(shape), dtype)
-        raw: Any = flat.view(np.uint8) if flat.size else np.empty(0, np.uint8)
-        done = 0
-        while done < raw.size:
-            count = file.readinto(raw[done : done + _PIECE])
-            if not count:
-                raise ValueError(f"{member.filename} is cut short")
-            done += count
+    """An array whose header was looked at."""
+    with archive.open(member) as file:
+        array = read_array(file, allow_pickle=False)
         if file.read(1):  # reading to the end compares the checksum
             raise ValueError(f"{member.filename} goes on where it should end")
-    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+    return array

@@ -181,15 +181,10 @@ def lists_options(*classes: type[Options]) -> Callable[[F], F]:
 
     def listed(function: F) -> F:
         own = inspect.signature(function)
-        more = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.kind
-            )
-            for cls in classes
-            for name, each in cls.declared().items()
-        ]
+        kinds = {name: (one.kind, one.default) for cls in classes for name, one in cls.declared().items()}
         kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        function.__signature__ = own.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
+        parameters = [*kept, *_keywords(kinds)]
+        function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         text = [inspect.getdoc(function) or ""]
         for cls in classes:
             title = f"Options, which are the fields of `{cls.__name__}` too"
@@ -202,6 +197,12 @@ def lists_options(*classes: type[Options]) -> Callable[[F], F]:
     return listed
 
 
+def _keywords(declared: Mapping[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
+    """Parameters that are given by name, each of its type and default."""
+    made = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    return [made(name, default=default, annotation=kind) for name, (kind, default) in declared.items()]
+
+
 def with_options(place: str, declared: Mapping[str, tuple[Any, Any]]) -> Callable[[F], F]:
     """A function gets these parameters, type and default by name, in place of its parameter `place`.
 
@@ -212,13 +213,9 @@ def with_options(place: str, declared: Mapping[str, tuple[Any, Any]]) -> Callabl
     def widened(verb: F) -> F:
         signature = inspect.signature(verb)
         own = list(signature.parameters.values())
-        by_name = inspect.Parameter.KEYWORD_ONLY
-        more = [
-            inspect.Parameter(name, by_name, default=default, annotation=kind)
-            for name, (kind, default) in declared.items()
-        ]
         at = next(k for k, each in enumerate(own) if each.name == place)
-        parameters = [*own[:at], *more, *(each.replace(kind=by_name) for each in own[at + 1 :])]
+        after = (each.replace(kind=each.KEYWORD_ONLY) for each in own[at + 1 :])
+        parameters = [*own[:at], *_keywords(declared), *after]
 
         @functools.wraps(verb)
         def wider(*positional: Any, **given: Any) -> Any:

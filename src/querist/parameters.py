@@ -30,7 +30,8 @@ from querist.errors import InputError, check_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_NONE: dict[str, Any] = {"none": None}
+_TRUTH = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
 
 
 class Range(NamedTuple):
@@ -97,7 +98,7 @@ class Parameter:
         for kind in _members(self.kind):
             try:
                 return _coerce(kind, text.strip())
-            except ValueError:
+            except (KeyError, ValueError):
                 continue
         raise InputError(f"{self.name} = {text!r}; it must be {self.need}")
 
@@ -265,21 +266,13 @@ def _is_function(kind: Any) -> bool:
 
 
 def _coerce(kind: Any, text: str) -> Any:
-    """The value of one kind, or ValueError."""
+    """The value of one kind, or a KeyError or ValueError."""
     if get_origin(kind) is Literal:
-        return {str(choice): choice for choice in get_args(kind)}[_one_of(text, get_args(kind))]
+        return {str(choice): choice for choice in get_args(kind)}[text]
     if get_origin(kind) is not None:
         (item,) = get_args(kind)[:1] or (str,)
         parts = [part.strip() for part in text.removesuffix(",").split(",")]
         return tuple(_coerce(item, part) for part in parts)
-    if kind is NoneType:
-        return {"none": None}[_one_of(text.lower(), ("none",))]
-    if kind is bool:
-        return _one_of(text.lower(), _TRUE + _FALSE) in _TRUE
+    if kind in (NoneType, bool):
+        return (_NONE if kind is NoneType else _TRUTH)[text.lower()]
     return kind(text) if kind in (int, float) else text
-
-
-def _one_of(text: str, choices: Iterable[Any]) -> str:
-    if text not in map(str, choices):
-        raise ValueError(text)
-    return text

@@ -1,7 +1,7 @@
 """How far a long call is: one protocol for all of them.
 
 A call that may take long has a parameter `progress`, `silent` by default, and calls it with the fraction done
-and a few words on what is being done. What it raises stops the work. `Stages` is one bar over several stages.
+and a few words on what is being done. What it raises stops the work. `stages` is one bar over several stages.
 In a notebook the calls that people make themselves show a bar where nothing is said (`shown`).
 """
 
@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from html import escape
+from importlib import import_module
 from typing import Any, Protocol
 
 QUIET = 2.0
@@ -100,9 +102,26 @@ def shown(progress: Progress | None) -> Iterator[Progress]:
     if progress is not None or not in_notebook():
         yield progress or silent
         return
-    bar = NotebookBar()
-    yield bar
-    bar.end()
+    begun = last = time.monotonic()
+    there: Any = None
+
+    def draw(fraction: float, text: str) -> Any:
+        notebook: Any = import_module("IPython.display")  # untyped, and there only in a notebook
+        bar = notebook.HTML(f'<progress value="{fraction:.3f}" max="1"></progress> {escape(text)}')
+        if there is None:
+            return notebook.display(bar, display_id=True)
+        there.update(bar)
+        return there
+
+    def show(fraction: float, text: str, /) -> None:
+        nonlocal last, there
+        now = time.monotonic()
+        if now - begun >= QUIET and now - last >= OFTEN:
+            last, there = now, draw(fraction, text)
+
+    yield show
+    if there is not None:
+        draw(1.0, f"done in {in_words(time.monotonic() - begun)}")
 
 
 def in_notebook() -> bool:
@@ -111,59 +130,21 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-class NotebookBar:
-    """A `Progress` that shows a bar below the cell that runs."""
-
-    def __init__(self) -> None:
-        self._begun = self._last = time.monotonic()
-        self._display: Any = None
-
-    def __call__(self, fraction: float, text: str, /) -> None:
-        """Where the work stands."""
-        now = time.monotonic()
-        if now - self._begun >= QUIET and now - self._last >= OFTEN:
-            self._last = now
-            self._show(fraction, text)
-
-    def end(self) -> None:
-        """Say how long it took, if anything was said."""
-        if self._display is not None:
-            self._show(1.0, f"done in {in_words(time.monotonic() - self._begun)}")
-
-    def _show(self, fraction: float, text: str, /) -> None:
-        from html import escape
-        from importlib import import_module
-
-        notebook: Any = import_module("IPython.display")  # untyped, and there only in a notebook
-        bar = notebook.HTML(f'<progress value="{fraction:.3f}" max="1"></progress> {escape(text)}')
-        if self._display is None:
-            self._display = notebook.display(bar, display_id=True)
-        else:
-            self._display.update(bar)
-
-
 # -- one bar over several stages ----------------------------------------------------------------------------
 
 
-class Stages:
-    """One bar over several stages, with the time that is left.
+def stages(progress: Progress, worth: Mapping[str, float]) -> dict[str, Progress]:
+    """What each stage of the work calls, for one bar with the time that is left.
 
-    Called with (stage, fraction of it, a few words); `worth` says how long stages take, compared.
+    `worth` says how long stages take, compared.
 
-    >>> show = Stages(lambda fraction, text: print(f"{fraction:.0%} {text}"), {"reading": 1, "solving": 3})
-    >>> show("solving", 0.5, "half of it")
+    >>> show = stages(lambda fraction, text: print(f"{fraction:.0%} {text}"), {"reading": 1, "solving": 3})
+    >>> show["solving"](0.5, "half of it")
     62% half of it
     """
-
-    def __init__(self, progress: Progress, worth: Mapping[str, float]) -> None:
-        total, before = sum(worth.values()), 0.0
-        self._spans: dict[str, tuple[float, float]] = {}
-        for stage, share in worth.items():
-            self._spans[stage] = before / total, share / total
-            before += share
-        self._show = with_time_left(progress)
-
-    def __call__(self, stage: str, fraction: float, text: str = "") -> None:
-        """Where the work stands."""
-        first, share = self._spans[stage]
-        self._show(first + share * min(1.0, fraction), text)
+    show, total, before = with_time_left(progress), sum(worth.values()), 0.0
+    found = {}
+    for stage, share in worth.items():
+        found[stage] = part(show, before / total, share / total)
+        before += share
+    return found

@@ -1,6 +1,7 @@
 """A table of names: what is registered under each, and "did you mean" for one that is not."""
 
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
+from collections.abc import Iterator
 from typing import TypeVar
 
 from querist import plugins
@@ -9,7 +10,7 @@ from querist.errors import UnknownNameError
 Value = TypeVar("Value")
 
 
-class Registry(MutableMapping[str, Value]):
+class Registry(UserDict[str, Value]):
     """Values by name. `kind` says in words what they are, for the message about a name that is not there.
 
     A new value is registered by `registry[name] = value`. Names that plugins add under `plugin_kind` (see
@@ -23,30 +24,24 @@ class Registry(MutableMapping[str, Value]):
     """
 
     def __init__(self, kind: str, values: dict[str, Value] | None = None, plugin_kind: str = "") -> None:
-        self.kind, self.plugin_kind, self.values_here = kind, plugin_kind, dict(values or {})
+        super().__init__(values or {})
+        self.kind, self.plugin_kind = kind, plugin_kind
 
     def _added(self) -> tuple[str, ...]:
         return plugins.names(self.plugin_kind) if self.plugin_kind else ()
 
-    def __getitem__(self, name: str) -> Value:
-        if name not in self.values_here:
-            if name not in self._added():
-                raise UnknownNameError.of(self.kind, name, self)
-            self.values_here[name] = plugins.load(self.plugin_kind, name)
-        return self.values_here[name]
-
-    def __setitem__(self, name: str, value: Value) -> None:
-        self.values_here[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self.values_here[name]
+    def __missing__(self, name: str) -> Value:
+        if name not in self._added():
+            raise UnknownNameError.of(self.kind, name, self)
+        self[name] = plugins.load(self.plugin_kind, name)
+        return self[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.values_here or name in self._added()
+        return name in self.data or name in self._added()
 
     def __iter__(self) -> Iterator[str]:
         added = self._added()  # in the order of the plugins, whichever was used first
-        return iter([name for name in self.values_here if name not in added] + [*added])
+        return iter([name for name in self.data if name not in added] + [*added])
 
     def __len__(self) -> int:
-        return len({*self.values_here, *self._added()})
+        return len({*self.data, *self._added()})

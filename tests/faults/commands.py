@@ -46,7 +46,6 @@ def main() -> None:
 
 def warm(querist) -> None:
     """Have every module read and every kernel loaded that the tests use."""
-    import pooch  # noqa: F401
     import requests  # noqa: F401
 
     folder = Path(sys.argv[1])

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = [
-    "pooch", "requests", "matplotlib", "jinja2", "markupsafe", "pandas", "polars",
+    "requests", "matplotlib", "jinja2", "markupsafe", "pandas", "polars",
     "networkx", "igraph", "pynndescent", "river", "sknetwork", "skactiveml", "scikit_posthocs", "torch",
     "fastapi", "starlette", "uvicorn", "psycopg", "dask", "distributed",
 ]  # fmt: skip

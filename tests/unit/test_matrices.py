@@ -6,7 +6,7 @@ from scipy.sparse import csgraph
 
 from querist.graph import as_graph
 from querist.graph.laplacian import resistances
-from querist.graph.weights import Pairs, longest_bridge
+from querist.graph.neighbours import Pairs, longest_bridge
 
 PAIRS = np.array([0, 1]), np.array([1, 2])
 

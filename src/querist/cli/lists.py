@@ -98,13 +98,14 @@ def datasets(
     querist datasets
     querist datasets --json
     """
-    from dataclasses import asdict
+    from dataclasses import fields
 
+    from querist.datasets.registry import Row
     from querist.datasets.resolve import catalogue
 
     rows = catalogue()
     if as_json:
-        print_json([asdict(row) for row in rows])
+        print_json([{own.name: getattr(row, own.name) for own in fields(Row)} for row in rows])
         return
     head = ["name", "nodes", "edges", "classes", "attributes", "from"]
     cells = [

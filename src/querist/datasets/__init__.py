@@ -10,8 +10,7 @@ would come from.
 """
 
 from querist.datasets.bundled import sbm, table_of, three_clusters, two_moons
-from querist.datasets.local import folders
-from querist.datasets.resolve import load_graph, load_vectors
+from querist.datasets.resolve import folders, load_graph, load_vectors
 
 __all__ = [
     "folders",

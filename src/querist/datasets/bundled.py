@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from querist.datasets.registry import Entry
+from querist.datasets.registry import Row
 from querist.errors import InputError
 from querist.graph import Graph, from_points
 from querist.labels import Labels
 from querist.registry import Registry
-from querist.types import Codes, Floats, Sparse
+from querist.types import Codes, Floats
 
 # Zachary (1977), members 0..33: for each member the friends with a higher number.
 _KARATE = {
@@ -43,7 +43,7 @@ def karate() -> Graph:
     edges = np.array([(i, j) for i, friends in _KARATE.items() for j in friends])
     codes = np.zeros(34, dtype=np.int64)
     codes[list(_OFFICERS)] = 1
-    return Graph(_adjacency(edges, 34), known=Labels(codes, ("Mr. Hi", "Officer")), name="karate")
+    return _graph("karate", edges, codes, ("Mr. Hi", "Officer"))
 
 
 def digits(k: int = 10) -> Graph:
@@ -155,7 +155,7 @@ def three_clusters(size: int = 12, links: int | None = None, bridges: int = 1) -
     edges += zip(first[-bridges:], third[:bridges], strict=True)
     edges += zip(second[-bridges:], third[-bridges:], strict=True)
     codes = np.repeat(np.arange(3), size)
-    return Graph(_adjacency(np.array(edges), 3 * size), known=Labels(codes, (0, 1, 2)), name="three_clusters")
+    return _graph("three_clusters", np.array(edges), codes, (0, 1, 2))
 
 
 def sbm(
@@ -187,20 +187,17 @@ def sbm(
     ]
     edges = np.concatenate(blocks)
     weights = rng.uniform(0.5, 1.5, len(edges)) if weighted else None
-    return Graph(
-        _adjacency(edges, int(start[-1]), weights),
-        known=Labels(np.repeat(np.arange(len(sizes)), sizes), tuple(range(len(sizes)))),
-        name="sbm",
-    )
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    return _graph("sbm", edges, codes, tuple(range(len(sizes))), weights)
 
 
 BUILT = (
-    (digits, Entry("digits", 1797, 12339, 10, 64, "handwritten digits, 10 nearest neighbours")),
-    (messages, Entry("messages", 120, 399, 5, 623, "short messages to a town's office, 5 most alike")),
-    (karate, Entry("karate", 34, 78, 2, 0, "Zachary's karate club, the two sides of the split")),
-    (sbm, Entry("sbm", 300, 1775, 3, 0, "stochastic block model, 3 blocks of 100")),
-    (three_clusters, Entry("three_clusters", 36, 206, 3, 0, "three cliques of 12, one remote (pounce08)")),
-    (two_moons, Entry("two_moons", 400, 2458, 2, 2, "two half circles, 10 nearest neighbours")),
+    (digits, Row("digits", 1797, 12339, 10, 64, "handwritten digits, 10 nearest neighbours")),
+    (messages, Row("messages", 120, 399, 5, 623, "short messages to a town's office, 5 most alike")),
+    (karate, Row("karate", 34, 78, 2, 0, "Zachary's karate club, the two sides of the split")),
+    (sbm, Row("sbm", 300, 1775, 3, 0, "stochastic block model, 3 blocks of 100")),
+    (three_clusters, Row("three_clusters", 36, 206, 3, 0, "three cliques of 12, one remote (pounce08)")),
+    (two_moons, Row("two_moons", 400, 2458, 2, 2, "two half circles, 10 nearest neighbours")),
 )
 BUILDERS: Registry[Callable[[], Graph]] = Registry(
     "data set", {entry.name: build for build, entry in BUILT}, "dataset"
@@ -210,9 +207,12 @@ BUNDLED = {entry.name: entry for _, entry in BUILT}
 """The counts of what the builders make by default."""
 
 
-def _adjacency(edges: Codes, n: int, weights: Floats | None = None) -> Sparse:
+def _graph(
+    name: str, edges: Codes, codes: Codes, classes: tuple[Any, ...], weights: Floats | None = None
+) -> Graph:
+    n = len(codes)
     half = sp.csr_array((np.ones(len(edges)) if weights is None else weights, tuple(edges.T)), shape=(n, n))
-    return sp.csr_array(half + half.T)
+    return Graph(sp.csr_array(half + half.T), known=Labels(codes, classes), name=name)
 
 
 def _random_pairs(rng: np.random.Generator, a: int, b: int, rows: int, columns: int, p: float) -> Codes:

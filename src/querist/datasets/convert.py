@@ -1,7 +1,7 @@
 """Public source files -> the arrays of a graph file, and the checksum of what they say.
 
 Two formats. LINQS text: `<id> <0|1>... <class>` a line in `.content`, `<cited> <citing>`
-a line in `.cites`, alone or in a `.tgz`. Planetoid: the pickled parts `ind.NAME.*`,
+a line in `.cites`. Planetoid: the pickled parts `ind.NAME.*`,
 opened only if their SHA-256 is known, by an unpickler that knows numpy arrays, scipy
 matrices and nothing else.
 
@@ -13,7 +13,6 @@ import collections
 import hashlib
 import io
 import pickle
-import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +20,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from querist import memory
 from querist.errors import InputError
 from querist.matrices import checked_sparse
 from querist.tables.formats import count_lines
@@ -34,12 +32,14 @@ TEXT_COST = 10.0
 
 
 def linqs(paths: Sequence[Path]) -> Arrays:
-    """The graph in a LINQS `.content` and `.cites` pair, or in the `.tgz` that holds both.
+    """The graph in a LINQS `.content` and `.cites` pair.
 
     Nodes are sorted by id. Citations of papers without content and of a paper by itself
     are dropped, directions merged.
     """
-    texts = _texts(paths)
+    for path in paths:
+        count_lines(path, TEXT_COST)
+    texts = {path.suffix: path.read_bytes() for path in paths}
     rows = sorted(_row(line) for line in texts[".content"].splitlines() if line.strip())
     if not rows:
         raise InputError("the .content file has no lines")
@@ -79,8 +79,7 @@ def planetoid(paths: Sequence[Path], digests: Sequence[str]) -> Arrays:
     n = allx.shape[0] + tx.shape[0]
     if sorted(test) != list(range(allx.shape[0], n)):
         raise InputError(f"{paths[5].name} does not number the {tx.shape[0]} nodes after allx")
-    order = np.empty(n, dtype=np.int64)
-    order[: allx.shape[0]] = np.arange(allx.shape[0])
+    order = np.arange(n)
     order[test] = np.arange(allx.shape[0], n)
     onehot = np.concatenate([ally, ty])[order]
     if not (onehot.sum(axis=1) == 1).all():
@@ -102,41 +101,15 @@ def content_sha256(arrays: Mapping[str, Any]) -> str:
     'b7fb85f4a52e'
     """
     digest = hashlib.sha256()
-    for key in ("edges", "labels", "features_shape", "features_indptr", "features_indices"):
+    whole = ("edges", "labels", "features_shape", "features_indptr", "features_indices")
+    for key, kind in (dict.fromkeys(whole, "<i8") | {"features_data": "<f4"}).items():
         if key in arrays:
-            _update(digest, key, np.asarray(arrays[key]).astype("<i8"))
-    if "features_data" in arrays:
-        _update(digest, "features_data", np.asarray(arrays["features_data"]).astype("<f4"))
+            array = np.ascontiguousarray(arrays[key], dtype=kind)
+            digest.update(f"{key} {array.shape}\n".encode() + array.tobytes())
     for key in ("class_names", "node_names"):
         if key in arrays:
             digest.update("\n".join([key, *map(str, arrays[key])]).encode())
     return digest.hexdigest()
-
-
-def _update(digest: Any, key: str, array: Any) -> None:
-    digest.update(f"{key} {array.shape}\n".encode())
-    digest.update(np.ascontiguousarray(array).tobytes())
-
-
-def _texts(paths: Sequence[Path]) -> dict[str, bytes]:
-    for path in paths:
-        count_lines(path, TEXT_COST)
-    if len(paths) > 1:
-        return {path.suffix: path.read_bytes() for path in paths}
-    texts = {}
-    with tarfile.open(paths[0]) as archive:
-        for member in archive:
-            name = Path(member.name)
-            file = archive.extractfile(member) if name.suffix in {".content", ".cites"} else None
-            # Archives made on a Mac hold a "._name" shadow beside every file.
-            if file is not None and not name.name.startswith("."):
-                memory.check(
-                    TEXT_COST * member.size, paths[0].name
-                )  # a sparse file unpacks to more than is there
-                texts[name.suffix] = file.read()
-    if len(texts) < 2:
-        raise InputError(f"{paths[0].name} holds no .content and .cites files")
-    return texts
 
 
 def _row(line: bytes) -> tuple[bytes, Any, bytes]:

@@ -5,8 +5,8 @@ the result is moved into place in one step. So an interrupted download leaves no
 that a later call would take as good, and two processes at once do no harm.
 """
 
+import hashlib
 import pickle
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from querist.progress import Progress, silent
 from querist.tables.formats import BROKEN
 
 TIMEOUT_SECONDS = 30
-_UNREADABLE = (*BROKEN, tarfile.TarError, pickle.UnpicklingError)
+_UNREADABLE = (*BROKEN, pickle.UnpicklingError)
 
 
 def fetch(entry: Entry, cache: Path, *, retries: int = 1, progress: Progress = silent) -> Path:
@@ -82,39 +82,25 @@ def by_hand(entry: Entry) -> str:
 
 def _fetch_file(file: File, folder: Path, retries: int, progress: Progress) -> Path:
     with needing("download", f"the download of {file.name}"):
-        import pooch
         import requests
 
-    pooch.get_logger().setLevel("WARNING")
-    meter = _Meter(file.name, progress)
-    downloader = pooch.HTTPDownloader(progressbar=meter, chunk_size=2**16, timeout=TIMEOUT_SECONDS)
-    known = None if file.sha256 is None else f"sha256:{file.sha256}"
-    files, urls = {file.name: known}, {file.name: file.url}
-    keeper = pooch.create(path=folder, base_url="", registry=files, urls=urls, retry_if_failed=retries)
     try:
-        return Path(keeper.fetch(file.name, downloader=downloader))
+        with requests.get(file.url, stream=True, timeout=TIMEOUT_SECONDS) as answer:
+            answer.raise_for_status()
+            total, done = int(answer.headers.get("Content-Length", 0)), 0
+            with (folder / file.name).open("w+b") as copy:
+                for block in answer.iter_content(2**16):
+                    done += copy.write(block)
+                    progress(min(1.0, done / total) if total else 0.0, f"{file.name}, {done / 1e6:.1f} MB")
+                copy.seek(0)
+                digest = hashlib.file_digest(copy, "sha256").hexdigest()
+        if file.sha256 in (None, digest):
+            return folder / file.name
+        wrong = f"{file.url} came with the wrong checksum"
     except requests.HTTPError as problem:
-        raise InputError(f"the server answered {problem}") from problem
-    except requests.RequestException as problem:
-        raise InputError(f"the transfer of {file.url} failed") from problem
-    except ValueError as problem:
-        raise InputError(f"{file.url} came with the wrong checksum") from problem
-
-
-class _Meter:
-    """The progress bar that pooch drives, passing the counts on."""
-
-    def __init__(self, name: str, progress: Progress) -> None:
-        self.total, self._name, self._progress, self._done = 0, name, progress, 0
-
-    def update(self, size: int) -> None:
-        self._done += size
-        # pooch ends with reset() and update(total), which would count everything twice.
-        done = min(self._done, self.total or self._done)
-        self._progress(done / self.total if self.total else 0.0, f"{self._name}, {done / 1e6:.1f} MB")
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def close(self) -> None:
-        pass
+        wrong = f"the server answered {problem}"
+    except requests.RequestException:
+        wrong = f"the transfer of {file.url} failed"
+    if retries > 0:
+        return _fetch_file(file, folder, retries - 1, progress)
+    raise InputError(wrong)

@@ -5,7 +5,7 @@ function that reads them. Two checksums guard a download:
 
 - `File.sha256`, of the bytes, wherever the bytes of the public file are known;
 - `Entry.content`, of what the files say (`content_sha256`), always. It alone guards
-  the LINQS archives and the CiteSeer text, whose bytes could not be had when the
+  the CiteSeer text, whose bytes could not be had when the
   entry was written.
 
 An entry without sources is known by name and has to be put in QUERIST_DATA.
@@ -50,20 +50,32 @@ class DownloadSource:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A data set by name: counts, where to get it, how to know that it is the right one.
+class Row:
+    """A line of the catalogue, None where a file does not say; `source` says where it would come from now.
+
+    >>> Row("mine", nodes=34).edges is None
+    True
+    """
+
+    name: str
+    nodes: int | None = None
+    edges: int | None = None
+    classes: int | None = None
+    attributes: int | None = None
+    about: str = ""
+    licence: str = ""
+    kind: str = "graph"
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Entry(Row):
+    """A data set by name: its line, where to get it, how to know that it is the right one.
 
     >>> Entry("tiny", nodes=3, edges=2, classes=2, attributes=0, about="a path").classes
     2
     """
 
-    name: str
-    nodes: int
-    edges: int
-    classes: int
-    attributes: int
-    about: str
-    licence: str = ""
     sources: tuple[DownloadSource, ...] = ()
     content: str | None = None
 
@@ -76,7 +88,6 @@ class Entry:
 
 
 _RAW = "https://raw.githubusercontent.com"
-_LINQS = "https://linqs-data.soe.ucsc.edu/public/lbc"
 _LINQS_LICENCE = "LINQS collection; no licence stated: for research, cite Sen et al. 2008"
 _PUBMED_PARTS = {
     "allx": "508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e",
@@ -96,10 +107,6 @@ def _text(base: str, name: str, content: str | None = None, cites: str | None = 
     return DownloadSource(files, linqs)
 
 
-def _archive(name: str) -> DownloadSource:
-    return DownloadSource((File(f"{name}.tgz", f"{_LINQS}/{name}.tgz"),), linqs)
-
-
 def _pubmed(base: str) -> DownloadSource:
     files = (File(f"ind.pubmed.{part}", f"{base}/ind.pubmed.{part}", h) for part, h in _PUBMED_PARTS.items())
     return DownloadSource(tuple(files), partial(planetoid, digests=tuple(_PUBMED_PARTS.values())))
@@ -117,13 +124,12 @@ _KNOWN = (
                 content="b8ebed0fd45e53995abafd1b70cf6a9fcc8f86abc5826d69b97fe6ca46e9c8ee",
                 cites="ec1a372391b7f0f60a6aff0084e8abd8f19f0faa7e1f2441a41c492042d5945e",
             ),
-            _archive("cora"),
         ),
         content="76cc5fd9bcc914314a952d368a71f1f4e4db4f51bce34d4c3bdf0c071d60d783",
     ),
     Entry(
         "citeseer", 3312, 4536, 6, 3703, "computer-science papers, words and citations", _LINQS_LICENCE,
-        sources=(_archive("citeseer"), _text(f"{_RAW}/ZPowerZ/citeseer-dataset/master", "citeseer")),
+        sources=(_text(f"{_RAW}/ZPowerZ/citeseer-dataset/master", "citeseer"),),
         content="8e160a3cadf6f2e7e610d45946c42a7ac5081aa4b19541092369b0a61f599e89",
     ),
     Entry(

@@ -1,4 +1,8 @@
-"""One name, one place: bundled, then QUERIST_DATA, then the user's cache, then a download."""
+"""One name, one place: bundled, then QUERIST_DATA, then the user's cache, then a download.
+
+A file `NAME.npz` holds a graph (`edges`, ...) or vectors (`X`, `y`). The catalogue takes its counts from the
+headers of its arrays: nothing big is read.
+"""
 
 import os
 from dataclasses import replace
@@ -7,46 +11,49 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from querist import npz
 from querist.atomic import checked_path
-from querist.datasets import local
 from querist.datasets.bundled import BUILDERS, BUNDLED
 from querist.datasets.fetch import by_hand, fetch
-from querist.datasets.local import Row, Vectors
-from querist.datasets.registry import ENTRIES
-from querist.errors import DownloadError, InputError, UnknownNameError
+from querist.datasets.registry import ENTRIES, Row
+from querist.errors import DownloadError, InputError, QueristError, UnknownNameError
 from querist.graph import Graph, as_graph
 from querist.graph_options import GraphKeywords
 from querist.labels import encode
 from querist.progress import Progress, silent
 from querist.tables.files import STANDARD_INPUT, is_file_name, read_vectors
+from querist.tables.formats import BROKEN, Vectors
 from querist.types import Codes
+
+SUBSETS = {"a1a": "a9a", "a6a": "a9a", "a7a": "a9a", "a8a": "a9a", "w1a": "w8a", "w7a": "w8a"}
+"""Sets that are rows of another: `rows_NAME` in its file."""
 
 
 def read_set(name: str | os.PathLike[str], *, progress: Progress = silent) -> Graph | Vectors:
     """The graph or the vectors of a data set, by its name or the path of its file."""
     if is_path(name):
-        return local.read(checked_path(name).expanduser())
+        return _read(checked_path(name).expanduser())
     assert isinstance(name, str)
     if name in BUILDERS:
         return BUILDERS[name]()
-    folder, entry = local.data_dir(), ENTRIES.get(name)
-    if (path := local.file_of(folder, name)) is not None:
-        return local.read(path, name)
-    cached = local.cache_dir() / f"{name}.npz"
+    if (path := _file_of(name)) is not None:
+        return _read(path, name)
+    cached, entry = cache_dir() / f"{name}.npz", ENTRIES.get(name)
     if cached.is_file():
         try:
-            return local.read(cached, name)
+            return _read(cached, name)
         except InputError:
             # The user did not put this file there: a fresh download mends it.
             if entry is None or not entry.sources:
                 raise
     if entry is None:
-        raise UnknownNameError.of("data set", name, (row.name for row in catalogue()))
-    looked = f"{name!r} is neither in QUERIST_DATA ({folder or 'not set'}) nor in the cache ({cached.parent})"
+        raise UnknownNameError.of("data set", name, names())
+    places = f"QUERIST_DATA ({data_dir() or 'not set'}) nor in the cache ({cached.parent})"
+    looked = f"{name!r} is neither in {places}"
     if not entry.sources:
         raise DownloadError(f"{looked}, and it has no public download. {by_hand(entry)}")
     try:
-        return local.read(fetch(entry, cached.parent, progress=progress), name)
+        return _read(fetch(entry, cached.parent, progress=progress), name)
     except DownloadError as problem:
         raise DownloadError(f"{looked}, and {problem}") from problem
 
@@ -97,10 +104,7 @@ def load_vectors(
     ['rose', None]
     """
     if is_file_name(os.fspath(name), "vectors"):
-        table = read_vectors(Path(name).expanduser(), label)
-        y = np.empty(len(table.labels), dtype=object)
-        y[:] = table.labels
-        return Vectors(table.X, y, table.name)
+        return read_vectors(Path(name).expanduser(), label)
     found = read_set(name, progress=progress)
     if not isinstance(found, Vectors):
         raise InputError(
@@ -133,11 +137,14 @@ def is_path(name: str | os.PathLike[str]) -> bool:
     return Path(name).is_file() and name not in names()
 
 
+# -- the catalogue ------------------------------------------------------------
+
+
 def names() -> set[str]:
-    """Every name that `load` knows."""
-    folder, cache = local.data_dir(), local.cache_dir()
-    subsets = [name for name in local.SUBSETS if local.file_of(folder, name) is not None]
-    return {*BUILDERS, *ENTRIES, *local.names_in(folder), *subsets, *local.names_in(cache)}
+    """Every name that `load_graph` and `load_vectors` know."""
+    files = [path for folder in folders() for path in folder.glob("[!.]*.npz") if path.is_file()]
+    subsets = [name for name in SUBSETS if _file_of(name) is not None]
+    return {*BUILDERS, *ENTRIES, *subsets, *(path.stem for path in files)}
 
 
 def catalogue() -> list[Row]:
@@ -146,22 +153,107 @@ def catalogue() -> list[Row]:
     >>> [row.source for row in catalogue() if row.name == "karate"]
     ['bundled']
     """
-    folder, cache = local.data_dir(), local.cache_dir()
-    return [_row(name, folder, cache) for name in sorted(names())]
+    return [_row(name) for name in sorted(names())]
 
 
-def _row(name: str, folder: Path | None, cache: Path) -> Row:
-    entry, cached = BUNDLED.get(name) or ENTRIES.get(name), cache / f"{name}.npz"
-    row = Row(name, "graph")
-    if entry is not None:
-        row = Row(name, "graph", entry.nodes, entry.edges, entry.classes, entry.attributes)
+def _row(name: str) -> Row:
+    row, cached = BUNDLED.get(name) or ENTRIES.get(name) or Row(name), cache_dir() / f"{name}.npz"
     if name in BUILDERS:
-        source = "bundled" if name in BUNDLED else "plugin"
-    elif (path := local.file_of(folder, name)) is not None:
-        row, source = local.counts(path, name), "QUERIST_DATA"
-    elif entry is None or cached.is_file():
-        row, source = local.counts(cached, name), "cache"
-    else:
-        source = "download" if entry.sources else "absent"
-    about, licence = ("", "") if entry is None else (entry.about, entry.licence)
-    return replace(row, source=source, about=about, licence=licence)
+        return replace(row, source="bundled" if name in BUNDLED else "plugin")
+    if (path := _file_of(name)) is not None:
+        return _counted(row, path, "QUERIST_DATA")
+    if name not in ENTRIES or cached.is_file():
+        return _counted(row, cached, "cache")
+    return replace(row, source="download" if ENTRIES[name].sources else "absent")
+
+
+def _counted(row: Row, path: Path, source: str) -> Row:
+    """The line of a set with the counts of its file, whose data are not read."""
+    try:
+        kind, n, m, k, d = _counts(path, row.name)
+    except BROKEN:
+        kind, n, m, k, d = "damaged", None, None, None, None
+    return replace(row, source=source, kind=kind, nodes=n, edges=m, classes=k, attributes=d)
+
+
+def _counts(path: Path, name: str) -> tuple[str, int | None, int | None, int | None, int | None]:
+    """What a file holds, its nodes, edges, classes and attributes; None for what its headers do not say."""
+    shape = npz.shapes(path)
+    arrays = npz.read(path, ["X_shape", "y", "features_shape", "labels_shape", "labels"])
+    if _are_vectors(shape):
+        n, d = arrays["X_shape"] if "X_shape" in shape else shape["X"]
+        (n,) = shape.get(f"rows_{name}", (n,))
+        return "vectors", int(n), None, len(np.unique(arrays["y"])), int(d)
+    small = {key: arrays[key].tolist() for key in ("features_shape", "labels_shape") if key in shape}
+    coded = int(arrays["labels"].max(initial=-1)) + 1 if "labels" in shape else 0
+    by_node = (shape.get("labels"), shape.get("node_names"), *small.values())
+    nodes = next((dimensions[0] for dimensions in by_node if dimensions), None)
+    classes = shape.get("class_names", small.get("labels_shape", [coded]))[-1]
+    return "graph", nodes, shape["edges"][0], classes, small.get("features_shape", [0])[-1]
+
+
+# -- files on this machine ----------------------------------------------------
+
+
+def folders() -> tuple[Path, ...]:
+    """The directories that data sets are read from: QUERIST_DATA if it is set, then the user's cache.
+
+    >>> all(folder.is_absolute() for folder in folders())
+    True
+    """
+    return tuple(folder.absolute() for folder in (data_dir(), cache_dir()) if folder is not None)
+
+
+def data_dir() -> Path | None:
+    """The directory that QUERIST_DATA names; None if it is not set."""
+    given = os.environ.get("QUERIST_DATA")
+    if not given:
+        return None
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"QUERIST_DATA is {given!r}, which is not a directory; correct it or unset it")
+    return folder
+
+
+def cache_dir() -> Path:
+    """The directory of downloads: QUERIST_CACHE, or the user's cache directory."""
+    import platformdirs
+
+    given = os.environ.get("QUERIST_CACHE") or platformdirs.user_cache_dir("querist", appauthor=False)
+    return Path(given).expanduser()
+
+
+def _file_of(name: str) -> Path | None:
+    """The file in QUERIST_DATA that holds a set: its own, or that of a larger set whose rows it is."""
+    for stem in (name, SUBSETS.get(name)) if (folder := data_dir()) is not None else ():
+        path = Path(folder or "", f"{stem}.npz")
+        if path.is_file() and (stem == name or f"rows_{name}" in _shapes(path)):
+            return path
+    return None
+
+
+def _shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays in an archive; none where it cannot be read."""
+    try:
+        return npz.shapes(path)
+    except BROKEN:
+        return {}
+
+
+def _read(path: Path, name: str | None = None) -> Graph | Vectors:
+    """The graph or the vectors in a file, or an error that names the file."""
+    try:
+        shapes, rows = _shapes(path) if path.suffix == ".npz" else {}, f"rows_{name}"
+        if not _are_vectors(shapes):
+            return as_graph(path, name=name)
+        found = read_vectors(path)
+        own = npz.read(path, [rows])[rows] if rows in shapes else slice(None)
+        return Vectors(found.X[own], found.y[own], name or found.name)
+    except (QueristError, *BROKEN) as problem:
+        if str(path) in str(problem):
+            raise
+        raise InputError(f"{path}: {problem}") from problem
+
+
+def _are_vectors(arrays: dict[str, tuple[int, ...]]) -> bool:
+    return "edges" not in arrays and ("X" in arrays or "X_data" in arrays) and "y" in arrays

@@ -6,7 +6,7 @@ found and done. The constructor of `Graph` is strict.
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -15,18 +15,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError, shortened
-from querist.graph.arrays import check_range, check_sparing, from_array, from_matrix, from_pairs
-from querist.graph.entries import Found, arrange, merge
-from querist.graph.files import from_edge_table, from_path
+from querist.graph.entries import arrange, merge
 from querist.graph.foreign import from_igraph, from_networkx, from_pyg, library_of
-from querist.graph.graph import Graph, not_on_labels
-from querist.graph.values import are_columns, as_attributes, as_values, known_labels
+from querist.graph.graph import Graph, attribute_matrix, not_on_labels
+from querist.graph.sources import (
+    check_sparing,
+    from_array,
+    from_edge_table,
+    from_matrix,
+    from_pairs,
+    from_path,
+)
 from querist.graph_options import ArrayKind, GraphKeywords, GraphOptions
-from querist.labels import plain
+from querist.labels import Labels, encode, plain, tabulate
 from querist.memory import ROW, check
 from querist.options import lists_options
-from querist.tables.formats import some
-from querist.tables.frames import as_weights, is_tabular
+from querist.tables.formats import Entries, as_weights, check_range, some
+from querist.tables.frames import frame_of, is_tabular, values_of
 from querist.tables.names import named
 from querist.tables.nodes import NodeTable, is_node_table, read_nodes
 from querist.types import Sparse
@@ -103,8 +108,8 @@ def as_graph(
     column = labels if isinstance(labels, str) and table is None else None
     found = _read(edges, asked, weights, column)
 
-    own_labels = None if isinstance(labels, str) else as_values(labels)
-    own_attributes = None if are_columns(attributes) else as_attributes(attributes)
+    own_labels = None if isinstance(labels, str) else _as_values(labels)
+    own_attributes = None if _are_columns(attributes) else _as_attributes(attributes)
     if table is not None:
         found = _joined(found, table)
     else:
@@ -128,15 +133,16 @@ def as_graph(
         )
 
     adjacency, repairs = merge(found, asked.parallel)
-    alone = () if table is None else _alone(adjacency, len(table.ids))
+    alone = 0 if table is None else int((np.diff(adjacency.indptr)[: len(table.ids)] == 0).sum())
+    nodes_alone = f"{some(alone, 'row')} for {'nodes' if alone > 1 else 'a node'} without an edge"
     graph = Graph(
         adjacency,
         nodes=found.ids or (),
-        attributes=as_attributes(found.attributes),
+        attributes=found.attributes,
         name=asked.name or found.name,
-        notes=tuple(dict.fromkeys((*found.notes, *alone, *repairs))),
+        notes=tuple(dict.fromkeys((*found.notes, *[nodes_alone][: bool(alone)], *repairs))),
         recipes=found.recipes,
-        known=known_labels(found, asked.classes, asked.missing),
+        known=_known_labels(found, asked.classes, asked.missing),
     )
     if _log.isEnabledFor(logging.INFO):
         _log.info("%s", graph.describe())
@@ -146,7 +152,7 @@ def as_graph(
 # -- the source ---------------------------------------------------------------
 
 
-def _read(edges: Any, asked: GraphOptions, weights: Any, labels: str | None) -> Found:
+def _read(edges: Any, asked: GraphOptions, weights: Any, labels: str | None) -> Entries:
     """Whatever the edges are in, as entries; `labels` names labels inside it."""
     ends = asked.source, asked.target
     named, library = weights if isinstance(weights, str) else None, library_of(edges)
@@ -180,7 +186,7 @@ def _read(edges: Any, asked: GraphOptions, weights: Any, labels: str | None) -> 
     return replace(found, weights=as_weights(weights, found.heads.size, "weights"))
 
 
-def _from_values(source: Any, kind: ArrayKind | None) -> Found:
+def _from_values(source: Any, kind: ArrayKind | None) -> Entries:
     if isinstance(source, Graph):
         return _from_graph(source)
     if sp.issparse(source):
@@ -204,10 +210,10 @@ def _as_matrix(source: Iterable[Any]) -> Any:
         ) from None
 
 
-def _from_graph(graph: Graph) -> Found:
+def _from_graph(graph: Graph) -> Entries:
     """A graph taken apart, so that new labels, attributes or nodes go the common way."""
     entries = sp.triu(graph.adjacency, format="coo")
-    return Found(
+    return Entries(
         entries.row.astype(np.int64),
         entries.col.astype(np.int64),
         graph.n_nodes,
@@ -240,14 +246,14 @@ def _wanted(attributes: Any) -> Sequence[str] | bool:
     """What `attributes` asks of a table of nodes; nothing where they are given themselves."""
     if attributes is None:
         return True
-    return cast(Sequence[str] | bool, attributes) if are_columns(attributes) else False
+    return cast(Sequence[str] | bool, attributes) if _are_columns(attributes) else False
 
 
-def _with_own_table(found: Found, label: str | None, attributes: Any) -> Found:
+def _with_own_table(found: Entries, label: str | None, attributes: Any) -> Entries:
     """A graph of another library, or a file of a whole graph, with what it knows of its nodes."""
     wanted = _wanted(attributes)
     if found.table is None:
-        if are_columns(attributes) and attributes is not False:
+        if _are_columns(attributes) and attributes is not False:
             raise InputError(
                 f"attributes={attributes!r} names columns, but there is no node table; pass it as nodes="
             )
@@ -255,21 +261,17 @@ def _with_own_table(found: Found, label: str | None, attributes: Any) -> Found:
     names = found.table.table.column_names
     own = None if label is None else label if label in names else named(names, (label.lower(),)) or label
     table = read_nodes(found.table, id="node", label=own, attributes=wanted)
-    labels = found.labels
-    if labels is None and table.labels is not None and (own or not _all_different(table.labels)):
-        labels = table.labels
+    labels = table.labels if found.labels is None else found.labels
+    if found.labels is None and not own and labels is not None and len(labels) > 2 and None not in labels:
+        # Every node has a label of its own, as drawing programs give them: those are names.
+        labels = None if len(set(map(str, labels))) == len(labels) else labels
     if wanted is False:
         return replace(found, labels=labels)
     notes = (*found.notes, *table.notes)
     return replace(found, labels=labels, attributes=table.matrix, notes=notes, recipes=table.recipes)
 
 
-def _all_different(labels: Sequence[Any]) -> bool:
-    """Whether every node has a label of its own, as drawing programs give them: those are names."""
-    return len(labels) > 2 and None not in labels and len(set(map(str, labels))) == len(labels)
-
-
-def _joined(found: Found, table: NodeTable) -> Found:
+def _joined(found: Entries, table: NodeTable) -> Entries:
     """Nodes in the order of the table, with the labels and attributes it has."""
     ids = table.ids
     if ids and (old := found.ids):
@@ -291,19 +293,11 @@ def _joined(found: Found, table: NodeTable) -> Found:
     return joined
 
 
-def _alone(adjacency: Sparse, rows: int) -> tuple[str, ...]:
-    """A note on rows of the node table that are at no edge."""
-    alone = int((np.diff(adjacency.indptr)[:rows] == 0).sum())
-    return (
-        (f"{some(alone, 'row')} for {'nodes' if alone > 1 else 'a node'} without an edge",) if alone else ()
-    )
-
-
-def _placed(found: Found, nodes: Any) -> Found:
+def _placed(found: Entries, nodes: Any) -> Entries:
     """As many nodes, or these nodes, as the user says."""
     if isinstance(nodes, int | np.integer) and not 0 <= nodes <= MOST_NODES:
         raise InputError(f"nodes = {shortened(nodes)}; give 1 to {MOST_NODES:,}")
-    given = range(int(nodes)) if isinstance(nodes, int | np.integer) else as_values(nodes)
+    given = range(int(nodes)) if isinstance(nodes, int | np.integer) else _as_values(nodes)
     ids = tuple(plain(v) for v in given)
     if found.ids is not None:
         return arrange(found, ids, complete=True, where="nodes")
@@ -313,7 +307,7 @@ def _placed(found: Found, nodes: Any) -> Found:
     return replace(found, ids=ids, n=len(ids), fixed=True)
 
 
-def _counted(found: Found, labels: Any, attributes: Sparse | None) -> Found:
+def _counted(found: Entries, labels: Any, attributes: Sparse | None) -> Entries:
     """Edges alone do not tell of isolated nodes at the end; labels and attributes do."""
     if found.fixed:
         return found
@@ -323,3 +317,51 @@ def _counted(found: Found, labels: Any, attributes: Sparse | None) -> Found:
     if found.n > max(sizes, default=0):
         check_sparing(found.n, found.heads.size, "edges")
     return replace(found, n=max(found.n, *sizes, 0), fixed=True)
+
+
+# -- labels and attributes ----------------------------------------------------
+
+
+def _as_values(given: Any) -> Any:
+    """A list of plain values; dicts and (n, K) matrices as they are."""
+    if given is None or isinstance(given, Mapping) or sp.issparse(given):
+        return given
+    values = values_of(given) if is_tabular(given) else given
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+        return array if array.ndim == 2 and array.shape[1] > 1 else array.ravel().tolist()
+    if not isinstance(values, Iterable):
+        raise InputError(f"{type(given).__name__} where a list of values, one a node, is needed")
+    return list(values)
+
+
+def _known_labels(found: Entries, classes: Sequence[Hashable] | None, missing: Hashable) -> Labels | None:
+    """The labels that the nodes came with; -1 is a class here unless it is `missing`."""
+    labels, several = found.labels, None
+    if labels is None:
+        return None if classes is None else encode([None] * found.n, classes)
+    if isinstance(labels, Labels):
+        if classes is None and (missing is None or labels.multilabel):
+            return labels
+        several, classes = labels.multilabel or None, labels.classes if classes is None else classes
+        labels = labels.names()
+    nodes = range(found.n) if found.ids is None else found.ids
+    unlabelled = float("nan") if missing is None else missing
+    return tabulate(labels, nodes, classes, unlabelled, multilabel=several)
+
+
+def _are_columns(attributes: Any) -> bool:
+    """Whether attributes are asked for by the names of columns, as all of them or as none."""
+    return isinstance(attributes, bool) or (
+        isinstance(attributes, list | tuple)
+        and bool(attributes)
+        and all(isinstance(c, str) for c in attributes)
+    )
+
+
+def _as_attributes(attributes: Any) -> Sparse | None:
+    """(n, k) attributes as CSR; a data frame gives all its columns."""
+    if attributes is None:
+        return None
+    values = frame_of(attributes, "attributes").to_numpy() if is_tabular(attributes) else attributes
+    return attribute_matrix(values)

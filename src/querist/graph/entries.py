@@ -1,6 +1,6 @@
 """Raw entries -> one clean symmetric adjacency, and a word on what was done.
 
-Every source, whatever its library, is first read into a `Found`: entries
+Every source, whatever its library, is first read into `Entries`
 `(head, tail, weight)` between row numbers, and what else the source knows of
 its nodes. Numbering the user's ids, putting nodes in the order asked for and
 merging the entries are then written once, here.
@@ -16,7 +16,7 @@ are never summed.
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,44 +25,8 @@ import scipy.sparse as sp
 from querist.errors import InputError
 from querist.graph_options import Parallel
 from querist.labels import Labels, class_order, is_missing, plain
-from querist.tables.columns import Recipe
-from querist.tables.formats import Columns, some
+from querist.tables.formats import Entries, some
 from querist.types import Bools, Codes, Floats, Sparse
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a source holds, before it is cleaned.
-
-    heads, tails : (m,) row numbers of the two ends of every entry
-    n : the number of nodes
-    weights : (m,), or None where every entry weighs 1
-    ids : the id of every row; None where the source only numbers its rows
-    fixed : whether `n` is the source's own word, not just the largest row seen
-    directed : whether (i, j) and (j, i) differ; None where the source does not say
-    matrix : whether the entries are those of a matrix, weights included
-    labels : n values, an (n, K) 0/1 matrix, or `Labels`
-    text : whether the ids were read from text, where 7 and "7" look alike
-    table : the source's own table of its nodes, a row each
-    recipes : how columns of a table became the attributes
-    """
-
-    heads: Codes
-    tails: Codes
-    n: int
-    weights: Floats | None = None
-    ids: tuple[Hashable, ...] | None = None
-    fixed: bool = True
-    directed: bool | None = None
-    matrix: bool = False
-    attributes: Any = None
-    labels: Any = None
-    name: str = "graph"
-    notes: tuple[str, ...] = ()
-    text: bool = False
-    table: Columns | None = None
-    recipes: tuple[Recipe, ...] = ()
-
 
 # -- the user's ids -----------------------------------------------------------
 
@@ -101,25 +65,26 @@ def number(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hasha
 def _number_integers(values: np.ndarray[Any, Any]) -> tuple[Codes, np.ndarray[Any, Any]]:
     if values.size == 0:
         return np.empty(0, dtype=np.int64), values
-    low, high = int(values.min()), int(values.max())
-    if high - low > 4 * values.size + 1024:
+    if values.dtype != np.uint64:
+        values = values.astype(np.int64, copy=False)
+    low, high = values.min(), values.max()
+    if int(high) - int(low) > 4 * values.size + 1024:
         integers, rows = np.unique(values, return_inverse=True)
         return rows.astype(np.int64), integers
     # Ids that lie close together need no sort: mark the ones that occur and count along.
-    shifted = values.astype(np.int64) - low if high < 2**63 else (values - np.uint64(low)).astype(np.int64)
-    occurs = np.zeros(high - low + 1, dtype=bool)
+    shifted = (values - low).astype(np.int64)
+    occurs = np.zeros(int(high - low) + 1, dtype=bool)
     occurs[shifted] = True
-    integers = np.flatnonzero(occurs).astype(values.dtype if high >= 2**63 else np.int64)
-    return (np.cumsum(occurs) - 1)[shifted], integers + integers.dtype.type(low)
+    return (np.cumsum(occurs) - 1)[shifted], np.flatnonzero(occurs).astype(values.dtype) + low
 
 
 def arrange(
-    found: Found,
+    found: Entries,
     order: Iterable[Hashable],
     complete: bool,
     where: str,
     unlisted: str = "not in the node table",
-) -> Found:
+) -> Entries:
     """The same with nodes in this order, nodes that only `order` knows being isolated.
 
     Nodes that `order` leaves out are an error if it claims to be `complete`,
@@ -172,11 +137,11 @@ def rearranged(values: Any, came_from: Codes) -> Any:
 # -- the entries --------------------------------------------------------------
 
 
-def merge(found: Found, parallel: Parallel = "max") -> tuple[Sparse, tuple[str, ...]]:
+def merge(found: Entries, parallel: Parallel = "max") -> tuple[Sparse, tuple[str, ...]]:
     """The (n, n) symmetric adjacency of the entries, and a note on every repair.
 
     >>> i, j = np.array([0, 1, 0, 2, 2]), np.array([1, 0, 1, 2, 0])
-    >>> S, notes = merge(Found(i, j, 3, weights=np.array([1.0, 5.0, 2.0, 9.0, -1.0])))
+    >>> S, notes = merge(Entries(i, j, 3, weights=np.array([1.0, 5.0, 2.0, 9.0, -1.0])))
     >>> S.toarray()
     array([[ 0.,  5., -1.],
            [ 5.,  0.,  0.],

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from querist.errors import InputError, refuse
-from querist.graph.arrays import check_range, from_array
-from querist.graph.entries import Found
 from querist.graph.graph import LABELS_READ
+from querist.graph.sources import from_array
 from querist.tables.arrow import pa
-from querist.tables.formats import Columns, Origin, some
-from querist.tables.frames import arrow_array, as_weights
+from querist.tables.formats import Columns, Entries, Origin, as_weights, check_range, some
+from querist.tables.frames import arrow_array
 from querist.types import Floats
 
 _GRAPHS = {("networkx", "Graph"), ("igraph", "Graph"), ("igraph", "GraphBase"), ("torch_geometric", "Data")}
@@ -36,7 +35,7 @@ def library_of(source: Any) -> str | None:
     return None
 
 
-def from_networkx(graph: Any, weights: str | None = None, labels: str | None = None) -> Found:
+def from_networkx(graph: Any, weights: str | None = None, labels: str | None = None) -> Entries:
     """Any of the four networkx classes; an edge without the weight attribute weighs 1."""
     ids = tuple(graph)
     row = {node: k for k, node in enumerate(ids)}
@@ -44,7 +43,9 @@ def from_networkx(graph: Any, weights: str | None = None, labels: str | None = N
     heads, tails, values = zip(*edges, strict=True) if edges else ((), (), ())
     weighted = any(v is not None for v in values)
     attributes = [known for _, known in graph.nodes(data=True)]
-    own = None if labels is None else [known.get(labels) for known in attributes]
+    names = dict.fromkeys(name for known in attributes for name in known)
+    columns = {name: [known.get(name) for known in attributes] for name in names}
+    own = None if labels is None else columns.get(labels, [])
     no = "networkx graph: no {} has the attribute {!r}; name one that is there".format
     refuse(
         {
@@ -52,7 +53,7 @@ def from_networkx(graph: Any, weights: str | None = None, labels: str | None = N
             no("node", labels): own is not None and all(v is None for v in own),
         }
     )
-    return Found(
+    return Entries(
         np.fromiter(map(row.__getitem__, heads), np.int64, len(edges)),
         np.fromiter(map(row.__getitem__, tails), np.int64, len(edges)),
         len(ids),
@@ -63,21 +64,20 @@ def from_networkx(graph: Any, weights: str | None = None, labels: str | None = N
         directed=bool(graph.is_directed()),
         labels=own,
         name=str(graph.name or "graph"),
-        table=_own_table("networkx graph", ids, attributes),
+        table=_own_table("networkx graph", ids, columns),
     )
 
 
-def _own_table(where: str, ids: Sequence[Any], known: Sequence[dict[str, Any]]) -> Columns | None:
+def _own_table(where: str, ids: Sequence[Any], known: dict[Any, list[Any]]) -> Columns | None:
     """What a graph knows of its nodes as a table: `node`, and a column an attribute; None where nothing."""
-    names = list(dict.fromkeys(name for own in known for name in own))
-    if not names:
+    if not known:
         return None
-    columns = {"node": pa.array(range(len(ids)))}
-    columns |= {str(name): arrow_array([own.get(name) for own in known]) for name in names if name != "node"}
-    return Columns(pa.table(columns), Origin(where, lambda row: f"node {ids[row]!r}"))
+    columns = {str(name): arrow_array(own) for name, own in known.items() if name != "node"}
+    table = pa.table({"node": pa.array(range(len(ids))), **columns})
+    return Columns(table, Origin(where, lambda row: f"node {ids[row]!r}"))
 
 
-def from_igraph(graph: Any, weights: str | None = None, labels: str | None = None) -> Found:
+def from_igraph(graph: Any, weights: str | None = None, labels: str | None = None) -> Entries:
     """An igraph graph; the vertex attribute `name` gives the ids."""
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     edge_attributes, node_attributes = graph.es.attributes(), graph.vs.attributes()
@@ -86,10 +86,9 @@ def from_igraph(graph: Any, weights: str | None = None, labels: str | None = Non
             raise InputError(
                 f"igraph graph: no {kind} attribute {name!r}; there are {', '.join(known) or 'none'}"
             )
-    names = [name for name in node_attributes if name not in _IGRAPH_IDS]
-    columns = [{name: own[name] for name in names} for own in graph.vs] if names else []
+    columns = {name: graph.vs[name] for name in node_attributes if name not in _IGRAPH_IDS}
     weight = weights or ("weight" if "weight" in edge_attributes else None)
-    return Found(
+    return Entries(
         ends[:, 0],
         ends[:, 1],
         int(graph.vcount()),
@@ -101,7 +100,7 @@ def from_igraph(graph: Any, weights: str | None = None, labels: str | None = Non
     )
 
 
-def from_pyg(data: Any, weights: str | None = None, labels: str | None = None) -> Found:
+def from_pyg(data: Any, weights: str | None = None, labels: str | None = None) -> Entries:
     """A PyG `Data`: `edge_index`, `edge_weight` or one-column `edge_attr`, `x`, `y` inside `train_mask`."""
     for name in (weights, labels):
         if name is not None and getattr(data, name, None) is None:
@@ -117,7 +116,7 @@ def from_pyg(data: Any, weights: str | None = None, labels: str | None = None) -
     values, notes = _pyg_weights(data, weights, read.heads.size)
     # A y of another length belongs to the graph as a whole, not to its nodes.
     known, used = (None, ()) if y is None or len(y) != n else _pyg_labels(data, _array(y), n)
-    return Found(
+    return Entries(
         read.heads,
         read.tails,
         n,

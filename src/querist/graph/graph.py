@@ -70,7 +70,11 @@ class Graph:
         _set(self, "nodes", _checked_nodes(self.nodes, n))
         _check_sum(self)
         if self.attributes is not None:
-            _set(self, "attributes", _checked_rows(self.attributes, n, "attributes"))
+            _set(self, "attributes", attribute_matrix(self.attributes))
+            if self.attributes.shape[0] != n:
+                raise InputError(
+                    f"attributes has {self.attributes.shape[0]} rows for {n} nodes; give one row a node"
+                )
         if self.known is not None and len(self.known) != n:
             raise InputError(f"{len(self.known)} labels for {n} nodes; give one per node")
         _set(self, "notes", tuple(self.notes))
@@ -253,17 +257,20 @@ def _checked_nodes(nodes: Sequence[Hashable] | None, n: int) -> tuple[Hashable, 
     return ids
 
 
-def _checked_rows(matrix: Any, n: int, what: str) -> Sparse:
+def attribute_matrix(values: Any) -> Sparse:
+    """(n, m) attributes of nodes from any matrix, sparse or dense."""
+    if not sp.issparse(values):
+        values = as_floats(values, "attributes", "encode or leave out the others")
+    if values.ndim != 2:
+        raise InputError(f"attributes of shape {values.shape}; give an (n, k) matrix, one row a node")
     # Floats, so that products of 0/1 bytes do not overflow.
-    M: Sparse = sp.csr_array(
-        checked_sparse(matrix, what) if sp.issparse(matrix) else as_floats(matrix, what), dtype=np.float64
+    X: Sparse = sp.csr_array(
+        checked_sparse(values, "attributes") if sp.issparse(values) else values, dtype=np.float64
     )
-    if M.shape[0] != n:
-        raise InputError(f"{what} has {M.shape[0]} rows for {n} nodes; give one row a node")
-    if not np.isfinite(M.data).all():
-        raise InputError(f"{what} holds NaN or infinite values; remove or replace them")
-    if M.shape[1] > max(MANY_COLUMNS, COLUMNS_PER_VALUE * M.nnz):
+    if not np.isfinite(X.data).all():
+        raise InputError("attributes holds NaN or infinite values; remove or replace them")
+    if X.shape[1] > max(MANY_COLUMNS, COLUMNS_PER_VALUE * X.nnz):
         raise InputError(
-            f"{what} has {M.shape[1]:,} columns and {M.nnz:,} values; leave the empty columns out"
+            f"attributes has {X.shape[1]:,} columns and {X.nnz:,} values; leave the empty columns out"
         )
-    return M
+    return X

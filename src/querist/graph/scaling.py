@@ -7,6 +7,7 @@ same weights nearer to 1 give.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,18 +41,20 @@ def scaled(graph: Graph) -> Graph:
     component = np.repeat(graph.components, np.diff(S.indptr))
     largest = np.zeros(graph.n_components)
     np.maximum.at(largest, component, size)
-    far = (largest > ORDINARY) | ((largest < 1 / ORDINARY) & (largest > 0))
-    if not far.any():
-        return graph
-    return _divided(graph, np.where(far, 2 * (np.frexp(largest)[1] // 2), 0)[component])
+    power = _powers(largest)
+    return _divided(graph, power[component]) if power.any() else graph
 
 
 def common_factor(graph: Graph) -> float:
     """The power of four nearest to the largest weight where that is far from 1; 1 elsewhere."""
-    largest = float(np.abs(graph.adjacency.data).max(initial=0.0))
-    if largest == 0 or 1 / ORDINARY <= largest <= ORDINARY:
-        return 1.0
-    return float(np.ldexp(1.0, 2 * (int(np.frexp(largest)[1]) // 2)))
+    largest = np.abs(graph.adjacency.data).max(initial=0.0)
+    return float(np.ldexp(1.0, _powers(largest)))
+
+
+def _powers(largest: Any) -> Any:
+    """Of two, the powers that bring numbers far from 1 near to it, even ones; 0 for the others."""
+    far = (largest > ORDINARY) | ((largest < 1 / ORDINARY) & (largest > 0))
+    return np.where(far, 2 * (np.frexp(largest)[1] // 2), 0)
 
 
 def divided(graph: Graph, factor: float) -> Graph:

@@ -21,7 +21,7 @@ from querist.labelling.options import LabelKeywords, LabelOptions
 from querist.labelling.reading import OF_FILES, FileName, GraphFiles, Source, check_weights, classes_in
 from querist.labelling.storage import Rows, write as write_rows
 from querist.operator.threads import one_blas_thread
-from querist.progress import Progress, Stages, silent
+from querist.progress import Progress, silent, stages
 from querist.tables.formats import some
 from querist.tables.labels import Seeds
 from querist.tables.names import NodeTexts
@@ -157,15 +157,15 @@ def from_files(
     unwanted = {"writing": place is None, "report": page is None, "saving": kept is None}
     worth = {stage: share for stage, share in WORTH.items() if not unwanted.get(stage)}
     # Threads of BLAS would wait for their next product at full speed, and take the time from ours.
-    show = Stages(progress or silent, worth)
+    show = stages(progress or silent, worth)
     with one_blas_thread():
-        show("reading", 0.0, f"reading {files.title}")
+        show["reading"](0.0, f"reading {files.title}")
         first = 0
         if files.is_saved:
-            source, seeds, found = _labelled_later(files, labels, asked, part_of(show, "labelling"))
+            source, seeds, found = _labelled_later(files, labels, asked, show["labelling"])
             first = found.n_old
         else:
-            source = files.read(labels_elsewhere=labels is not None, progress=part_of(show, "reading"))
+            source = files.read(labels_elsewhere=labels is not None, progress=show["reading"])
             source = replace(source, graph=files.extended(source.graph))
             check_weights(source.graph)
             if labels is None:
@@ -177,29 +177,24 @@ def from_files(
                 source.graph,
                 seeds.labels,
                 replace(asked, missing=files.missing),
-                progress=part_of(show, "labelling"),
+                progress=show["labelling"],
             )
         if rank is not None:
             found.code_of(rank)  # a class that there is not is refused before what takes long
-        who = influences(found, part_of(show, "influences"))
+        who = influences(found, show["influences"])
         done = FilesLabelled(source, seeds, found, who, place, page, kept, first, rank)
         if place is not None:
-            show("writing", 0.0, f"writing {place.name}")
+            show["writing"](0.0, f"writing {place.name}")
             write_rows(found, place, found=who, rows=Rows(first, probabilities, rank), safe_csv=safe_csv)
         if kept is not None:
-            show("saving", 0.0, f"saving {kept.name}")
+            show["saving"](0.0, f"saving {kept.name}")
             found.save(kept)
         if page is not None:
             notes = source.graph.describe(notes=False), *done.notes
-            progress = part_of(show, "report")
+            progress = show["report"]
             texts = NodeTexts.of(source.table, files.id)
             write(page, report_of(found, who, notes, command, progress, rank, texts))
     return done
-
-
-def part_of(show: Stages, stage: str) -> Progress:
-    """What a stage of the work calls."""
-    return lambda fraction, text: show(stage, fraction, text)
 
 
 def _labelled_later(

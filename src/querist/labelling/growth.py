@@ -18,12 +18,12 @@ import scipy.sparse as sp
 
 from querist.errors import InputError
 from querist.graph import Graph, as_graph
-from querist.graph.entries import Found, merge, rearranged
+from querist.graph.entries import merge, rearranged
 from querist.labelling.labelling import NEW_WEIGHT, Labelling, label
 from querist.labels import Labels, class_order, is_missing, plain, tabulate
 from querist.progress import Progress
 from querist.tables.attributes import by_recipes
-from querist.tables.formats import some
+from querist.tables.formats import Entries, some
 from querist.tables.nodes import NodeTable, is_node_table, read_nodes
 from querist.types import Sparse
 
@@ -60,7 +60,7 @@ def join(graph: Graph, edges: Any = None, nodes: Nodes | None = None) -> Graph:
     between = sp.csr_array((0, 0)) if more is None else more.adjacency
     before, after = sp.triu(graph.adjacency, format="coo"), sp.triu(between, format="coo")
     adjacency, repairs = merge(
-        Found(
+        Entries(
             np.concatenate([before.row, place[after.row]]).astype(np.int64),
             np.concatenate([before.col, place[after.col]]).astype(np.int64),
             len(ids),

@@ -19,7 +19,7 @@ from querist.online.rules import SchemeName
 KINDS: dict[str, type[Learner]] = {
     kind.__name__: kind
     for kind in (
-        *(Learner, *ALGORITHMS.values_here.values()),
+        *(Learner, *ALGORITHMS.data.values()),
         *(plugins.load("learner", name) for name in plugins.names("learner")),
     )
     if isinstance(kind, type)

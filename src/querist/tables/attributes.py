@@ -29,19 +29,21 @@ from querist.tables.arrow import arrow_csv, kinds, pa, pc
 from querist.tables.columns import (
     FEW,
     MAKERS,
-    Made,
-    Numbers,
+    Part,
     Recipe,
+    are_counts,
     as_counts,
     categories,
     category_blocks,
+    count_of,
     counted_words,
+    items_of,
     said,
     standardised,
+    words_of,
 )
 from querist.tables.decimals import MOSTLY
 from querist.tables.formats import Columns
-from querist.tables.words import count_of, items_of, words_of
 from querist.types import Floats, Sparse
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?|\d\d:\d\d(:\d\d)?", re.ASCII)
@@ -77,9 +79,6 @@ def by_recipes(recipes: Sequence[Recipe], table: Any) -> Sparse:
     return sp.csr_array(sp.hstack(parts, format="csr"))
 
 
-Part = Numbers | Made
-
-
 def attributes_of(file: Columns, aside: Sequence[str] = ()) -> Attributes:
     """The attributes in a table's columns, but for those set aside."""
     parts, left = list[Part](), list[tuple[str, str]]()
@@ -90,13 +89,13 @@ def attributes_of(file: Columns, aside: Sequence[str] = ()) -> Attributes:
                 left.append((column, f"left out, {found}"))
             else:
                 parts += found
-    numbers = [part for part in parts if isinstance(part, Numbers)]
-    scaled = len(numbers) == len(parts) and not all(part.counts for part in numbers)
+    numbers = [part for part in parts if not part.recipe.make]
+    scaled = len(numbers) == len(parts) and not all(are_counts(part.found) for part in numbers)
     become = standardised if scaled else as_counts
-    made = [part if isinstance(part, Made) else become(part) for part in parts]
+    made = [part if part.recipe.make else become(part) for part in parts]
     notes = [*said([(part.column, part.note) for part in made]), *said(left)]
     notes += [f"{part.column}: {part.note}" for part in numbers if part.note]
-    matrix = sp.csr_array(sp.hstack([part.matrix for part in made], format="csr")) if made else None
+    matrix = sp.csr_array(sp.hstack([part.found for part in made], format="csr")) if made else None
     return Attributes(matrix, tuple(notes), tuple(part.recipe for part in made))
 
 
@@ -195,7 +194,7 @@ def _trimmed(values: Any) -> Any:
 
 def _numbers(
     column: str, values: Floats, read: str = "numbers", note: str = "", element: int | None = None
-) -> Sequence[Numbers] | str:
+) -> Sequence[Part] | str:
     values = np.where(np.isfinite(values), values, np.nan)
     filled = values[~np.isnan(values)]
     if not filled.size or (filled == filled[0]).all():
@@ -204,10 +203,11 @@ def _numbers(
     gaps = f"no number in {empty:,} of {values.size:,} rows, there taken as the mean" if empty else ""
     name = column if element is None else f"{column}[{element}]"
     settings = {} if element is None else {"k": element}
-    return [Numbers(name, values, column, read, settings, "; ".join(filter(None, [note, gaps])))]
+    recipe = Recipe(column, read, settings=settings)
+    return [Part(name, values, "; ".join(filter(None, [note, gaps])), recipe)]
 
 
-def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Numbers]:
+def _vectors(column: str, lists: Any, file: Columns) -> Sequence[Part]:
     """Lists of numbers, all of one length: a column each."""
     lengths = np.asarray(pc.list_value_length(lists).fill_null(-1))
     width = int(np.bincount(lengths[lengths >= 0]).argmax())

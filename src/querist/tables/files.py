@@ -17,14 +17,13 @@ from querist.tables.arrow import pa, pc
 from querist.tables.formats import (
     BROKEN,
     Columns,
-    Elements,
     Format,
-    VectorTable,
+    Vectors,
     Wanted,
     count_lines,
     damaged,
 )
-from querist.tables.names import ENDS, WEIGHT, edge_columns, label_column, named, node_column
+from querist.tables.names import ENDS, LABEL, WEIGHT, edge_columns, named, node_column
 from querist.tables.readers import formats
 
 STANDARD_INPUT = "-"
@@ -84,22 +83,22 @@ def read_table(path: Path, wanted: Wanted) -> Columns:
 
 def read_edges(
     path: Path, source: str | None, target: str | None, weights: str | None, labels: str | None
-) -> Columns | Elements:
-    """The edges in a file: a table of them, or a whole graph where the format holds one."""
-    if format_of(path, "elements", "table").elements is None:
+) -> Any:
+    """The edges in a file: `Columns`, or `Entries` or a matrix where the format holds a whole graph."""
 
-        def ends(columns: Sequence[str]) -> Sequence[str]:
-            return edge_columns(columns, source, target, path.name)
+    def ends(columns: Sequence[str]) -> Sequence[str]:
+        return edge_columns(columns, source, target, path.name)
 
-        def weight(columns: Sequence[str]) -> Sequence[str]:
-            own = named(columns, WEIGHT, but=ends(columns)) if weights is None else weights
-            return [name for name in columns if name == own]
+    def weight(columns: Sequence[str]) -> Sequence[str]:
+        own = named(columns, WEIGHT, but=ends(columns)) if weights is None else weights
+        return [name for name in columns if name == own]
 
-        return read_table(path, Wanted(ends, headless=_first_is_an_edge, numbers=weight))
-    if source is not None or target is not None:
-        raise InputError(f"{path.name}: source= and target= name columns of a table; leave them out")
-    with _reading(path, "elements") as format:
-        return cast(Elements, format.elements(path, weights, labels))
+    with _reading(path, "elements", "table") as format:
+        if format.elements is None:
+            return format.table(path, Wanted(ends, headless=_first_is_an_edge, numbers=weight))
+        if source is not None or target is not None:
+            raise InputError(f"{path.name}: source= and target= name columns of a table; leave them out")
+        return format.elements(path, weights, labels)
 
 
 def node_file(path: Path, id: str | None = None, label: str | None = None) -> Columns:
@@ -109,32 +108,33 @@ def node_file(path: Path, id: str | None = None, label: str | None = None) -> Co
     >>> node_file(Path("nodes.csv")).table.num_rows
     1
     """
-    if format_of(path, "table", "nodes").nodes is not None:
-        with _reading(path, "nodes") as format:
-            return cast(Columns, format.nodes(path))
 
     def labels(columns: Sequence[str]) -> Sequence[str]:
-        own = label_column(columns, node_column(columns, path.name, id))
+        own = named(columns, LABEL, but=(node_column(columns, path.name, id),))
         return [name for name in dict.fromkeys((own, label)) if name in columns and name is not None]
 
-    return read_table(path, Wanted(lambda columns: (node_column(columns, path.name, id),), labels))
+    with _reading(path, "table", "nodes") as format:
+        if format.nodes is not None:
+            return cast(Columns, format.nodes(path))
+        wanted = Wanted(lambda columns: (node_column(columns, path.name, id),), labels)
+        return cast(Columns, format.table(path, wanted))
 
 
-def read_vectors(path: Path, label: str | None = None) -> VectorTable:
+def read_vectors(path: Path, label: str | None = None) -> Vectors:
     """Rows of numbers with a label each. `label` names the column of the labels.
 
     >>> _ = Path("flowers.csv").write_text("length,label\\n1.0,rose\\n2.0,\\n")
-    >>> read_vectors(Path("flowers.csv"), label="label").labels
+    >>> read_vectors(Path("flowers.csv"), label="label").y.tolist()
     ['rose', None]
     """
     with _reading(path, "vectors") as format:
-        return cast(VectorTable, format.vectors(path, label))
+        return cast(Vectors, format.vectors(path, label))
 
 
 @contextmanager
-def _reading(path: Path, role: Role) -> Iterator[Format]:
+def _reading(path: Path, *roles: Role) -> Iterator[Format]:
     """The format of a file that is read; errors about a damaged or too large file name the file."""
-    format = format_of(path, role)
+    format = format_of(path, *roles)
     try:
         if format.cost:
             count_lines(path, format.cost)

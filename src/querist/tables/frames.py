@@ -3,6 +3,7 @@
 Nothing of these libraries is imported before somebody hands one over.
 """
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from querist.errors import InputError, shortened
 from querist.lazy import needing
 from querist.tables.arrow import nw, pa
-from querist.tables.formats import Columns, Origin, some
+from querist.tables.formats import Columns, Origin, is_number, some
 from querist.types import Floats
 
 _LIBRARIES = {"pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "ibis", "dask", "narwhals", "pyspark"}
@@ -26,25 +27,6 @@ def pandas() -> Any:
 def is_tabular(source: Any) -> bool:
     """Whether an object is a data frame or a series of a library that narwhals may know."""
     return any(base.__module__.partition(".")[0] in _LIBRARIES for base in type(source).__mro__)
-
-
-def as_weights(values: Any, m: int, where: str) -> Floats:
-    """(m,) finite weights as floats."""
-    try:
-        weights = np.asarray(values)
-        if weights.dtype.kind not in "biuf":
-            weights = np.array([float(v) for v in weights.ravel().tolist()]).reshape(weights.shape)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{where}: weights are not numbers; give one number an edge") from None
-    if weights.shape != (m,):
-        raise InputError(f"{where}: weights of shape {weights.shape} for {m} edges; give one number an edge")
-    bad = np.flatnonzero(~np.isfinite(weights))
-    if bad.size:
-        raise InputError(
-            f"{where}: {some(bad.size, 'weight')} of {m} NaN or infinite, the first {weights[bad[0]]} "
-            f"at edge {bad[0]}; remove those edges or give them finite weights"
-        )
-    return weights.astype(np.float64)
 
 
 def frame_of(native: Any, where: str) -> Any:
@@ -96,16 +78,17 @@ def ids_in(frame: Any, name: str, where: Origin) -> Any:
     column = filled(frame, name, where)
     if column.dtype.is_integer():
         return column.to_numpy()
-    return column.to_arrow() if column.dtype == nw.String else _to_list(column, where)
+    return column.to_arrow() if column.dtype == nw.String else listed(column, where)
 
 
 def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Floats:
     """A column of finite numbers; refused by row where it holds anything else. `noun` is what they are."""
     column = frame.get_column(name)
     if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        words = ((row, value) for row, value in enumerate(column.to_list()) if not is_number(value))
+        first = "".join(f" ({where.rows(row)} holds {shortened(value)})" for row, value in islice(words, 1))
         raise InputError(
-            f"{where}: column {name!r} is {column.dtype}, not numbers{_first_word(column, where)}; "
-            "convert it or leave it out"
+            f"{where}: column {name!r} is {column.dtype}, not numbers{first}; convert it or leave it out"
         )
     values = filled(frame, name, where).cast(nw.Float64).to_numpy()
     bad = np.flatnonzero(~np.isfinite(values))
@@ -115,16 +98,6 @@ def numbers_in(frame: Any, name: str, where: Origin, noun: str = "value") -> Flo
             f"infinite, the first {values[bad[0]]}; give finite numbers, or leave those rows out"
         )
     return np.asarray(values, dtype=np.float64)
-
-
-def _first_word(column: Any, where: Origin) -> str:
-    """Which row of a column of text is the first that is no number."""
-    for row, value in enumerate(column.to_list()):
-        try:
-            float(value)
-        except (TypeError, ValueError, OverflowError):
-            return f" ({where.rows(row)} holds {shortened(value)})"
-    return ""
 
 
 def filled(frame: Any, name: str, where: Origin) -> Any:
@@ -139,18 +112,12 @@ def filled(frame: Any, name: str, where: Origin) -> Any:
     return column
 
 
-def _to_list(column: Any, where: Origin | str) -> list[Any]:
-    """The values of a narwhals series; a date beyond Python's calendar, for one, is none."""
+def listed(column: Any, where: Origin | str = "table") -> list[Any]:
+    """The values of a narwhals series, None for null; a date beyond Python's calendar, for one, is none."""
     try:
-        found: list[Any] = column.to_list()
+        values = column.to_list()
     except (OverflowError, ValueError, TypeError) as error:
         raise InputError(
             f"{where}: column {column.name!r} holds values that Python has none for ({error}); convert it"
         ) from None
-    return found
-
-
-def listed(column: Any) -> list[Any]:
-    """The values of a narwhals series, None for null."""
-    values = _to_list(column, "table")
     return [None if null else v for v, null in zip(values, column.is_null().to_list(), strict=True)]

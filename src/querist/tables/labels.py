@@ -67,17 +67,6 @@ def as_labels(column: Any) -> Any:
     return found if pa.types.is_integer(found.type) else texts
 
 
-def together(labels: Sequence[Any]) -> list[Any]:
-    """Labels that were judged one by one, as those of one column: all integers, or all text.
-
-    >>> together([7, None, "x"]), together([7, 8])
-    (['7', None, 'x'], [7, 8])
-    """
-    if all(own is None or isinstance(own, int) for own in labels):
-        return list(labels)
-    return [own if own is None else str(own) for own in labels]
-
-
 def plain_integers(columns: Sequence[Any]) -> Sequence[Any]:
     """Columns trimmed, and as integers if all values of all of them can be."""
     if any(column.type == pa.int64() for column in columns):
@@ -156,22 +145,20 @@ def read_seeds(
     kept = found
     if unlabelled is not None:
         kept = [[own for own in members if not is_missing(own, unlabelled)] for members in found]
-    labels, first, repeated = dict[Hashable, Any](), dict[Hashable, int](), 0
+    given, repeated = dict[Hashable, dict[Any, int]](), 0  # by node and label the first row
     for row, (name, members) in enumerate(zip(ids, kept, strict=True)):
         for own in members if name is not None else ():
-            before = labels.setdefault(name, set() if multilabel else own)
-            if multilabel:
-                repeated += own in before
-                before.add(own)
-            elif before != own:
+            rows = given.setdefault(name, {})
+            repeated += own in rows
+            rows.setdefault(own, row)
+            if len(rows) > 1 and not multilabel:
+                before = next(iter(rows))
                 raise InputError(
-                    f"{where}: node {name!r} is {before!r} in {where.rows(first[name])} and {own!r} in "
+                    f"{where}: node {name!r} is {before!r} in {where.rows(rows[before])} and {own!r} in "
                     f"{where.rows(row)}; keep one, or allow several labels a node (--multilabel)"
                 )
-            else:
-                repeated += first.setdefault(name, row) != row
-    sets = labels.values() if multilabel else ({own} for own in labels.values())
-    classes = class_order(own for members in sets for own in members)
+    labels = {name: set(rows) if multilabel else next(iter(rows)) for name, rows in given.items()}
+    classes = class_order(own for rows in given.values() for own in rows)
     if len(classes) < least:
         only = f"only the class {classes[0]!r}" if classes else "no label"
         raise InputError(f"{where}: {only}; label nodes of at least {some(least, 'class', 'es')}")

@@ -55,22 +55,22 @@ def edge_columns(
         raise InputError(f"{where}: no {which}; there are {listing(columns)}")
     if source is not None and source == target:
         raise InputError(f"{where}: source and target are both {source!r}; name two columns")
-    for ends in ENDS if given == (None, None) else ():
-        found = [named(columns, (end,)) for end in ends]
+    for pair in ENDS if given == (None, None) else ():
+        found = [named(columns, (end,)) for end in pair]
         if found[0] is not None and found[1] is not None:
             return found[0], found[1]
         if found != [None, None]:
             have, lack = (0, 1) if found[1] is None else (1, 0)
             raise InputError(
-                f"{where}: column {found[have]!r} but no {ends[lack]!r}; there are {listing(columns)}. "
+                f"{where}: column {found[have]!r} but no {pair[lack]!r}; there are {listing(columns)}. "
                 "Rename one, or name the columns with source= and target="
             )
-    for k, usual in enumerate(zip(*ENDS, strict=True)):
-        left = [name for name in columns if name not in given]
-        if given[k] is None and left:
-            own = named(left, usual) or left[0]
-            given = (own, given[1]) if k == 0 else (given[0], own)
-    source, target = given
+    left, ends = [name for name in columns if name not in given], list[str | None]()
+    for own, usual in zip(given, zip(*ENDS, strict=True), strict=True):
+        if own is None and left:
+            left.remove(own := named(left, usual) or left[0])
+        ends.append(own)
+    source, target = ends
     if source is None or target is None:
         raise InputError(
             f"{where}: {some(len(columns), 'column')} ({listing(columns)}); an edge table needs source and "
@@ -90,11 +90,6 @@ def node_column(columns: Sequence[str], where: str = "node table", name: str | N
     return named(columns, NODE) or columns[0]
 
 
-def label_column(columns: Sequence[str], node: str) -> str | None:
-    """The column of a node table that holds labels, if one is named so."""
-    return named(columns, LABEL, but=(node,))
-
-
 def node_and_label(
     columns: Sequence[str], where: str, label: str | None = None, id: str | None = None
 ) -> tuple[str, str]:
@@ -106,7 +101,7 @@ def node_and_label(
                 f"{where}, line 1: no column {label!r} for the labels; there are {listing(columns)}"
             )
         return node, label
-    value = label_column(columns, node)
+    value = named(columns, LABEL, but=(node,))
     others = [column for column in columns if column != node]
     if value is None and len(others) == 1:
         value = others[0]

@@ -22,7 +22,7 @@ from querist.tables.decimals import with_points
 from querist.tables.files import node_file
 from querist.tables.formats import Columns, Origin, some
 from querist.tables.frames import columns_of_frame, filled, frame_of, is_tabular, listed, numbers_in
-from querist.tables.names import label_column, listing, named, node_column
+from querist.tables.names import LABEL, listing, named, node_column
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def read_nodes(
     names = columns.table.column_names
     node = node_column(names, columns.origin.name, id)
     columns = _without_repeats(columns, node)
-    usual = label_column(names, node)
+    usual = named(names, LABEL, but=(node,))
     if not columns.text:
         columns = with_points(columns, [name for name in names if name not in (node, label, usual)])
     table, where = columns.table, columns.origin
@@ -145,9 +145,9 @@ def _without_repeats(columns: Columns, node: str) -> Columns:
     often = Counter(names)
     repeated = [row for row, name in enumerate(names) if name is not None and often[name] > 1]
     first, dropped = dict[Hashable, tuple[int, str]](), list[int]()
-    for row, values in zip(repeated, columns.table.take(repeated).to_pylist(), strict=True):
-        before, same = first.setdefault(names[row], (row, repr(values)))
-        if same != repr(values):
+    for row, values in zip(repeated, map(repr, columns.table.take(repeated).to_pylist()), strict=True):
+        before, same = first.setdefault(names[row], (row, values))
+        if same != values:
             raise InputError(
                 f"{where}: node {names[row]!r} has two rows that differ, {where.rows(before)} and "
                 f"{where.rows(row)}; keep one"

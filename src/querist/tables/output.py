@@ -13,7 +13,7 @@ import numpy as np
 
 from querist.atomic import check_writable, replacing
 from querist.errors import InputError
-from querist.tables.arrow import arrow_csv, pa, pc, pq
+from querist.tables.arrow import arrow_csv, kinds, pa, pc, pq, replaced
 from querist.tables.frames import arrow_array
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -80,11 +80,8 @@ def neutralised(table: Any) -> Any:
     >>> neutralised(pa.table({"node": ["=1+1", "ann"], "x": [1, -2]}))["node"].to_pylist()
     ["'=1+1", 'ann']
     """
-    for at, field in enumerate(table.schema):
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-            safe = pc.replace_substring_regex(table.column(at), FORMULA, r"'\1")
-            table = table.set_column(at, field.name, safe)
-    return table
+    texts = [own.name for own in table.schema if kinds.is_string(own.type) or kinds.is_large_string(own.type)]
+    return replaced(table, {name: pc.replace_substring_regex(table[name], FORMULA, r"'\1") for name in texts})
 
 
 def save(table: Any, place: Path, *, safe: bool = False) -> None:

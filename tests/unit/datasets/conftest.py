@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from querist.datasets.convert import content_sha256, linqs
-from querist.datasets.local import Vectors
 from querist.datasets.registry import ENTRIES, DownloadSource, Entry, File
 from querist.datasets.resolve import read_set
 from querist.graph import Graph
+from querist.tables.formats import Vectors
 
 REAL_DATA = os.environ.get("QUERIST_DATA")
 

@@ -13,11 +13,11 @@ import querist
 from querist import datasets
 from querist.datasets import load_graph, load_vectors
 from querist.datasets.bundled import BUILDERS, sbm
-from querist.datasets.local import Vectors
 from querist.datasets.registry import Entry
 from querist.datasets.resolve import catalogue, read_set
 from querist.errors import DownloadError, InputError, UnknownNameError
 from querist.graph import Graph
+from querist.tables.formats import Vectors
 
 Site: TypeAlias = Any  # the fixture in conftest.py
 Register = Callable[[Entry], Entry]
@@ -61,7 +61,7 @@ def test_order_of_places(site: Site, registered: Register, data: Path, cache: Pa
 def test_public_name_is_lazy_and_the_same() -> None:
     assert querist.load_graph is load_graph and querist.load_vectors is load_vectors
     assert not hasattr(querist, "load") and not hasattr(datasets, "load")
-    heavy = "'sklearn', 'pooch', 'requests'"
+    heavy = "'sklearn', 'requests'"
     code = f"import querist.datasets, sys; sys.exit(any(m in sys.modules for m in ({heavy})))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -7,7 +7,8 @@ from hypothesis import given, strategies as st
 
 from querist.errors import InputError
 from querist.graph import as_graph
-from querist.graph.entries import Found, merge
+from querist.graph.entries import merge
+from querist.tables.formats import Entries
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +94,7 @@ def test_a_directed_matrix_says_so_even_with_no_edge_both_ways():
 
 
 def test_an_undirected_source_that_turns_a_pair_round_repeats_it():
-    found = Found(np.array([0, 1]), np.array([1, 0]), 2, directed=False)
+    found = Entries(np.array([0, 1]), np.array([1, 0]), 2, directed=False)
     assert merge(found)[1] == ("1 duplicate edge merged by max",)
 
 

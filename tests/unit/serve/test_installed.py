@@ -108,7 +108,7 @@ def test_both_packages_hold_what_they_should(packages):
 def test_the_core_leaves_the_extras_out(core):
     there = {one.name.lower() for one in sizes(core.programs.parent)}
     assert {"querist", "numpy", "numba", "llvmlite", "pyarrow"} <= there
-    assert not there & {"matplotlib", "jinja2", "pooch", "requests", "pandas", "networkx"}
+    assert not there & {"matplotlib", "jinja2", "requests", "pandas", "networkx"}
 
 
 def test_first_labels_in_three_lines(core):

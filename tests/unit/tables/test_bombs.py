@@ -5,7 +5,6 @@ import io
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -59,16 +58,6 @@ def lying(content: bytes) -> bytes:
     return pages + footer
 
 
-def archive(name: str, size: int) -> bytes:
-    """A tar archive with a file of so many zeros, which has room for none of them."""
-    block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT)[:512])
-    fields = {156: b"S", 386: b"%011o\0" % 0, 398: b"%011o\0" % 0, 483: b"%011o\0" % size, 148: b" " * 8}
-    for at, value in fields.items():
-        block[at : at + len(value)] = value
-    block[148:156] = b"%06o\0 " % sum(block)
-    return gzip.compress(bytes(block) + bytes(1024))
-
-
 def npz(**arrays: Any) -> bytes:
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
@@ -115,7 +104,6 @@ def bombs() -> dict[str, bytes]:
         "pairs.npz": npz(edges=np.zeros((20_000_000, 2), np.int8)),
         "diagonals.npz": npz(format=np.array("dia"), shape=[10**9] * 2, offsets=[1], data=np.ones((1, 5))),
         "vectors.npz": npz(X=np.zeros((100_000, 1000), np.int8), y=np.zeros(100_000, np.int8)),
-        "zeros.tgz": archive("toy/toy.content", 2 << 30),
     }
 
 
@@ -123,7 +111,6 @@ READ = """
 import resource, sys
 from pathlib import Path
 import querist
-from querist.datasets.convert import linqs
 from querist.datasets import load_graph, load_vectors
 import narwhals, pyarrow.csv, pyarrow.parquet
 
@@ -135,7 +122,7 @@ for name in sys.argv[2:]:
     resource.setrlimit(resource.RLIMIT_AS, (used() + int(sys.argv[1]), resource.RLIM_INFINITY))
     vectors = name in ("vectors.npz", "spaces.jsonl.gz")
     try:
-        linqs([Path(name)]) if name == "zeros.tgz" else load_vectors(name) if vectors else load_graph(name)
+        load_vectors(name) if vectors else load_graph(name)
         said = "nothing"
     except MemoryError as error:
         said = f"{type(error).__name__} {error}"

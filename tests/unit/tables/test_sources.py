@@ -172,7 +172,7 @@ def test_a_label_is_the_same_behind_every_door(case: str, tmp_path: Path) -> Non
     assert as_graph(tmp_path / "e.csv", nodes=tmp_path / "n.csv").labels == expected
     assert GraphFiles(tmp_path / "e.csv", tmp_path / "n.csv").read().labels == given
     assert read_seeds(tmp_path / "n.csv", names).labels == given
-    assert read_vectors(tmp_path / "v.csv").labels == expected
+    assert read_vectors(tmp_path / "v.csv").y.tolist() == expected
 
 
 # -- formats ------------------------------------------------------------------------------------------------
@@ -183,9 +183,10 @@ def test_a_format_is_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     (tmp_path / "toy_pairs.py").write_text(
         "import numpy as np\n"
-        "from querist.tables.formats import Elements, Format\n"
+        "from querist.tables.formats import Entries, Format\n"
         "def read(path, weights, labels):\n"
-        "    return Elements(np.array([line.split('-') for line in path.read_text().split()], int))\n"
+        "    ends = np.array([line.split('-') for line in path.read_text().split()], int)\n"
+        "    return Entries(ends[:, 0], ends[:, 1], 1 + ends.max())\n"
         "FORMAT = Format(endings=('.toy',), elements=read)\n"
     )
     (tmp_path / "g.toy").write_text("0-1 1-2\n")

@@ -37,7 +37,7 @@ def test_every_text_format(name, zipped, tmp_path):
     path.write_bytes(gzip.compress(FORMS[name].encode()) if zipped else FORMS[name].encode())
     table = read_vectors(path)
     np.testing.assert_array_equal(dense(table.X), X)
-    assert table.labels == LABELS
+    assert table.y.tolist() == LABELS
     assert table.name == "rows"
 
 
@@ -45,7 +45,7 @@ def test_parquet(tmp_path):
     parquet.write_table(pa.table({"f1": X[:, 0], "target": LABELS, "f2": X[:, 1]}), tmp_path / "p.parquet")
     table = read_vectors(tmp_path / "p.parquet")
     np.testing.assert_array_equal(table.X, X)
-    assert table.labels == LABELS
+    assert table.y.tolist() == LABELS
     parquet.write_table(pa.table({"f": ["x", "y"], "label": [0, 1]}), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="not numbers"):
         read_vectors(tmp_path / "t.parquet")

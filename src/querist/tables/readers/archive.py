@@ -17,8 +17,7 @@ from querist import npz
 from querist.errors import InputError
 from querist.labels import Labels, encode, tabulate
 from querist.matrices import as_floats, checked_sparse
-from querist.tables.formats import Elements, Format, VectorTable
-from querist.types import Sparse
+from querist.tables.formats import Entries, Format, Vectors, as_rows, as_weights, check_range, stem
 
 MANY_CODES = 10_000
 """A class number beyond it, and beyond a hundred a node, is taken for a damaged one."""
@@ -28,13 +27,13 @@ BESIDE = 16.0
 """Bytes of each value once it is a number in double precision, or an entry of a list."""
 
 
-def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
+def _elements(path: Path, weights: str | None, labels: str | None) -> Any:
     """The graph in an archive; `weights` and `labels` name arrays in it."""
     arrays = npz.read(path, beside=BESIDE)
     where = path.name
     if "edges" not in arrays:
         if {"format", "shape", "data"} <= arrays.keys():
-            return Elements(_matrix(arrays, path))
+            return _matrix(arrays, path)
         raise InputError(
             f"{where}: no array 'edges'; there are {', '.join(arrays) or 'none'}. Vectors become a graph by "
             "querist.from_points"
@@ -42,56 +41,59 @@ def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
     for name, also in ((weights, ""), (labels, "_indptr")):
         if name is not None and name not in arrays and f"{name}{also}" not in arrays:
             raise InputError(f"{where}: no array {name!r}; there are {', '.join(arrays)}")
-    edges = arrays["edges"]
-    _check_rows(arrays, labels or "labels", where)
+    key = labels or "labels"
+    _check_shapes(arrays, key, where)
+    ends = as_rows(arrays["edges"], where)
     count, notes = _node_count(arrays), tuple[str, ...]()
     n = count
     if n is None:
         notes = ("number of nodes taken from the largest row",)
-        n = int(edges.max()) + 1 if edges.size and np.isfinite(edges).all() else 0
+        n = int(ends.max(initial=-1)) + 1
     ids = arrays["node_names"].tolist() if "node_names" in arrays else None
     if ids is not None and len(set(ids)) != len(ids):
         ids, notes = None, (*notes, "node names are not distinct, so ids are row numbers")
-    return Elements(
-        edges,
-        count,
-        arrays.get(weights or "weights"),
+    given = arrays.get(weights or "weights")
+    found = Entries(
+        ends[:, 0],
+        ends[:, 1],
+        n,
+        None if given is None else as_weights(given, len(ends), where),
         None if ids is None else tuple(ids),
+        fixed=count is not None,
         attributes=_csr(arrays, "features", n, path),
-        labels=_labels(arrays, labels or "labels", n, path),
+        labels=_labels(arrays, key, n, path),
+        name=stem(path),
         notes=notes,
     )
+    check_range(found, n, where)
+    return found
 
 
-def _check_rows(arrays: dict[str, Any], labels: str, where: str) -> None:
+def _check_shapes(arrays: dict[str, Any], labels: str, where: str) -> None:
     """Refuse edges that are no numbers, and labels and names that are not one a node."""
     edges = arrays["edges"]
-    if edges.ndim != 2 or edges.dtype.kind not in "iuf":
+    if edges.shape[1:] != (2,) or edges.dtype.kind not in "iuf":
         raise InputError(
-            f"{where}: edges are {edges.dtype} of shape {edges.shape}; give whole numbers of shape (m, 2)"
+            f"{where}: edges are {edges.dtype} of shape {edges.shape}; give whole numbers of shape "
+            "(m, 2), or transpose them"
         )
     for name in (labels, "node_names", "class_names", f"{labels}_names"):
         if name in arrays and arrays[name].ndim != 1:
             raise InputError(f"{where}: {name} is of shape {arrays[name].shape}; give one value each: (n,)")
 
 
-def _vectors(path: Path, label: str | None) -> VectorTable:
+def _vectors(path: Path, label: str | None) -> Vectors:
     """The vectors in an archive; `label` names the array of their labels."""
     arrays, key = npz.read(path, beside=BESIDE), label or "y"
     if "edges" in arrays or key not in arrays or not {"X", "X_data"} & arrays.keys():
         needed = f"there are {', '.join(arrays) or 'none'}; vectors are X (or X_data, ...) and {key}"
         raise InputError(f"{path.name}: no vectors; {needed}")
-    labels = arrays[key]
-    if labels.ndim != 1:
-        raise InputError(f"{path.name}: {key} is of shape {labels.shape}; give one value a row: (n,)")
-    if "X" not in arrays:
-        return VectorTable(_csr(arrays, "X", len(labels), path), labels.tolist(), path.stem)
-    X = as_floats(arrays["X"], f"{path.name}, X")
-    if X.ndim != 2 or len(X) != len(labels):
-        raise InputError(
-            f"{path.name}: X is of shape {X.shape} and {key} of {labels.shape}; give one row a label"
-        )
-    return VectorTable(X, labels.tolist(), path.stem)
+    y = arrays[key]
+    if y.ndim != 1:
+        raise InputError(f"{path.name}: {key} is of shape {y.shape}; give one value a row: (n,)")
+    n, y = len(y), y.astype(np.int64) if y.dtype.kind in "iu" else y.tolist()
+    X = as_floats(arrays["X"], f"{path.name}, X") if "X" in arrays else _csr(arrays, "X", n, path)
+    return Vectors(X, y, path.stem)
 
 
 _MATRICES: dict[str, tuple[str, ...]] = {
@@ -122,7 +124,7 @@ def _node_count(arrays: dict[str, Any]) -> int | None:
     return None
 
 
-def _csr(arrays: dict[str, Any], prefix: str, n: int, path: Path, columns: int = 0) -> Sparse | None:
+def _csr(arrays: dict[str, Any], prefix: str, n: int, path: Path, columns: int = 0) -> Any:
     """The CSR matrix whose parts carry this prefix; a pattern without data is 0/1."""
     if f"{prefix}_indptr" not in arrays:
         return None

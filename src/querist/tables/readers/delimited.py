@@ -26,10 +26,11 @@ from querist.tables.formats import (
     Columns,
     Format,
     Origin,
-    VectorTable,
+    Vectors,
     Wanted,
     count_lines,
     damaged,
+    is_number,
     opened,
     some,
 )
@@ -44,6 +45,8 @@ CELL, PIECE, BLOCK = 16.0, 600.0, 2.0**20
 """Bytes that a field takes as a number and its copy, and that Arrow takes for a column in each block of text;
 bytes of such a block."""
 OPEN = "a quotation mark is not closed on the line; close or remove it"
+UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
+"""How such a file begins, read as UTF-8."""
 DECIMAL = re.compile(r"(?<![\d,])\d*,\d+(?![\d,])")
 
 
@@ -147,11 +150,9 @@ def text_file(path: Path, name: str) -> TextFile:
     A first line of numbers only is no header but the first row.
     """
     with opened(path) as raw:
-        start = raw.read(4)
-    with opened(path) as raw:
         text = _lines(raw)  # Arrow takes no longer header
         first, *more = [text.readline(1 << 20) for _ in range(SAMPLED_LINES)]
-    wide, odd, marks = start[:2] in (b"\xff\xfe", b"\xfe\xff"), _clean(first) != first, first.count('"')
+    wide, odd, marks = first[:2] in UTF_16, _clean(first) != first, first.count('"')
     refuse(
         {
             f"{name}, line 1: the file is UTF-16; save it as UTF-8": wide,
@@ -178,14 +179,12 @@ def read_text(path: Path, wanted: Wanted) -> Columns:
     file = text_file(path, path.name)
     columns = len(file.columns)
     lines, marks = count_lines(path, 2.0 + columns * PIECE / BLOCK, ROW + columns * CELL)
-    ids = list(wanted.ids(file.columns))
-    labels = [name for name in wanted.labels(file.columns) if name not in ids]
+    ids, labels = _texts(file, wanted)
     try:
         table = _read(file, [*ids, *labels])
         if file.headed and wanted.headless(table, ids):
-            places = [[file.columns.index(name) for name in names] for names in (ids, labels)]
-            file = replace(file, columns=_numbered(len(file.columns)), headed=False)
-            ids, labels = ([file.columns[k] for k in own] for own in places)
+            file = replace(file, columns=_numbered(columns), headed=False)
+            ids, labels = _texts(file, wanted)
             table = _read(file, [*ids, *labels])
     except MemoryError:
         raise
@@ -197,6 +196,12 @@ def read_text(path: Path, wanted: Wanted) -> Columns:
     table = replaced(table, dict(zip(ids, plain_integers([table[name] for name in ids]), strict=True)))
     table = replaced(table, {name: as_labels(table[name]) for name in labels})
     return _with_numbers(Columns(table, file.origin, True), file, wanted.numbers, (*ids, *labels))
+
+
+def _texts(file: TextFile, wanted: Wanted) -> tuple[list[str], list[str]]:
+    """The columns of ids, and those of labels."""
+    ids = list(wanted.ids(file.columns))
+    return ids, [name for name in wanted.labels(file.columns) if name not in ids]
 
 
 def _with_numbers(
@@ -212,7 +217,7 @@ def _with_numbers(
     return columns
 
 
-def _vectors(path: Path, label: str | None) -> VectorTable:
+def _vectors(path: Path, label: str | None) -> Vectors:
     from querist.tables.readers.parquet import vectors_in
 
     if not text_file(path, path.name).headed:
@@ -270,15 +275,6 @@ def _lines(raw: IO[bytes]) -> io.TextIOWrapper:
 def _clean(text: str) -> str:
     """The text with undecodable bytes as question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def is_number(field: str) -> bool:
-    """Whether a field is the text of a number."""
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 FORMAT = Format(endings=(".csv", ".tsv", ".csv.gz", ".tsv.gz"), begins=(), table=read_text, vectors=_vectors)

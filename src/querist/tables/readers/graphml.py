@@ -15,7 +15,7 @@ import numpy as np
 from querist.errors import InputError, shortened
 from querist.memory import check
 from querist.tables.arrow import pa, pc
-from querist.tables.formats import Columns, Elements, Format, Origin, opened, some
+from querist.tables.formats import Columns, Entries, Format, Origin, as_weights, opened, some, stem
 from querist.tables.labels import plain_integers
 from querist.tables.names import WEIGHT, listing, named
 
@@ -126,7 +126,7 @@ def _is_of(value: Any, kind: str) -> bool:
     return True
 
 
-def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
+def _elements(path: Path, weights: str | None, labels: str | None) -> Entries:
     """The graph; `weights` is an attribute of its edges, and `labels` one in its table of nodes."""
     read = _parsed(path)
     unknown = next((k for k, ends in enumerate(read.ends) if not set(ends) <= read.nodes.keys()), None)
@@ -137,14 +137,17 @@ def _elements(path: Path, weights: str | None, labels: str | None) -> Elements:
             "file; add the node or remove the edge"
         )
     nodes = _table(read)
-    rows = [[read.nodes[end] for end in ends] for ends in read.ends]
-    return Elements(
-        np.array(rows, dtype=np.int64).reshape(-1, 2),
+    rows = np.array([[read.nodes[end] for end in ends] for ends in read.ends], dtype=np.int64).reshape(-1, 2)
+    return Entries(
+        rows[:, 0],
+        rows[:, 1],
         len(read.nodes),
         _weights(read, weights),
         tuple(nodes.table["node"].to_pylist()),
         directed=read.directed,
-        nodes=nodes,
+        name=stem(path),
+        text=True,
+        table=nodes,
     )
 
 
@@ -185,7 +188,8 @@ def _weights(read: _Reader, name: str | None) -> Any:
     if title not in keys:
         known = listing(list(keys)) or "none"
         raise InputError(f"{read.name}: no edge attribute {title!r}; there are {known}")
-    return read.column("edge", keys[title], "double").fill_null(1.0)
+    values = read.column("edge", keys[title], "double").fill_null(1.0)
+    return as_weights(values, len(values), read.name)
 
 
 def _table(read: _Reader) -> Columns:

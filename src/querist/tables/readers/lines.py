@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist.errors import InputError
-from querist.tables.formats import Format, VectorTable, opened, stem
-from querist.tables.labels import as_label, together
+from querist.tables.formats import Format, Vectors, is_number, opened, stem
+from querist.tables.labels import as_label
 from querist.tables.names import vector_label
-from querist.tables.readers.delimited import delimiter_of, is_number
+from querist.tables.readers.delimited import delimiter_of
 
 LIBSVM = re.compile(r"^\S*(\s+\d+:\S+)+\s*(#.*)?$")
 BLOCK = 512
@@ -64,35 +64,7 @@ class Lines:
 
     def blocks(self, lines: Iterable[str], size: int = BLOCK) -> Iterator[Block]:
         """Blocks of up to `size` rows; those before a broken line are yielded before its error."""
-        rows: list[Row] = []
-        first, problem = 0, None
-        for number, outcome in self._rows(lines):
-            if isinstance(outcome, InputError):
-                if self.skip_broken:
-                    self.broken += 1
-                    continue
-                problem = outcome
-                break
-            first = first or number
-            rows.append(outcome)
-            if len(rows) == size:
-                yield self._block(rows, first)
-                rows, first = [], 0
-        if rows:
-            yield self._block(rows, first)
-        if problem is not None:
-            raise problem
-
-    def stacked(self, parts: list[Any]) -> Any:
-        """Blocks of rows as one matrix, each as wide as the widest."""
-        if not self._sparse:
-            return np.concatenate(parts)
-        return sp.vstack(
-            [sp.csr_array((p.data, p.indices, p.indptr), (p.shape[0], self.width)) for p in parts],
-            "csr",
-        )
-
-    def _rows(self, lines: Iterable[str]) -> Iterator[tuple[int, Row | InputError]]:
+        rows, first = list[Row](), 0
         parse: Callable[[str], Row] | None = None
         for number, line in enumerate(lines, start=1):
             text = line.rstrip("\r\n")  # an empty last column is a label that is not there
@@ -103,13 +75,32 @@ class Lines:
                 if is_header:
                     continue
             try:
-                yield number, parse(text)
+                rows.append(parse(text))
             except (ValueError, TypeError, KeyError, csv.Error, RecursionError) as problem:
+                if self.skip_broken:
+                    self.broken += 1
+                    continue
+                if rows:
+                    yield self._block(rows, first)
                 said = problem.args[0] if problem.args else type(problem).__name__
-                yield (
-                    number,
-                    InputError(f"{self.where}, line {number}: {said}; mend the line or leave it out"),
-                )
+                raise InputError(
+                    f"{self.where}, line {number}: {said}; mend the line or leave it out"
+                ) from None
+            first = first or number
+            if len(rows) == size:
+                yield self._block(rows, first)
+                rows, first = [], 0
+        if rows:
+            yield self._block(rows, first)
+
+    def stacked(self, parts: list[Any]) -> Any:
+        """Blocks of rows as one matrix, each as wide as the widest."""
+        if not self._sparse:
+            return np.concatenate(parts)
+        return sp.vstack(
+            [sp.csr_array((p.data, p.indices, p.indptr), (p.shape[0], self.width)) for p in parts],
+            "csr",
+        )
 
     def _format(self, text: str) -> tuple[Callable[[str], Row], bool]:
         self._sparse = text.startswith("{") or bool(LIBSVM.match(text))
@@ -194,16 +185,16 @@ def _short(text: str) -> str:
     return text[:60].encode("utf-8", "backslashreplace").decode()
 
 
-def _vectors(path: Path, label: str | None) -> VectorTable:
+def _vectors(path: Path, label: str | None) -> Vectors:
     lines = Lines(label=label, where=path.name)
     with opened(path) as raw:
         blocks = list(lines.blocks(io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")))
     if not blocks:
         raise InputError(f"{path}: holds no rows; give a file with at least one")
     labels = [value for block in blocks for value in block.labels]
-    untyped = ".json" not in path.name.lower() and ".ndjson" not in path.name.lower()
-    X = lines.stacked([block.X for block in blocks])
-    return VectorTable(X, together(labels) if untyped else labels, stem(path))
+    if not (lines.features or all(own is None or isinstance(own, int) for own in labels)):
+        labels = [own if own is None else str(own) for own in labels]  # of LIBSVM: one column of text
+    return Vectors(lines.stacked([block.X for block in blocks]), labels, stem(path))
 
 
 _ENDINGS = (".libsvm", ".svm", ".svmlight", ".jsonl", ".ndjson")

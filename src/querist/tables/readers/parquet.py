@@ -16,7 +16,7 @@ import numpy as np
 from querist.errors import InputError
 from querist.memory import ROW, at_most, check, free
 from querist.tables.arrow import kinds, pa, pq
-from querist.tables.formats import BROKEN, Columns, Format, Origin, VectorTable, Wanted, stem
+from querist.tables.formats import BROKEN, Columns, Format, Origin, Vectors, Wanted, stem
 from querist.tables.frames import frame_of, numbers_in
 from querist.tables.names import vector_label
 
@@ -125,11 +125,11 @@ def _table(path: Path, wanted: Wanted) -> Columns:
     return Columns(_read(path), Origin(path.name))
 
 
-def _vectors(path: Path, label: str | None) -> VectorTable:
+def _vectors(path: Path, label: str | None) -> Vectors:
     return vectors_in(Columns(_read(path), Origin(path.name)), label, path)
 
 
-def vectors_in(columns: Columns, label: str | None, path: Path) -> VectorTable:
+def vectors_in(columns: Columns, label: str | None, path: Path) -> Vectors:
     """The vectors in a table: every column but that of the labels holds numbers."""
     table = columns.table
     if table.num_rows == 0 or table.num_columns < 2:
@@ -139,7 +139,7 @@ def vectors_in(columns: Columns, label: str | None, path: Path) -> VectorTable:
     chosen = vector_label(table.column_names, label, path.name) or table.column_names[-1]
     frame = frame_of(table, path.name)
     X = [numbers_in(frame, name, columns.origin) for name in table.column_names if name != chosen]
-    return VectorTable(np.column_stack(X), table.column(chosen).to_pylist(), stem(path))
+    return Vectors(np.column_stack(X), table.column(chosen).to_pylist(), stem(path))
 
 
 FORMAT = Format(endings=(".parquet",), begins=(b"PAR1",), table=_table, vectors=_vectors)
