@@ -23,24 +23,30 @@ The stepwise protocol and the loop (loop.py) call the same compiled functions, s
 both give the same bits.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from querist.codec import Field, Finite
 from querist.compiled import compiled
-from querist.online import rules as parts
 from querist.online.algebra import add_outer, count, subtract_square
 from querist.online.pace import asks_in_turn, remember
+from querist.online.rules import (
+    CONFIDENCE,
+    EPSILON,
+    LOG_CONFIDENCE,
+    MARGIN,
+    MARGIN_UNCERTAINTY,
+    RANDOM,
+    TARGETS,
+    UPDATES,
+    VARIANCE,
+)
 from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
 
 # Numba freezes plain integers into the code.
-RANDOM, VARIANCE, EPSILON = parts.Random.code, parts.Variance.code, parts.Epsilon.code
-CONFIDENCE, LOG_CONFIDENCE = parts.Confidence.code, parts.LogConfidence.code
-MARGIN_THRESHOLD, MARGIN_UNCERTAINTY = parts.Margin.code, parts.MarginUncertainty.code
-LEARN_ALL, LEARN_CERTAIN = parts.UPDATES.index("always"), parts.UPDATES.index("certain")
-RIVAL = parts.TARGETS.index("rival")
+LEARN_ALL, LEARN_CERTAIN, RIVAL = UPDATES.index("always"), UPDATES.index("certain"), TARGETS.index("rival")
 
 
 class OnlineRules(NamedTuple):
@@ -160,7 +166,7 @@ def ask_probability(
         ask = margin * margin <= r * (x[1] + x[2] * variances + x[3] * np.log(t / x[0]))
     elif rules.query == LOG_CONFIDENCE:
         ask = margin * margin <= x[0] * r * np.log(t + 1.0)
-    elif rules.query == MARGIN_THRESHOLD:
+    elif rules.query == MARGIN:
         ask = margin <= x[0]
     return (1.0 if ask else 0.0), ask
 
@@ -183,7 +189,7 @@ def need(rules: OnlineRules, t: int, margin: float, r: float, variances: float, 
         value = spread * t ** x[0]
     elif rules.query == EPSILON:
         value = spread
-    elif rules.query == MARGIN_THRESHOLD:
+    elif rules.query == MARGIN:
         value = -margin
     elif rules.query == CONFIDENCE:
         bound = r * (x[1] + x[2] * variances + x[3] * np.log(t / x[0]))
@@ -236,23 +242,16 @@ class Scratch(NamedTuple):
     wrong: Bools  # (C,) which problems are mistaken
     learned: Bools  # (C,) which problems learned
     allowed: Bools  # (n_classes,)
+    more: Any
+    """What a family of learners needs besides."""
 
 
-def scratch(rules: OnlineRules, state: OnlineState) -> Scratch:
-    """Working room for a learner of this make."""
-    problems = state.variances.size
-    heads, d = state.W.shape
-    return Scratch(
-        g=np.empty((problems, d)),
-        f0=np.empty(heads),
-        f=np.empty(heads),
-        y=np.empty(heads),
-        r=np.empty(problems),
-        asks=np.zeros(problems, dtype=np.bool_),
-        wrong=np.zeros(problems, dtype=np.bool_),
-        learned=np.zeros(problems, dtype=np.bool_),
-        allowed=np.zeros(rules.n_classes, dtype=np.bool_),
-    )
+def scratch(n_classes: int, problems: int, heads: int, d: int = 0, more: Any = ()) -> Scratch:
+    """Working room for so many problems, rows of scores and columns."""
+    f0, f, y = np.empty((3, heads))
+    asks, wrong, learned = np.zeros((3, problems), dtype=np.bool_)
+    allowed = np.zeros(n_classes, dtype=np.bool_)
+    return Scratch(np.empty((problems, d)), f0, f, y, np.empty(problems), asks, wrong, learned, allowed, more)
 
 
 class Verdict(NamedTuple):
@@ -407,9 +406,6 @@ def close_round(
                     state.variances[c] += r[c]
 
 
-# -- the protocol's two steps --------------------------------------------------
-
-
 @compiled
 def decide_step(
     rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, u: float, work: Scratch
@@ -420,37 +416,3 @@ def decide_step(
         multiply(rules, state, c, m, work.g[c])
     score(rules, state, m, work)
     return judge(rules, state, place, node, u, work)
-
-
-@compiled
-def learn_step(
-    rules: OnlineRules,
-    state: OnlineState,
-    place: NodeRows,
-    node: int,
-    certain: bool,
-    asks: Bools,
-    allowed: Bools,
-    work: Scratch,
-) -> bool:
-    """Learn an answer under the state as it is now, for the problems that asked."""
-    verdict = decide_step(rules, state, place, node, 1.0, work)
-    for c in range(asks.size):
-        work.asks[c] = asks[c]
-    find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
-    return learn(rules, state, place, node, certain, allowed, work)
-
-
-@compiled
-def learn_again(
-    rules: OnlineRules,
-    state: OnlineState,
-    place: NodeRows,
-    nodes: Codes,
-    allowed: Bools,
-    problems: Bools,
-    work: Scratch,
-) -> None:
-    """Learn answers one after the other, each in the problems that learned it before."""
-    for i in range(nodes.size):
-        learn_step(rules, state, place, nodes[i], True, problems[i], allowed[i], work)
