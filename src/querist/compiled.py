@@ -87,8 +87,8 @@ def _cached(function: F, options: dict[str, Any], *modules: ModuleType) -> F:
     if not hasattr(file, "_version"):
         return cast(F, numba.njit(**{**options, "cache": False})(function))
     # Read before anything else of the file, which may name classes that are no longer there.
-    places = [Path(inspect.getfile(each)).parent for each in (function, *modules)]
-    file._version = f"{file._version} {[_stamp(place) for place in places]}"
+    files = [inspect.getfile(function), *map(inspect.getfile, modules)]
+    file._version = f"{file._version} {[_stamp(Path(each).parent) for each in files]}"
     return cast(F, dispatcher)
 
 

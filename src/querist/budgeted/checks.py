@@ -80,8 +80,7 @@ def checked_scale(M: Any, kernel: int, lambda1: float) -> None:
 def as_rows(M: Any) -> StreamRows:
     """The parts that the compiled loop reads."""
     if isinstance(M, np.ndarray):
-        none = np.empty(0, dtype=np.int64)
-        return StreamRows(M, none, none, np.empty(0))
+        return StreamRows(M, np.empty(0, dtype=np.int64), np.arange(M.shape[1]), np.empty(0))
     indptr, indices = (writable(part, np.int64) for part in (M.indptr, M.indices))
     return StreamRows(np.empty((0, 0)), indptr, indices, M.data)
 

@@ -190,7 +190,8 @@ class BLS(StreamParameters):
         out = np.zeros((M.shape[0], self.n_problems))
         if self.state is not None and any(self.sizes):
             unseen = np.full(M.shape[0], -1)
-            rows, record = checks.as_rows(M), _record(M.shape[0], out)
+            blank, rows = Stream.blank(M.shape[0]), checks.as_rows(M)
+            record = loop.StreamRecord(blank.predicted, out, blank.actions)
             loop.run(self.state, self.rules, rows, unseen, record, 0, M.shape[0], False, 0.0)
         return out
 
@@ -202,14 +203,15 @@ class BLS(StreamParameters):
         """
         M = self._checked(X)
         codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
-        record = _record(M.shape[0], np.empty((0, self.n_problems)))
+        done = Stream.blank(M.shape[0])
+        record = loop.StreamRecord(done.predicted, np.empty((0, self.n_problems)), done.actions)
         if self.state is None and M.shape[0]:
             self.state = budget.empty(self.rules, self.n_problems, M.shape[1])
         at, rows = 0, checks.as_rows(M)
         while at < M.shape[0]:
             stop = min(self._warm_up(M, at), at + BLOCK)
             at = self._learn(rows, codes, record, at, stop)
-        return Stream(record.predicted, record.actions)
+        return done
 
     @one_at_a_time
     def widen(self, n_features: int) -> None:
@@ -302,7 +304,3 @@ class BLS(StreamParameters):
         from querist.budgeted.storage import KIND, SavedStream
 
         return codec.read(path, KIND, SavedStream.learner)
-
-
-def _record(n: int, scores: Floats) -> loop.StreamRecord:
-    return loop.StreamRecord(np.full(n, -1, dtype=np.int64), scores, np.zeros(n, dtype=np.int64))

@@ -36,7 +36,7 @@ PERIOD = 256
 
 
 class StreamRows(NamedTuple):
-    """Vectors of a stream: dense rows, or CSR parts with `values` (0, 0)."""
+    """Vectors of a stream: dense rows and the numbers of all features, or CSR parts with `values` (0, 0)."""
 
     values: Floats
     indptr: Codes
@@ -50,6 +50,15 @@ class StreamRecord(NamedTuple):
     predicted: Codes  # (n,)
     scores: Floats  # (n, problems), or (0, problems) where nobody wants them
     actions: Codes  # (n,)
+
+
+@compiled_inside
+def item(rows: StreamRows, t: int) -> tuple[Codes, Floats]:
+    """The features of vector t and their values."""
+    if rows.indptr.size == 0:
+        return rows.indices, rows.values[t]
+    own = slice(rows.indptr[t], rows.indptr[t + 1])
+    return rows.indices[own], rows.data[own]
 
 
 @compiled
@@ -75,29 +84,17 @@ def run(
                 return t, DRIFTED
             if full(state, rules):
                 return t, FULL
-        b = size(state)
+        b, code, width, k = size(state), rules.kernel, rules.width, state.k
+        indices, values = item(rows, t)
         if dense:
-            kxx = dense_row(rules.kernel, rules.width, state.X, b, rows.values[t], state.k)
+            kxx = dense_row(code, width, state.X, b, values, k)
         else:
-            first, last = rows.indptr[t], rows.indptr[t + 1]
-            kxx = sparse_row(
-                rules.kernel,
-                rules.width,
-                state.X,
-                state.norms,
-                b,
-                rows.indices[first:last],
-                rows.data[first:last],
-                state.k,
-            )
+            kxx = sparse_row(code, width, state.X, state.norms, b, indices, values, k)
         action = take(state, rules, record, t, labels[t], kxx, learning)
         if action == SINGULAR:
             return t, STUCK
         if action not in (NOTHING, PROJECTED):
-            if dense:
-                put_dense(state, rows.values[t])
-            else:
-                put_sparse(state, rows.indices[first:last], rows.data[first:last])
+            put(state, indices, values)
     return stop, DONE
 
 
@@ -145,18 +142,9 @@ def take(
     return action
 
 
-@compiled_inside
-def put_dense(state: BudgetState, x: Floats) -> None:
-    """Write a vector into the slot that was just given to it."""
-    slot = state.counts[SLOT]
-    for i in range(x.size):
-        state.X[i, slot] = x[i]
-    state.norms[slot] = squared_norm(x)
-
-
 @compiled
-def put_sparse(state: BudgetState, indices: Codes, values: Floats) -> None:
-    """`put_dense` for a vector given by its features and their values."""
+def put(state: BudgetState, indices: Codes, values: Floats) -> None:
+    """Write a vector, given by its features and their values, into the slot that was just given to it."""
     slot = state.counts[SLOT]
     for i in range(state.X.shape[0]):
         state.X[i, slot] = 0.0

@@ -1,6 +1,5 @@
 """What of a stream learner is saved (`querist.codec`), and how it is rebuilt."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -84,7 +83,7 @@ class SavedStream:
 
     def learner(self) -> BLS:
         """The learner again, bit for bit."""
-        named = {name: _name(codes, getattr(self.rules, name)) for name, codes in _NAMED.items()}
+        named = {name: [*codes][getattr(self.rules, name)] for name, codes in _NAMED.items()}
         learner = BLS(self.n_classes, **{**self.rules._asdict(), **named})  # it checks these numbers
         refuse(
             {
@@ -103,7 +102,3 @@ KIND = SavedKind("stream learner", 3, SavedStream)
 def as_saved(learner: BLS) -> SavedStream:
     """What is saved of a learner."""
     return SavedStream(**{name: getattr(learner, name) for name in SavedStream.__dataclass_fields__})
-
-
-def _name(names: Mapping[str, int], code: int) -> str:
-    return {own: name for name, own in names.items()}[code]

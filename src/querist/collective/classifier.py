@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -113,15 +113,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
     top_k: Annotated[int | None, Range(1)] = None
     progress: Progress = silent
 
+    knows_multilabel: ClassVar[bool] = False
+    """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
+
     # -- what a method says -------------------------------------------------------
 
     def check(self) -> None:
         """Refuse parameters of a wrong type or out of the range that their annotation gives."""
         check_values(parameters_of(type(self)), vars(self))
-
-    def knows_multilabel(self) -> bool:
-        """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
-        return False
 
     def compares_weights(self) -> bool:
         """Whether all weights of a component times a number change nothing; where they do, they are refused
@@ -165,7 +164,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         _warn_of_minus_one(problem)
         outcome = (
             self._relevance(problem)
-            if problem.multilabel and not self.knows_multilabel()
+            if problem.multilabel and not self.knows_multilabel
             else self.answer(problem)
         )
         P = _settled(problem, outcome)
@@ -353,13 +352,10 @@ def _probable(found: Inference, strict: bool) -> bool:
     Without smoothing some models give less than probabilities on any graph.
     """
     P = found.P
-    if not np.isfinite(P).all():
-        return False
-    if not strict:
-        return True
-    if not (P.min() >= -ROUGH and P.max() <= 1 + ROUGH):
-        return False
-    return bool(found.separate or abs(P.sum(axis=1) - 1).max() <= ROUGH)
+    if not np.isfinite(P).all() or not strict:
+        return bool(np.isfinite(P).all())
+    within = P.min() >= -ROUGH and P.max() <= 1 + ROUGH
+    return bool(within and (found.separate or abs(P.sum(axis=1) - 1).max() <= ROUGH))
 
 
 def _settled(problem: Problem, outcome: Inference) -> Floats:

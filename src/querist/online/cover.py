@@ -24,7 +24,6 @@ from typing import Annotated, NamedTuple
 
 from querist.codec import Field, Finite
 from querist.compiled import compiled
-from querist.online.algebra import count
 from querist.online.kernels import Scratch, Verdict, margin_of, prediction_of
 from querist.online.nearby import View, bound_distances, measure, nearest, nearest_screened
 from querist.online.pace import asks_in_turn
@@ -158,9 +157,16 @@ def decide_step(
 
 
 @compiled
+def learns(rules: CoverRules, mistaken: bool, certain: bool) -> bool:
+    """Whether an answer is learned."""
+    return mistaken or rules.remember_all
+
+
+@compiled
 def absorb(
-    rules: CoverRules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, work: Scratch
-) -> None:
+    rules: CoverRules, state: CoverState, place: CoverNodes, c: int, node: int, y: float, allowed: Bools,
+    work: Scratch,
+) -> None:  # fmt: skip
     """Remember label y of a node in problem c; project where there is a node to project against."""
     eta = work.more.near[c]
     if eta >= 0:
@@ -190,26 +196,3 @@ def move(place: CoverNodes, w: Floats, step: float, node: int, eta: int) -> None
         x, y = place.rows[node], place.rows[eta]
         for k in range(w.size):
             w[k] += step * (x[k] - y[k])
-
-
-@compiled
-def learn(
-    rules: CoverRules, state: CoverState, place: CoverNodes, node: int, certain: bool, allowed: Bools,
-    work: Scratch,
-) -> bool:  # fmt: skip
-    """Learn an answer in the problems of `work.asks`; returns whether any did.
-
-    `work` holds the scores and mistakes of the node under this state.
-    """
-    several = count(allowed) > 1
-    for c in range(work.f.size):
-        positive = allowed[1] if work.f.size == 1 else allowed[c]
-        # "One of these" says nothing about the classes it names.
-        open_question = several and positive
-        wanted = work.asks[c] and (work.wrong[c] or rules.remember_all)
-        work.learned[c] = wanted and not (open_question and rules.binary)
-        if work.learned[c]:
-            absorb(rules, state, place, c, node, 0.0 if open_question else 1.0 if positive else -1.0, work)
-    learned = count(work.learned) > 0
-    state.counts[2] += learned
-    return learned

@@ -29,7 +29,7 @@ import numpy as np
 
 from querist.codec import Field, Finite
 from querist.compiled import compiled
-from querist.online.algebra import add_outer, count, subtract_square
+from querist.online.algebra import add_outer, subtract_square
 from querist.online.pace import asks_in_turn, remember
 from querist.online.rules import (
     CONFIDENCE,
@@ -200,9 +200,9 @@ def need(rules: OnlineRules, t: int, margin: float, r: float, variances: float, 
 
 
 @compiled
-def learns(update: int, mistaken: bool, certain: bool) -> bool:
+def learns(rules: OnlineRules, mistaken: bool, certain: bool) -> bool:
     """Whether an answer is learned."""
-    return mistaken or update == LEARN_ALL or (update == LEARN_CERTAIN and certain)
+    return mistaken or rules.update == LEARN_ALL or (rules.update == LEARN_CERTAIN and certain)
 
 
 @compiled
@@ -264,23 +264,6 @@ class Verdict(NamedTuple):
     certain: bool
     value: float
     """How much the rule wishes to ask; a pace compares it between rounds."""
-
-
-@compiled
-def absorb(second_order: bool, P: Floats, W: Floats, g: Floats, r: float, f0: Floats, y: Floats) -> None:
-    """Learn target `y` (k,) for the row behind `g`, in `P` (d, d) and `W` (k, d).
-
-    Leaves `g/sqrt(1+r)` in `g` and `(y - f0)/(1+r)` in `y`.
-    """
-    if second_order:
-        for k in range(y.size):
-            y[k] = (y[k] - f0[k]) / (1.0 + r)
-    add_outer(W, y, g)
-    if second_order:
-        root = np.sqrt(1.0 + r)
-        for i in range(g.size):
-            g[i] /= root
-        subtract_square(P, g)
 
 
 @compiled
@@ -350,45 +333,30 @@ def find_mistakes(binary: bool, prediction: int, allowed: Bools, tie: float, f: 
 
 
 @compiled
-def learn(
-    rules: OnlineRules,
-    state: OnlineState,
-    place: NodeRows,
-    node: int,
-    certain: bool,
-    allowed: Bools,
+def absorb(
+    rules: OnlineRules, state: OnlineState, place: NodeRows, c: int, node: int, label: float, allowed: Bools,
     work: Scratch,
-) -> bool:
-    """Learn an answer in the problems of `work.asks`; returns whether any did.
+) -> None:  # fmt: skip
+    """Learn an answer in problem c; `work` holds the scores and products of the node under this state.
 
-    `work` holds the scores, products and mistakes of the node under this state.
+    Leaves `g/sqrt(1+r)` in `g` and `(y - f0)/(1+r)` in `y`.
     """
-    if not rules.binary:
-        work.learned[0] = learns(rules.update, work.wrong[0], certain)
-        if work.learned[0]:
-            set_target(work.y, work.f, allowed, rules.target, place.tie_order, place.tie[node])
-            absorb(rules.second_order, state.P[0], state.W, work.g[0], work.r[0], work.f0, work.y)
+    own = slice(c, c + 1) if rules.binary else slice(0, work.y.size)
+    y, f0, g, r = work.y[own], work.f0[own], work.g[c], work.r[c]
+    if rules.binary:
+        y[0] = label
     else:
-        several = count(allowed) > 1
-        for c in range(work.f.size):
-            positive = allowed[1] if work.f.size == 1 else allowed[c]
-            # "One of these" says nothing about the classes it names.
-            open_question = several and positive
-            work.learned[c] = (
-                work.asks[c] and not open_question and learns(rules.update, work.wrong[c], certain)
-            )
-            if work.learned[c]:
-                work.y[c] = 1.0 if positive else -1.0
-                own = slice(c, c + 1)
-                absorb(
-                    rules.second_order, state.P[c], state.W[own],
-                    work.g[c], work.r[c], work.f0[own], work.y[own],
-                )  # fmt: skip
-    learned = count(work.learned) > 0
-    if learned:
-        state.touched[place.component[node]] = True
-        state.counts[2] += 1
-    return learned
+        set_target(y, work.f, allowed, rules.target, place.tie_order, place.tie[node])
+    if rules.second_order:
+        for k in range(y.size):
+            y[k] = (y[k] - f0[k]) / (1.0 + r)
+    add_outer(state.W[own], y, g)
+    if rules.second_order:
+        root = np.sqrt(1.0 + r)
+        for i in range(g.size):
+            g[i] /= root
+        subtract_square(state.P[c], g)
+    state.touched[place.component[node]] = True
 
 
 @compiled

@@ -1,8 +1,9 @@
 """The only loop: rounds over many nodes, compiled, to the bits of the stepwise protocol.
 
 It is written once for all families of learners. A family is a module of compiled functions: `decide_step`
-scores a node and judges it, `learn` takes in an answer, `close_round` ends a round (`pace.close_round` unless
-it keeps sums of its own). `Steps.of` puts them into the functions here.
+scores a node and judges it, and `absorb` learns an answer in one problem; `learns` says which answers are
+learned, and `close_round` ends a round, as in `pace.py` unless the family has its own. `Steps.of` puts them
+into the functions here.
 
 Compositions alone have more. Where most rounds learn nothing it *screens*: the variances of a block of rows
 are computed together (`quadratic_forms`), which is cheaper but has other last
@@ -28,11 +29,11 @@ from querist.online.kernels import (
     OnlineRules,
     OnlineState,
     Scratch,
+    absorb,
     ask_probability,
     close_round,
     decide_step,
     find_mistakes,
-    learn,
     learns,
     margin_of,
     prediction_of,
@@ -89,6 +90,29 @@ def record(rounds: int, work: Scratch) -> RunRecord:
 
 
 # -- every family ----------------------------------------------------------------------
+
+
+@compiled
+def learn(
+    rules: Any, state: Any, place: Any, node: int, certain: bool, allowed: Bools, work: Scratch
+) -> bool:
+    """Learn an answer in the problems of `work.asks`; returns whether any did.
+
+    `work` holds the scores and mistakes of the node under this state. The label of a problem is 1 or -1, or 0
+    if "one of these" leaves it open, which binary problems do not learn.
+    """
+    several = count(allowed) > 1
+    for c in range(work.r.size):
+        positive = allowed[1] if work.f.size == 1 else allowed[c]
+        left_open = several and positive
+        wanted = work.asks[c] and learns(rules, work.wrong[c], certain)
+        work.learned[c] = wanted and not (left_open and rules.binary)
+        if work.learned[c]:
+            label = 0.0 if left_open else 1.0 if positive else -1.0
+            absorb(rules, state, place, c, node, label, allowed, work)
+    learned = count(work.learned) > 0
+    state.counts[2] += learned
+    return learned
 
 
 @compiled
@@ -177,10 +201,10 @@ class Steps(NamedTuple):
         Numba knows functions by the names in a module, and keeps machine code by the name of the function and
         its module: so each of those above is made again for the family, as if its text stood there.
         """
-        own = {name: getattr(family, name) for name in ("__name__", "decide_step", "learn")}
-        own["close_round"] = getattr(family, "close_round", pace.close_round)
-        scope: dict[str, Any] = globals() | own
-        for template in (play, play_all, learn_step, score_all):
+        own = vars(pace) | vars(family)
+        names = ("__name__", "decide_step", "absorb", "learns", "close_round")
+        scope: dict[str, Any] = globals() | {name: own[name] for name in names}
+        for template in (learn, play, play_all, learn_step, score_all):
             code = getattr(template, "py_func", template).__code__
             scope[code.co_name] = compiled(FunctionType(code, scope), family)
         return cls(*(scope[name] for name in cls._fields))
@@ -277,9 +301,7 @@ def settle(
         work.asks[c] = verdict > 0
         quiet = verdict == 0 or (
             # DGS sums the variances it asked at: only the step kernel's bits will do.
-            verdict > 0
-            and rules.query != CONFIDENCE
-            and not learns(rules.update, work.wrong[c], verdict == 1)
+            verdict > 0 and rules.query != CONFIDENCE and not learns(rules, work.wrong[c], verdict == 1)
         )
         clear = clear and own > doubt and quiet
     return clear, prediction, margin

@@ -150,10 +150,10 @@ def decide_step(
 
 
 @compiled
-def learn(
-    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, certain: bool, allowed: Bools,
+def absorb(
+    rules: PacedRules, state: PacedState, place: PacedNodes, c: int, node: int, label: float, allowed: Bools,
     work: Scratch,
-) -> bool:  # fmt: skip
+) -> None:  # fmt: skip
     """Learn an answer; `work` holds the scores and the product of the node under this state."""
     y, g = work.y, work.g[0]
     set_target(y, work.f, allowed, ONE_HOT, place.tie_order, place.tie[node])
@@ -168,6 +168,3 @@ def learn(
     for e in range(place.indptr[node], place.indptr[node + 1]):
         state.left[place.indices[e]] -= place.entries[e] ** 2 / (rules.gamma + place.own[node])
     state.touched[place.component[node]] = True
-    state.counts[2] += 1
-    work.learned[0] = True
-    return True

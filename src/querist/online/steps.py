@@ -1,6 +1,6 @@
 """What a round is made of, for a learner whose maths is its own.
 
-Such a learner is a `Learner` with a module of compiled functions (`decide_step`, `learn`) over three named
+Such a learner is a `Learner` with a module of compiled functions (`decide_step`, `absorb`) over three named
 tuples: rules, places of the nodes, and state; `Steps.of` makes the rest of them. `online/paced_learner.py` is
 one.
 

@@ -135,10 +135,10 @@ def decide_step(
 
 
 @compiled
-def learn(
-    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, certain: bool, allowed: Bools,
-    work: steps.Scratch,
-) -> bool:  # fmt: skip
+def absorb(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, c: int, node: int, label: float,
+    allowed: Bools, work: steps.Scratch,
+) -> None:  # fmt: skip
     """Learn an answer; `work` holds the scores of the node under this state.
 
     "One of these" is read as the best-scored of them; "none of these" has no class to be pulled to.
@@ -171,6 +171,3 @@ def learn(
         for k in range(psi.size):
             state.gradients[node, k] += gradient[k]
     state.touched[place.component[node]] = True
-    state.counts[2] += 1
-    work.learned[0] = True
-    return True
