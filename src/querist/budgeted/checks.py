@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist import memory
-from querist.budgeted.loop import StreamRows
 from querist.budgeted.similarity import LINEAR
+from querist.budgeted.step import StreamRows
 from querist.errors import InputError
 from querist.labels import UNLABELLED
 from querist.matrices import as_floats, checked_sparse

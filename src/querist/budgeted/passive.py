@@ -15,8 +15,8 @@ import numpy as np
 
 from querist.budgeted import checks
 from querist.budgeted.learner import Stream
-from querist.budgeted.loop import StreamRows, item
 from querist.budgeted.similarity import squared_norm
+from querist.budgeted.step import StreamRows, item
 from querist.compiled import compiled
 from querist.parameters import checked_count
 from querist.types import Bools, Codes, Floats
