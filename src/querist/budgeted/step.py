@@ -1,8 +1,8 @@
 """Items of a stream: score each, judge whether it should enter, let it in.
 
 `run` is the only loop. It stops where Python must act (an event), with everything before item `at` learned
-and nothing of it; the learner acts and goes on. One item at a time is the same function on a stream of one, so
-both give the same bits.
+and nothing of it; the learner acts and goes on. One item at a time is the same function on a stream of one,
+so both give the same bits.
 
 Letters: `k` kernel of the item with the budget, `alpha` coefficients (one row a
 problem: one for two classes, K above), `f = alpha'k`, `y` targets (+1, -1, or 0 for an

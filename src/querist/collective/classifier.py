@@ -183,16 +183,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any = None) -> Any:
         """`labels_` of the fitted nodes; or of new ones, from an (m, n) matrix of weights to the fitted."""
-        self._check_fitted()
-        if X is None or self._is_own(X):
-            return self.labels_
-        P, has_votes = self._vote(X)
-        return self._labels(P, has_votes)
+        return self._answers(X)[2]
 
     def predict_proba(self, X: Any = None) -> Floats:
         """(m, K) as `predict`; a node that is joined to no reached node gets the labels' shares."""
-        self._check_fitted()
-        return self.probabilities_ if X is None or self._is_own(X) else self._vote(X)[0]
+        return self._answers(X)[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of nodes that get the label they have in `y`; one that is not reached counts as wrong.
@@ -200,15 +195,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         `X` is as for `predict` and `y` as for `fit`; nodes that are unlabelled in `y` are not judged. With
         several labels per node, all of them must be right.
         """
-        self._check_fitted()
-        own = X is None or self._is_own(X)
-        P, has_answer = (self.probabilities_, self.reached_) if own else self._vote(X)
-        found = self.labels_ if own else self._labels(P, has_answer)
+        P, has_answer, found = self._answers(X)
         # By the classes that were fitted: some of the nodes may have no label but -1 and one other.
         missing = implied_missing([UNLABELLED], self.classes_, self.missing, None)
         truth = tabulate(
             y,
-            self.problem_.graph.nodes if own else range(len(P)),
+            self.problem_.graph.nodes if P is self.probabilities_ else range(len(P)),
             self.problem_.known.classes if self.problem_.multilabel else None,
             missing=float("nan") if missing is None else missing,
         )
@@ -303,7 +295,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         own.setdiag(0.0)
         return bool(abs(own - graph.adjacency).sum() == 0)
 
-    def _vote(self, X: Any) -> tuple[Floats, Bools]:
+    def _answers(self, X: Any) -> tuple[Floats, Bools, Any]:
+        """Probabilities, whether there is an answer, and labels: of fitted nodes, or by votes for new ones."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "probabilities_")
+        if X is None or self._is_own(X):
+            return self.probabilities_, self.reached_, self.labels_
         W = _checked_weights(X, self.n_features_in_, type(self).__name__)
         total = np.asarray(W @ self.reached_.astype(np.float64)).ravel()
         votes = np.asarray(W @ (self.probabilities_ * self.reached_[:, None]))
@@ -311,12 +309,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         P = np.where(
             has_votes[:, None], votes / np.where(has_votes, total, 1.0)[:, None], self.problem_.prior
         )
-        return P, has_votes
-
-    def _check_fitted(self) -> None:
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "probabilities_")
+        return P, has_votes, self._labels(P, has_votes)
 
 
 def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
