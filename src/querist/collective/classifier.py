@@ -296,7 +296,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return bool(abs(own - graph.adjacency).sum() == 0)
 
     def _answers(self, X: Any) -> tuple[Floats, Bools, Any]:
-        """Probabilities, whether there is an answer, and labels: of fitted nodes, or by votes for new ones."""
+        """Probabilities, whether there is an answer, labels: of fitted nodes, or by votes for new ones."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self, "probabilities_")

@@ -14,7 +14,7 @@ row numbers where the graph has no ids of its own.
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from os import PathLike
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypedDict
 
@@ -41,6 +41,9 @@ from querist.parameters import (
     settled,
 )
 from querist.types import Bools, Codes, Floats
+
+known_of = cache(parameters_of)
+"""The keywords of a class, read once."""
 
 SHOWN = 10
 """Open questions that are shown in a notebook; the rest is counted."""
@@ -115,7 +118,7 @@ class Learner:
 
             @wraps(make)
             def checking(self: Any, *positional: Any, **given: Any) -> None:
-                check_values(parameters_of(cls), given)
+                check_values(known_of(make), given)
                 make(self, *positional, **given)
 
             cls.__init__ = refusing_others(checking, cls.__name__)  # type: ignore[method-assign]

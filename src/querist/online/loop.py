@@ -198,15 +198,17 @@ class Steps(NamedTuple):
     def of(cls, family: ModuleType) -> "Steps":
         """Those of a family.
 
-        Numba knows functions by the names in a module, and keeps machine code by the name of the function and
-        its module: so each of those above is made again for the family, as if its text stood there.
+        Numba knows functions by the names in a module, and keeps machine code by the name of a function: so
+        each of those above is made again for the family, as if its text stood there.
         """
         own = vars(pace) | vars(family)
         names = ("__name__", "decide_step", "absorb", "learns", "close_round")
         scope: dict[str, Any] = globals() | {name: own[name] for name in names}
         for template in (learn, play, play_all, learn_step, score_all):
             code = getattr(template, "py_func", template).__code__
-            scope[code.co_name] = compiled(FunctionType(code, scope), family)
+            again = FunctionType(code, scope)
+            again.__qualname__ = f"{family.__name__}.{code.co_name}"
+            scope[code.co_name] = compiled(again, family)
         return cls(*(scope[name] for name in cls._fields))
 
 
