@@ -22,6 +22,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -40,13 +41,15 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 _UNCOUNTED = "_nrt"
 
 
-def compiled(function: F) -> F:
+def compiled(function: F, *modules: ModuleType) -> F:
     """Compile on first call; later processes load the cached machine code.
+
+    An edit in the package of one of the modules makes the cached code out of date too.
 
     >>> from querist.operator.push import clear, push_room
     >>> clear(push_room(2), 0)
     """
-    return _cached(function, _OPTIONS)
+    return _cached(function, _OPTIONS, *modules)
 
 
 def compiled_inside(function: F) -> F:
@@ -76,7 +79,7 @@ def compiled_lanes(function: F) -> F:
     return _cached(function, {**_OPTIONS, "fastmath": {"reassoc", "contract"}})
 
 
-def _cached(function: F, options: dict[str, Any]) -> F:
+def _cached(function: F, options: dict[str, Any], *modules: ModuleType) -> F:
     if hasattr(known_options, _UNCOUNTED):
         options = {**options, _UNCOUNTED: False}
     dispatcher: Any = numba.njit(**options)(function)
@@ -84,7 +87,8 @@ def _cached(function: F, options: dict[str, Any]) -> F:
     if not hasattr(file, "_version"):
         return cast(F, numba.njit(**{**options, "cache": False})(function))
     # Read before anything else of the file, which may name classes that are no longer there.
-    file._version = f"{file._version} {_stamp(Path(inspect.getfile(function)).parent)}"
+    files = [inspect.getfile(function), *map(inspect.getfile, modules)]
+    file._version = f"{file._version} {[_stamp(Path(each).parent) for each in files]}"
     return cast(F, dispatcher)
 
 

@@ -23,7 +23,7 @@ import querist
 from querist import ALGORITHMS, Embedding, InputError, Learner, QueristError
 from querist.online import algebra
 from querist.online.checks import Answer
-from querist.online.learner import OnlineParts
+from querist.online.composition import OnlineParts
 from querist.parameters import parameters_of
 
 pytestmark = pytest.mark.slow

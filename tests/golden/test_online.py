@@ -18,7 +18,7 @@ import pytest
 
 import querist
 from querist import ALGORITHMS, Learner
-from querist.online.learner import OnlineParts
+from querist.online.composition import OnlineParts
 
 pytestmark = pytest.mark.slow
 

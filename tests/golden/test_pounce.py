@@ -69,7 +69,7 @@ def test_every_round(name: str, key: str, kind: str) -> None:
         decision = learner.decide(node)
         np.testing.assert_allclose(decision.scores, [row["score"]], rtol=0, atol=ATOL)
         if row["nearest_trial"] is not None:
-            eta = int(learner._work.near[0])
+            eta = int(learner._work.more.near[0])
             assert trial_of[eta] == row["nearest_trial"]
             assert decision.variance == pytest.approx(row["dist2"], abs=ATOL)
         assert decision.prediction == (row["pred"] > 0)

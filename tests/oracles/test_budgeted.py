@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.semi_supervised import LabelPropagation
 
-from querist.budgeted import closed_form, inverse, loop, similarity, step
+from querist.budgeted import closed_form, inverse, similarity, step
 from querist.budgeted.budget import empty
 from querist.budgeted.catalogue import STREAMS
 from querist.budgeted.learner import BLS
@@ -379,7 +379,7 @@ def test_a_damaged_inverse_is_noticed_and_mended(kernel):
     learner.run(X[:-1], codes[:-1])
     step.settled(learner.state)
     learner.state.H[:50, :50] *= 1 + 1e-6
-    learner.state.counts[step.SINCE] = loop.PERIOD
+    learner.state.counts[step.SINCE] = step.PERIOD
     learner.run(X[-1:], codes[-1:])
     compare_with_direct_solves(learner, 1e-8)
 

@@ -10,8 +10,7 @@ from querist.collective.gmnr import GMNR, MRGM, PLSA, label_similarity
 from querist.collective.iterative import ICA, counts as _counts, means as _means
 from querist.collective.logistic import fit_logistic
 from querist.collective.mixture import CountMatrix
-from querist.collective.problem import pose, smoothness
-from querist.collective.reach import reach
+from querist.collective.problem import pose, reach, smoothness
 from querist.collective.relational import WVRN, Harmonic
 from querist.collective.smoothing import Smoother
 from querist.collective.sweeps import Sweeper

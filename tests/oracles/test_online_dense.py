@@ -23,7 +23,7 @@ from hypothesis.extra.numpy import arrays
 
 from querist import ALGORITHMS, Learner
 from querist.online.checks import Answer
-from querist.online.learner import OnlineParts
+from querist.online.composition import OnlineParts
 from querist.parameters import parameters_of
 
 pytestmark = pytest.mark.slow

@@ -130,7 +130,7 @@ def test_equally_near_trials_go_to_the_earliest(make: Any, kind: str) -> None:
             learner.commit(learner.decide(leaf))
             learner.learn(leaf, int(labels[leaf]))
         learner.decide(0)
-        assert learner._work.near[0] == leaves[0]
+        assert learner._work.more.near[0] == leaves[0]
 
 
 def test_a_contradiction_replaces_the_label() -> None:

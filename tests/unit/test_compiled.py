@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,3 +136,12 @@ def test_cached_code_that_names_a_class_which_has_gone_is_compiled_anew(tmp_path
         ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
         found.append(ran.stdout.strip())
     assert found == ["3.0", "3.0"]
+
+
+def test_each_family_of_learners_has_machine_code_of_its_own() -> None:
+    """Under one name, each family would throw away what another has kept, and compile its loop every time."""
+    from querist.online.cover_learner import CoverLearner
+    from querist.online.paced_learner import Paced
+
+    loops: list[Any] = [kind._steps.play_all for kind in (CoverLearner, Paced)]
+    assert len({each.py_func.__qualname__ for each in loops}) == 2

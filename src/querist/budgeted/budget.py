@@ -39,10 +39,13 @@ def zeros(shape: tuple[int, ...], dtype: type = np.float64) -> Any:
 
 def housed(state: BudgetState) -> BudgetState:
     """The same state in arrays that begin on cache lines and can be written to."""
-    found = BudgetState(*(zeros(array.shape, array.dtype.type) for array in state))
-    for old, new in zip(state, found, strict=True):
-        new[...] = old
-    return found
+    return _copied(state, BudgetState(*(zeros(array.shape, array.dtype.type) for array in state)))
+
+
+def _copied(state: BudgetState, larger: BudgetState) -> BudgetState:
+    for old, new in zip(state, larger, strict=True):
+        new[tuple(slice(n) for n in old.shape)] = old
+    return larger
 
 
 def first_capacity(rules: BudgetRules) -> int:
@@ -88,10 +91,7 @@ def empty(rules: BudgetRules, n_problems: int, n_features: int, capacity: int | 
 
 def resized(state: BudgetState, rules: BudgetRules, n_features: int, capacity: int) -> BudgetState:
     """The same budget in larger arrays; a feature that was not there before is 0."""
-    larger = empty(rules, state.f.size, n_features, capacity)
-    for old, new in zip(state, larger, strict=True):
-        new[tuple(slice(n) for n in old.shape)] = old
-    return larger
+    return _copied(state, empty(rules, state.f.size, n_features, capacity))
 
 
 def with_class(state: BudgetState, rules: BudgetRules) -> BudgetState:

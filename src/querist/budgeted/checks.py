@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from querist import memory
-from querist.budgeted.loop import StreamRows
 from querist.budgeted.similarity import LINEAR
+from querist.budgeted.step import StreamRows
 from querist.errors import InputError
 from querist.labels import UNLABELLED
 from querist.matrices import as_floats, checked_sparse
@@ -80,8 +80,7 @@ def checked_scale(M: Any, kernel: int, lambda1: float) -> None:
 def as_rows(M: Any) -> StreamRows:
     """The parts that the compiled loop reads."""
     if isinstance(M, np.ndarray):
-        none = np.empty(0, dtype=np.int64)
-        return StreamRows(M, none, none, np.empty(0))
+        return StreamRows(M, np.empty(0, dtype=np.int64), np.arange(M.shape[1]), np.empty(0))
     indptr, indices = (writable(part, np.int64) for part in (M.indptr, M.indices))
     return StreamRows(np.empty((0, 0)), indptr, indices, M.data)
 

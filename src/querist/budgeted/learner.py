@@ -1,7 +1,7 @@
 """The stream learner: predict, then learn, one vector or many; no maths.
 
-It speaks class codes and rows of numbers. `BudgetedLeastSquares` puts the user's labels
-and scikit-learn's contract around it, `RiverBudgetedLeastSquares` river's.
+It speaks class codes and rows of numbers. `SavedStream` is what is saved of it. `BudgetedLeastSquares` puts
+the user's labels and scikit-learn's contract around it, `RiverBudgetedLeastSquares` river's.
 """
 
 from dataclasses import dataclass, field, fields
@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from querist import codec
-from querist.budgeted import budget, checks, loop, step
+from querist.budgeted import budget, checks, step
 from querist.budgeted.similarity import CODES, RBF, KernelName, dense, mean_distance
 from querist.budgeted.step import BudgetRules, BudgetState
-from querist.errors import InputError
+from querist.codec import Field, SavedKind
+from querist.errors import InputError, refuse
 from querist.locks import OwnLock, one_at_a_time
 from querist.parameters import Range, check_values, checked_count, parameters_of
 from querist.types import Codes, Floats
@@ -190,8 +191,9 @@ class BLS(StreamParameters):
         out = np.zeros((M.shape[0], self.n_problems))
         if self.state is not None and any(self.sizes):
             unseen = np.full(M.shape[0], -1)
-            rows, record = checks.as_rows(M), _record(M.shape[0], out)
-            loop.run(self.state, self.rules, rows, unseen, record, 0, M.shape[0], False, 0.0)
+            blank, rows = Stream.blank(M.shape[0]), checks.as_rows(M)
+            record = step.StreamRecord(blank.predicted, out, blank.actions)
+            step.run(self.state, self.rules, rows, unseen, record, 0, M.shape[0], False, 0.0)
         return out
 
     @one_at_a_time
@@ -202,14 +204,15 @@ class BLS(StreamParameters):
         """
         M = self._checked(X)
         codes = checks.masked(checks.checked_labels(labels, M.shape[0], self.n_classes), labelled)
-        record = _record(M.shape[0], np.empty((0, self.n_problems)))
+        done = Stream.blank(M.shape[0])
+        record = step.StreamRecord(done.predicted, np.empty((0, self.n_problems)), done.actions)
         if self.state is None and M.shape[0]:
             self.state = budget.empty(self.rules, self.n_problems, M.shape[1])
         at, rows = 0, checks.as_rows(M)
         while at < M.shape[0]:
             stop = min(self._warm_up(M, at), at + BLOCK)
             at = self._learn(rows, codes, record, at, stop)
-        return Stream(record.predicted, record.actions)
+        return done
 
     @one_at_a_time
     def widen(self, n_features: int) -> None:
@@ -236,26 +239,26 @@ class BLS(StreamParameters):
     # -- the loop, and what interrupts it ----------------------------------------
 
     def _learn(
-        self, rows: loop.StreamRows, codes: Codes, record: loop.StreamRecord, at: int, stop: int
+        self, rows: step.StreamRows, codes: Codes, record: step.StreamRecord, at: int, stop: int
     ) -> int:
         stuck = -1
         while True:
             assert self.state is not None
             # How far the inverse may be off before it is computed afresh.
             tolerance = max(budget.FINE, budget.WORSE * self.floor)
-            at, event = loop.run(self.state, self.rules, rows, codes, record, at, stop, True, tolerance)
-            if event == loop.DONE:
+            at, event = step.run(self.state, self.rules, rows, codes, record, at, stop, True, tolerance)
+            if event == step.DONE:
                 return at
-            if event == loop.FULL:
+            if event == step.FULL:
                 capacity = min(self.rules.limit, 2 * self.state.k.size)
                 self.state = budget.resized(self.state, self.rules, self.state.X.shape[0], capacity)
                 continue
-            if event == loop.STUCK and stuck == at:
+            if event == step.STUCK and stuck == at:
                 raise InputError(
                     f"item {self.seen + 1} leaves the kernel matrix without digits; scale the features, "
                     "or raise lambda1 or ridge"
                 )
-            if event == loop.STUCK:
+            if event == step.STUCK:
                 stuck = at
             self.floor = budget.refactor(self.state, self.rules)
 
@@ -292,17 +295,90 @@ class BLS(StreamParameters):
     @one_at_a_time
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one `.npz` file, without pickle; `load` gives the same bits."""
-        from querist.budgeted.storage import KIND, as_saved
-
-        codec.write(path, KIND, as_saved(self))
+        names = SavedStream.__dataclass_fields__
+        codec.write(path, KIND, SavedStream(**{name: getattr(self, name) for name in names}))
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "BLS":
         """The learner that `save` wrote."""
-        from querist.budgeted.storage import KIND, SavedStream
-
         return codec.read(path, KIND, SavedStream.learner)
 
 
-def _record(n: int, scores: Floats) -> loop.StreamRecord:
-    return loop.StreamRecord(np.full(n, -1, dtype=np.int64), scores, np.zeros(n, dtype=np.int64))
+# -- what is saved ----------------------------------------------------------------------
+
+_NAMED = {"maintenance": MAINTENANCE, "condition": CONDITIONS, "kernel": CODES}
+
+
+@dataclass(frozen=True)
+class SavedStream:
+    """A stream learner; `first` are the items that a width is still to be taken from, while it is `warm`."""
+
+    n_classes: int
+    rules: BudgetRules
+    warm: bool
+    floor: Annotated[float, Field(least=0)]
+    first: Annotated[Floats, Field("items features")]
+    state: BudgetState | None
+
+    def saved_sizes(self) -> dict[str, int]:
+        """Numbers for the names in the shapes; room is for so many vectors."""
+        room = 0 if self.state is None else self.state.X.shape[1]
+        return {
+            "K": self.n_classes,
+            "problems": 1 if self.n_classes == 2 else self.n_classes,
+            "room": room,
+            "second": 0 if self.rules.maintenance == step.REMOVE else room,
+        }
+
+    def saved_faults(self) -> dict[str, Any]:
+        """What a step takes for granted of slots and counts."""
+        state, rules, first = self.state, self.rules, self.first
+        if state is None:
+            return {"first items and no budget": first.size}
+        d, room = state.X.shape
+        labelled, unlabelled = (int(state.counts[kind]) for kind in (step.LABELLED, step.UNLABELLED))
+        b, budgets, seen = (
+            labelled + unlabelled,
+            (rules.budget_labelled, rules.budget_unlabelled),
+            state.counts[step.SEEN],
+        )
+        oldest = state.counts[step.OLDEST_L : step.OLDEST_U + 1]
+        slots = sorted([*state.ring[0, :labelled].tolist(), *state.ring[1, :unlabelled].tolist()])
+        fixed = rules.maintenance == step.REMOVE
+        return {
+            f"{d} features, {room} slots": d < 1 or room < 1,
+            f"{b} vectors in {room} slots": b > room,
+            f"{room} slots for {sum(budgets)} vectors": fixed and room < sum(budgets),
+            f"{labelled} and {unlabelled} vectors": fixed
+            and (labelled > budgets[0] or unlabelled > budgets[1]),
+            "slots that are none of the vectors": len(slots) != b or slots != list(range(len(slots))),
+            f"the oldest at {oldest.tolist()}": any(
+                o and o >= most for o, most in zip(oldest, budgets, strict=True)
+            ),
+            f"the last slot {state.counts[step.SLOT]}": state.counts[step.SLOT] >= room,
+            f"{seen} items seen": seen < b or (self.warm and seen >= WARM_UP),
+            "a change that waits for no slot": state.owed[0] != 0 and state.owed[2] not in range(b),
+            "weights that are not above 0": (state.D[:b] <= 0).any(),
+            f"first items of shape {first.shape}": (
+                not seen <= len(first) <= WARM_UP or (first.size and first.shape[1] != d)
+                if self.warm
+                else first.size
+            ),
+        }
+
+    def learner(self) -> BLS:
+        """The learner again, bit for bit."""
+        named = {name: [*codes][getattr(self.rules, name)] for name, codes in _NAMED.items()}
+        learner = BLS(self.n_classes, **{**self.rules._asdict(), **named})  # it checks these numbers
+        refuse(
+            {
+                "rules of another learner": learner.rules != self.rules,
+                "a width that is still to be taken": self.warm and self.rules.kernel != RBF,
+            }
+        )
+        learner.state = None if self.state is None else budget.housed(self.state)
+        learner.first, learner.warm, learner.floor = self.first, self.warm, self.floor
+        return learner
+
+
+KIND = SavedKind("stream learner", 3, SavedStream)

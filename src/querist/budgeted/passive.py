@@ -15,8 +15,8 @@ import numpy as np
 
 from querist.budgeted import checks
 from querist.budgeted.learner import Stream
-from querist.budgeted.loop import StreamRows
 from querist.budgeted.similarity import squared_norm
+from querist.budgeted.step import StreamRows, item
 from querist.compiled import compiled
 from querist.parameters import checked_count
 from querist.types import Bools, Codes, Floats
@@ -96,11 +96,7 @@ def run(
     """Predict every row, then learn it."""
     dense = rows.indptr.size == 0
     for t in range(labels.size):
-        if dense:
-            indices, values = rows.indices, rows.values[t]
-        else:
-            first, last = rows.indptr[t], rows.indptr[t + 1]
-            indices, values = rows.indices[first:last], rows.data[first:last]
+        indices, values = item(rows, t)
         predicted[t] = score_row(W, indices, values, dense, f)
         if labels[t] >= 0:
             actions[t] = 1 if learn_row(W, f, indices, values, dense, labels[t], variant, C) else 0

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -113,15 +113,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
     top_k: Annotated[int | None, Range(1)] = None
     progress: Progress = silent
 
+    knows_multilabel: ClassVar[bool] = False
+    """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
+
     # -- what a method says -------------------------------------------------------
 
     def check(self) -> None:
         """Refuse parameters of a wrong type or out of the range that their annotation gives."""
         check_values(parameters_of(type(self)), vars(self))
-
-    def knows_multilabel(self) -> bool:
-        """Whether the method itself knows nodes with several classes; otherwise binary relevance."""
-        return False
 
     def compares_weights(self) -> bool:
         """Whether all weights of a component times a number change nothing; where they do, they are refused
@@ -165,7 +164,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         _warn_of_minus_one(problem)
         outcome = (
             self._relevance(problem)
-            if problem.multilabel and not self.knows_multilabel()
+            if problem.multilabel and not self.knows_multilabel
             else self.answer(problem)
         )
         P = _settled(problem, outcome)
@@ -184,16 +183,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any = None) -> Any:
         """`labels_` of the fitted nodes; or of new ones, from an (m, n) matrix of weights to the fitted."""
-        self._check_fitted()
-        if X is None or self._is_own(X):
-            return self.labels_
-        P, has_votes = self._vote(X)
-        return self._labels(P, has_votes)
+        return self._answers(X)[2]
 
     def predict_proba(self, X: Any = None) -> Floats:
         """(m, K) as `predict`; a node that is joined to no reached node gets the labels' shares."""
-        self._check_fitted()
-        return self.probabilities_ if X is None or self._is_own(X) else self._vote(X)[0]
+        return self._answers(X)[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of nodes that get the label they have in `y`; one that is not reached counts as wrong.
@@ -201,15 +195,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         `X` is as for `predict` and `y` as for `fit`; nodes that are unlabelled in `y` are not judged. With
         several labels per node, all of them must be right.
         """
-        self._check_fitted()
-        own = X is None or self._is_own(X)
-        P, has_answer = (self.probabilities_, self.reached_) if own else self._vote(X)
-        found = self.labels_ if own else self._labels(P, has_answer)
+        P, has_answer, found = self._answers(X)
         # By the classes that were fitted: some of the nodes may have no label but -1 and one other.
         missing = implied_missing([UNLABELLED], self.classes_, self.missing, None)
         truth = tabulate(
             y,
-            self.problem_.graph.nodes if own else range(len(P)),
+            self.problem_.graph.nodes if P is self.probabilities_ else range(len(P)),
             self.problem_.known.classes if self.problem_.multilabel else None,
             missing=float("nan") if missing is None else missing,
         )
@@ -304,7 +295,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         own.setdiag(0.0)
         return bool(abs(own - graph.adjacency).sum() == 0)
 
-    def _vote(self, X: Any) -> tuple[Floats, Bools]:
+    def _answers(self, X: Any) -> tuple[Floats, Bools, Any]:
+        """Probabilities, whether there is an answer, labels: of fitted nodes, or by votes for new ones."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "probabilities_")
+        if X is None or self._is_own(X):
+            return self.probabilities_, self.reached_, self.labels_
         W = _checked_weights(X, self.n_features_in_, type(self).__name__)
         total = np.asarray(W @ self.reached_.astype(np.float64)).ravel()
         votes = np.asarray(W @ (self.probabilities_ * self.reached_[:, None]))
@@ -312,12 +309,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         P = np.where(
             has_votes[:, None], votes / np.where(has_votes, total, 1.0)[:, None], self.problem_.prior
         )
-        return P, has_votes
-
-    def _check_fitted(self) -> None:
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "probabilities_")
+        return P, has_votes, self._labels(P, has_votes)
 
 
 def _together(parts: Sequence[Inference]) -> tuple[list[float], list[float]]:
@@ -353,13 +345,10 @@ def _probable(found: Inference, strict: bool) -> bool:
     Without smoothing some models give less than probabilities on any graph.
     """
     P = found.P
-    if not np.isfinite(P).all():
-        return False
-    if not strict:
-        return True
-    if not (P.min() >= -ROUGH and P.max() <= 1 + ROUGH):
-        return False
-    return bool(found.separate or abs(P.sum(axis=1) - 1).max() <= ROUGH)
+    if not np.isfinite(P).all() or not strict:
+        return bool(np.isfinite(P).all())
+    within = P.min() >= -ROUGH and P.max() <= 1 + ROUGH
+    return bool(within and (found.separate or abs(P.sum(axis=1) - 1).max() <= ROUGH))
 
 
 def _settled(problem: Problem, outcome: Inference) -> Floats:

@@ -27,8 +27,7 @@ import numpy as np
 
 from querist.collective.classifier import Classifier
 from querist.collective.mixture import CountMatrix, initial_words
-from querist.collective.problem import LARGEST, Features, Inference, Problem
-from querist.collective.reach import reach
+from querist.collective.problem import LARGEST, Features, Inference, Problem, reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
 from querist.graph import Graph
@@ -82,9 +81,7 @@ class Generative(Classifier):
     objective: bool = True
     device: str | None = None
 
-    def knows_multilabel(self) -> bool:
-        """A node is divided among its classes."""
-        return True
+    knows_multilabel = True  # a node is divided among its classes
 
     def regularisers(self, problem: Problem) -> dict[str, Any]:
         """What the M-step for `P(c|x)` is smoothed by, in the terms of `Smoother`: nothing here."""

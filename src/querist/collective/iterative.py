@@ -11,21 +11,17 @@ are few: `bootstrap=False`. Seeing the first labels of the others as well is far
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from querist.collective.classifier import Classifier
 from querist.collective.logistic import Logistic, fit_logistic, softmax
-from querist.collective.problem import LARGEST, Features, Inference, Problem, smoothness
-from querist.collective.reach import reach
+from querist.collective.problem import LARGEST, Features, Inference, Problem, reach, smoothness
 from querist.parameters import Range
 from querist.progress import count
 from querist.types import Codes, Floats, Sparse
-
-Look: TypeAlias = Callable[..., Floats]
-"""`counts` or `means`: what a node sees of its neighbours' labels."""
 
 
 def hard(P: Floats, problem: Problem) -> Floats:
@@ -51,9 +47,6 @@ def means(S: Sparse, H: Floats, among: Any = None) -> Floats:
     some = np.ones(len(H)) if among is None else among.astype(np.float64)
     weight = np.asarray(S @ some)[:, None]
     return np.asarray(S @ (H * some[:, None])) / np.where(weight > 0, weight, 1.0)
-
-
-LOOKS: dict[str, Look] = {"count": counts, "mean": means}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -147,7 +140,7 @@ class ICA(Iterative):
     def infer(self, problem: Problem) -> Inference:
         """Train once, then classify until the labels stand still."""
         X, S = self.start(problem)
-        look = LOOKS[self.neighbours]
+        look = means if self.neighbours == "mean" else counts
         P = self.train(problem, X).probabilities(X)
         H = hard(P, problem)
         local = self.train(problem, beside(X, look(S, H, None if self.bootstrap else problem.seeds)))

@@ -221,6 +221,22 @@ def check_range(graph: Graph, who: str) -> None:
         )
 
 
+def reach(X: Sparse, seeds: Bools, components: Any = None, chains: bool = True) -> Bools:
+    """(n,) whether a label comes to a node through a shared feature or, where components are given, an edge.
+
+    With `chains` a feature passes on what reached an unlabelled node, as in a generative model; without, only
+    features of labelled nodes count, as for a classifier that is trained on them.
+    """
+    pattern: Any = sp.csr_array((X.data != 0, X.indices, X.indptr), shape=X.shape)
+    reached = seeds
+    while True:
+        before, reached = reached, reached | (pattern @ (pattern.T @ reached))
+        if components is not None:
+            reached = np.isin(components, components[reached])
+        if not chains or reached.all() or np.array_equal(reached, before):
+            return np.asarray(reached)
+
+
 def smoothness(graph: Graph, P: Floats) -> float:
     """`-tr P'LP`: minus the weighted squared differences along the edges.
 

@@ -394,7 +394,7 @@ def _shares_mean_something(Y: Floats) -> bool:
 
 def reached(problem: Problem) -> Bools:
     """(n,) whether a label comes to a node along edges or shared attributes."""
-    from querist.collective.reach import reach
+    from querist.collective.problem import reach
 
     graph = problem.graph
     if graph.attributes is not None and graph.attributes.nnz:

@@ -235,7 +235,7 @@ def _answers(classifier: Any, graph: Graph, known: Labels) -> Floats:
     from querist.collective.problem import Problem
 
     problem = Problem(graph, known)
-    if problem.multilabel and not classifier.knows_multilabel():
+    if problem.multilabel and not classifier.knows_multilabel:
         return np.asarray(classifier.fit(graph, known).probabilities_)
     return np.asarray(classifier.answer(problem).P, dtype=np.float64)
 

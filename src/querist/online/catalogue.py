@@ -14,24 +14,15 @@ POUNCE and its nearest-neighbour controls (cover_learner.py) and the paced learn
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, Unpack
+from typing import Annotated, Any, TypeAlias, Unpack
 
+from querist.online import rules
+from querist.online.composition import Composition, CompositionOptions
 from querist.online.cover_learner import POUNCE, Nearest
-from querist.online.learner import CompositionOptions, Learner, LearnerOptions
+from querist.online.learner import Learner, LearnerOptions
 from querist.online.paced_learner import Paced
-from querist.online.rules import (
-    Always,
-    Confidence,
-    Epsilon,
-    LogConfidence,
-    Margin,
-    MarginUncertainty,
-    Random,
-    SchemeName,
-    TargetName,
-    UpdateName,
-    Variance,
-)
+from querist.online.rules import SchemeName, TargetName, UpdateName
+from querist.parameters import Range
 from querist.registry import Registry
 
 Factory: TypeAlias = Callable[..., Learner]
@@ -46,7 +37,7 @@ Factory: TypeAlias = Callable[..., Learner]
 # -- sslgc13 -------------------------------------------------------------------
 
 
-class GPA(Learner):
+class GPA(Composition):
     """Graph perceptron: ask always; on a mistake add the row to the true class.
 
     The multi-class form also takes it from the predicted class; the binary one
@@ -66,11 +57,17 @@ class GPA(Learner):
         **protocol: Unpack[LearnerOptions],
     ) -> None:
         super().__init__(
-            embedding, n_classes, query=Always(), update=update, scheme=scheme, second_order=False, **protocol
+            embedding,
+            n_classes,
+            query=(rules.ALWAYS,),
+            update=update,
+            scheme=scheme,
+            second_order=False,
+            **protocol,
         )
 
 
-class OLLGC(Learner):
+class OLLGC(Composition):
     """Online learning with local and global consistency (sslgc13, Alg. 1).
 
     Ask always, learn on mistakes, `A_0 = mu I`. Its multi-class form is CMOG.
@@ -90,11 +87,11 @@ class OLLGC(Learner):
         **protocol: Unpack[LearnerOptions],
     ) -> None:
         super().__init__(
-            embedding, n_classes, query=Always(), update=update, gamma=mu, scheme=scheme, **protocol
+            embedding, n_classes, query=(rules.ALWAYS,), update=update, gamma=mu, scheme=scheme, **protocol
         )
 
 
-class SSLGC(Learner):
+class SSLGC(Composition):
     """Selective sampling with local and global consistency (sslgc13, Alg. 2).
 
     Ask iff `r/(1+r) > t^-kappa`, learn if asked and wrong.
@@ -109,20 +106,26 @@ class SSLGC(Learner):
         n_classes: int,
         *,
         mu: float = 1.0,
-        kappa: float = 0.4,
+        kappa: Annotated[float, Range(0, 1)] = 0.4,
         update: UpdateName = "mistake",
         scheme: SchemeName = "one-vs-rest",
         **protocol: Unpack[LearnerOptions],
     ) -> None:
         super().__init__(
-            embedding, n_classes, query=Variance(kappa), update=update, gamma=mu, scheme=scheme, **protocol
+            embedding,
+            n_classes,
+            query=(rules.VARIANCE, kappa),
+            update=update,
+            gamma=mu,
+            scheme=scheme,
+            **protocol,
         )
 
 
 # -- msg16 ---------------------------------------------------------------------
 
 
-class CMOG(Learner):
+class CMOG(Composition):
     """Conservative multi-class online learning (msg16, Alg. 1): ask always, learn on mistakes.
 
     The paper's Table I is reached with `update="always"` instead.
@@ -142,11 +145,11 @@ class CMOG(Learner):
         **protocol: Unpack[LearnerOptions],
     ) -> None:
         super().__init__(
-            embedding, n_classes, query=Always(), update=update, target=target, gamma=gamma, **protocol
+            embedding, n_classes, query=(rules.ALWAYS,), update=update, target=target, gamma=gamma, **protocol
         )
 
 
-class CMOGSelected(Learner):
+class CMOGSelected(Composition):
     """CMOG on selected labels (msg16, Theorem 3): ask as MSG does, learn on mistakes.
 
     >>> CMOGSelected([[1.0, 0.0], [0.0, 1.0]], 2, h=0.1).decide(0).ask
@@ -159,18 +162,18 @@ class CMOGSelected(Learner):
         n_classes: int,
         *,
         gamma: float = 1.0,
-        h: float = 0.01,
+        h: Annotated[float, Range(gt=0)] = 0.01,
         update: UpdateName = "mistake",
         target: TargetName = "rival",
         **protocol: Unpack[LearnerOptions],
     ) -> None:
-        query = MarginUncertainty(h)
+        query = (rules.MARGIN_UNCERTAINTY, h)
         super().__init__(
             embedding, n_classes, query=query, update=update, target=target, gamma=gamma, **protocol
         )
 
 
-class MSG(Learner):
+class MSG(Composition):
     """Multi-class selective sampling on graphs (msg16, Alg. 2): ask by margin and uncertainty.
 
     Learn every certain question, and mistakes among the drawn ones. The paper's
@@ -186,12 +189,12 @@ class MSG(Learner):
         n_classes: int,
         *,
         gamma: float = 1.0,
-        h: float = 0.01,
+        h: Annotated[float, Range(gt=0)] = 0.01,
         update: UpdateName = "certain",
         target: TargetName = "rival",
         **protocol: Unpack[LearnerOptions],
     ) -> None:
-        query = MarginUncertainty(h)
+        query = (rules.MARGIN_UNCERTAINTY, h)
         super().__init__(
             embedding, n_classes, query=query, update=update, target=target, gamma=gamma, **protocol
         )
@@ -200,7 +203,7 @@ class MSG(Learner):
 # -- what they are compared with -------------------------------------------------
 
 
-class BBQ(Learner):
+class BBQ(Composition):
     """Bound on bias query: ask iff `r/(1+r) > t^-kappa`, learn every answer.
 
     >>> BBQ([[1.0, 0.0], [0.0, 1.0]], 2, kappa=0.3).decide(0).ask
@@ -212,13 +215,13 @@ class BBQ(Learner):
         embedding: Any,
         n_classes: int,
         *,
-        kappa: float = 0.4,
+        kappa: Annotated[float, Range(0, 1)] = 0.4,
         **options: Unpack[CompositionOptions],
     ) -> None:
-        super().__init__(embedding, n_classes, query=Variance(kappa), **options)
+        super().__init__(embedding, n_classes, query=(rules.VARIANCE, kappa), **options)
 
 
-class BBQEps(Learner):
+class BBQEps(Composition):
     """BBQ with a fixed threshold: ask iff `r/(1+r) >= eps`, learn every answer.
 
     >>> BBQEps([[1.0, 0.0], [0.0, 1.0]], 2, eps=0.01).decide(0).ask
@@ -230,13 +233,13 @@ class BBQEps(Learner):
         embedding: Any,
         n_classes: int,
         *,
-        eps: float = 1e-3,
+        eps: Annotated[float, Range(0)] = 1e-3,
         **options: Unpack[CompositionOptions],
     ) -> None:
-        super().__init__(embedding, n_classes, query=Epsilon(eps), **options)
+        super().__init__(embedding, n_classes, query=(rules.EPSILON, eps), **options)
 
 
-class DGS(Learner):
+class DGS(Composition):
     """Dekel, Gentile and Sridharan's rule: ask while the margin could be wrong.
 
     With the published constants it asks about everything. `alpha` replaces the
@@ -251,18 +254,20 @@ class DGS(Learner):
         embedding: Any,
         n_classes: int,
         *,
-        delta: float = 0.1,
-        base: float = 1.0,
-        history: float = 4.0,
-        log: float = 36.0,
-        alpha: float | None = None,
+        delta: Annotated[float, Range(gt=0, le=1)] = 0.1,
+        base: Annotated[float, Range(0)] = 1.0,
+        history: Annotated[float, Range(0)] = 4.0,
+        log: Annotated[float, Range(0)] = 36.0,
+        alpha: Annotated[float | None, Range(0)] = None,
         **options: Unpack[CompositionOptions],
     ) -> None:
-        query = Confidence(delta, base, history, log) if alpha is None else LogConfidence(alpha)
+        query = (
+            (rules.CONFIDENCE, delta, base, history, log) if alpha is None else (rules.LOG_CONFIDENCE, alpha)
+        )
         super().__init__(embedding, n_classes, query=query, shrink=False, **options)
 
 
-class RandomSampling(Learner):
+class RandomSampling(Composition):
     """Ask with probability p: the control.
 
     `second_order=False, update="mistake"` is the random + GPA of sslgc13; the
@@ -277,14 +282,14 @@ class RandomSampling(Learner):
         embedding: Any,
         n_classes: int,
         *,
-        p: float = 0.5,
+        p: Annotated[float, Range(0, 1)] = 0.5,
         second_order: bool = True,
         **options: Unpack[CompositionOptions],
     ) -> None:
-        super().__init__(embedding, n_classes, query=Random(p), second_order=second_order, **options)
+        super().__init__(embedding, n_classes, query=(rules.RANDOM, p), second_order=second_order, **options)
 
 
-class MarginThreshold(Learner):
+class MarginThreshold(Composition):
     """Ask iff the margin is at most tau: the control that is hard to beat; learn every answer.
 
     >>> MarginThreshold([[1.0, 0.0], [0.0, 1.0]], 2, tau=0.2).decide(0).ask
@@ -296,11 +301,13 @@ class MarginThreshold(Learner):
         embedding: Any,
         n_classes: int,
         *,
-        tau: float = 0.1,
+        tau: Annotated[float, Range(0)] = 0.1,
         second_order: bool = True,
         **options: Unpack[CompositionOptions],
     ) -> None:
-        super().__init__(embedding, n_classes, query=Margin(tau), second_order=second_order, **options)
+        super().__init__(
+            embedding, n_classes, query=(rules.MARGIN, tau), second_order=second_order, **options
+        )
 
 
 ALGORITHMS: Registry[Factory] = Registry(

@@ -22,7 +22,7 @@ bounds the mistakes. It is POUNCE's cover with w left at 0, and with three notio
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Unpack
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,12 +31,11 @@ from scipy.sparse import csgraph
 from querist.errors import InputError
 from querist.graph import Graph, laplacian
 from querist.graph.laplacian import resistances
-from querist.online import checks, cover, loop, nearby
+from querist.online import checks, cover, kernels, loop, nearby
 from querist.online.learner import Learner, LearnerOptions
 from querist.online.pace import ring, spending
 from querist.online.rules import SchemeName
 from querist.operator.resistance import Resistances, check_irreducible, check_room
-from querist.parameters import check_values, parameters_of, settled
 from querist.types import Bools, Codes, Floats
 
 COINCIDE = 1e-12
@@ -88,6 +87,13 @@ class CoverParts(NamedTuple):
             ),
         }
 
+    def work(self) -> kernels.Scratch:
+        """Working room of a round."""
+        problems, n = self.state.known.shape
+        near = np.empty(problems, dtype=np.int64)
+        room = cover.CoverRoom(np.zeros(n), near, np.empty(problems), nearby.unscreened())
+        return kernels.scratch(self.rules.n_classes, problems, problems, more=room)
+
 
 class CoverLearner(Learner):
     """A learner that remembers nodes and looks for the nearest: POUNCE and its nearest-neighbour controls.
@@ -96,8 +102,8 @@ class CoverLearner(Learner):
     remembered node. `notes` say where the distances come from.
     """
 
-    _maths: ClassVar[Any] = cover
-    _parts: ClassVar[Any] = CoverParts
+    _steps = loop.Steps.of(cover)
+    _parts = CoverParts
 
     def __init__(
         self,
@@ -110,9 +116,8 @@ class CoverLearner(Learner):
         scheme: SchemeName,
         **given: Unpack[LearnerOptions],
     ) -> None:
-        options = settled(LearnerOptions, given)
-        self._begin(n_classes, options, checks.ids_of(embedding), scheme)
-        place, self.notes = placed(embedding, checks.checked_tie_order(options["tie_order"], self.n_classes))
+        options, tie_order = self._begin(embedding, n_classes, given, scheme=scheme)
+        place, self.notes = placed(embedding, tie_order)
         n, d = place.rows.shape
         rules = cover.CoverRules(
             project=project,
@@ -122,9 +127,7 @@ class CoverLearner(Learner):
             **spending(options, n),
         )
         problems = 1 if rules.binary and n_classes == 2 else self.n_classes
-        self._rules: Any = rules
-        self._place: Any = place
-        self._state: Any = cover.CoverState(
+        state = cover.CoverState(
             known=np.zeros((problems, n), dtype=np.int64),
             sizes=np.zeros(problems, dtype=np.int64),
             sign=np.zeros((problems, n)),
@@ -134,8 +137,7 @@ class CoverLearner(Learner):
             counts=np.zeros(4, dtype=np.int64),
             recent=ring(rules),
         )
-        self._work: Any = cover.scratch(rules, self._state)
-        self._safe = False
+        self._hold(CoverParts(rules, place, state))
 
     def remembered(self, problem: int = 0) -> Any:
         """The nodes in the cover of a problem, earliest first."""
@@ -145,10 +147,8 @@ class CoverLearner(Learner):
     def _scores(self, rows: Codes | slice) -> Floats:
         rows = np.arange(self.n_nodes)[rows]
         out = np.empty((rows.size, self._work.f.size))
-        for part, view in self._blocks(rows):
-            cover.score_all(
-                self._rules, self._state, self._place, rows[part], view, self._work, out[part]
-            )  # fmt: skip
+        for part, work in self._blocks(rows):
+            self._steps.score_all(self._rules, self._state, self._place, rows[part], work, out[part])
         return out
 
     def _reached(self, rows: Codes | slice) -> Bools:
@@ -156,15 +156,13 @@ class CoverLearner(Learner):
         return np.full(np.arange(self.n_nodes)[rows].size, bool(self._state.sizes.any()))
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
-        for part, view in self._blocks(nodes):
+        parts = self._rules, self._state, self._place
+        for part, work in self._blocks(nodes):
             here = loop.RunRecord._make(column[part] for column in record)
-            cover.run_rounds(
-                self._rules, self._state, self._place, nodes[part], codes, u[part], budget, view, self._work,
-                here,
-            )  # fmt: skip
+            self._steps.play_all(*parts, nodes[part], codes, u[part], budget, work, here)
 
-    def _blocks(self, nodes: Codes) -> Iterator[tuple[slice, nearby.View]]:
-        """Nodes in blocks, each with a view of what is remembered when its turn comes."""
+    def _blocks(self, nodes: Codes) -> Iterator[tuple[slice, kernels.Scratch]]:
+        """Nodes in blocks, each with room that has a view of what is remembered when its turn comes."""
         place, begin, screening = self._place, 0, None
         rows_fit = not place.distance.size and nearby.fits(place.rows, place.prior)
         while begin < nodes.size:
@@ -175,7 +173,10 @@ class CoverLearner(Learner):
                 screening = nearby.Screening(place.rows)
             end = begin + (nearby.block_length(met.size) if rows_fit else nodes.size)
             part = slice(begin, min(end, nodes.size))
-            yield part, self._work.unscreened if screening is None else screening.block(nodes[part], met)
+            room: cover.CoverRoom = self._work.more
+            if screening is not None:
+                room = room._replace(block=screening.block(nodes[part], met))
+            yield part, self._work._replace(more=room)
             begin = end
 
 
@@ -206,7 +207,6 @@ class POUNCE(CoverLearner):
         scheme: Literal["one-vs-rest"] = "one-vs-rest",
         **protocol: Unpack[LearnerOptions],
     ) -> None:
-        check_values(parameters_of(POUNCE), locals())
         super().__init__(
             embedding,
             n_classes,
@@ -245,7 +245,6 @@ class Nearest(CoverLearner):
         update: Literal["always", "mistake"] = "always",
         **protocol: Unpack[LearnerOptions],
     ) -> None:
-        check_values(parameters_of(Nearest), locals())
         super().__init__(
             embedding,
             n_classes,

@@ -23,24 +23,30 @@ The stepwise protocol and the loop (loop.py) call the same compiled functions, s
 both give the same bits.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from querist.codec import Field, Finite
 from querist.compiled import compiled
-from querist.online import rules as parts
-from querist.online.algebra import add_outer, count, subtract_square
+from querist.online.algebra import add_outer, subtract_square
 from querist.online.pace import asks_in_turn, remember
+from querist.online.rules import (
+    CONFIDENCE,
+    EPSILON,
+    LOG_CONFIDENCE,
+    MARGIN,
+    MARGIN_UNCERTAINTY,
+    RANDOM,
+    TARGETS,
+    UPDATES,
+    VARIANCE,
+)
 from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
 
 # Numba freezes plain integers into the code.
-RANDOM, VARIANCE, EPSILON = parts.Random.code, parts.Variance.code, parts.Epsilon.code
-CONFIDENCE, LOG_CONFIDENCE = parts.Confidence.code, parts.LogConfidence.code
-MARGIN_THRESHOLD, MARGIN_UNCERTAINTY = parts.Margin.code, parts.MarginUncertainty.code
-LEARN_ALL, LEARN_CERTAIN = parts.UPDATES.index("always"), parts.UPDATES.index("certain")
-RIVAL = parts.TARGETS.index("rival")
+LEARN_ALL, LEARN_CERTAIN, RIVAL = UPDATES.index("always"), UPDATES.index("certain"), TARGETS.index("rival")
 
 
 class OnlineRules(NamedTuple):
@@ -160,7 +166,7 @@ def ask_probability(
         ask = margin * margin <= r * (x[1] + x[2] * variances + x[3] * np.log(t / x[0]))
     elif rules.query == LOG_CONFIDENCE:
         ask = margin * margin <= x[0] * r * np.log(t + 1.0)
-    elif rules.query == MARGIN_THRESHOLD:
+    elif rules.query == MARGIN:
         ask = margin <= x[0]
     return (1.0 if ask else 0.0), ask
 
@@ -183,7 +189,7 @@ def need(rules: OnlineRules, t: int, margin: float, r: float, variances: float, 
         value = spread * t ** x[0]
     elif rules.query == EPSILON:
         value = spread
-    elif rules.query == MARGIN_THRESHOLD:
+    elif rules.query == MARGIN:
         value = -margin
     elif rules.query == CONFIDENCE:
         bound = r * (x[1] + x[2] * variances + x[3] * np.log(t / x[0]))
@@ -194,9 +200,9 @@ def need(rules: OnlineRules, t: int, margin: float, r: float, variances: float, 
 
 
 @compiled
-def learns(update: int, mistaken: bool, certain: bool) -> bool:
+def learns(rules: OnlineRules, mistaken: bool, certain: bool) -> bool:
     """Whether an answer is learned."""
-    return mistaken or update == LEARN_ALL or (update == LEARN_CERTAIN and certain)
+    return mistaken or rules.update == LEARN_ALL or (rules.update == LEARN_CERTAIN and certain)
 
 
 @compiled
@@ -236,23 +242,16 @@ class Scratch(NamedTuple):
     wrong: Bools  # (C,) which problems are mistaken
     learned: Bools  # (C,) which problems learned
     allowed: Bools  # (n_classes,)
+    more: Any
+    """What a family of learners needs besides."""
 
 
-def scratch(rules: OnlineRules, state: OnlineState) -> Scratch:
-    """Working room for a learner of this make."""
-    problems = state.variances.size
-    heads, d = state.W.shape
-    return Scratch(
-        g=np.empty((problems, d)),
-        f0=np.empty(heads),
-        f=np.empty(heads),
-        y=np.empty(heads),
-        r=np.empty(problems),
-        asks=np.zeros(problems, dtype=np.bool_),
-        wrong=np.zeros(problems, dtype=np.bool_),
-        learned=np.zeros(problems, dtype=np.bool_),
-        allowed=np.zeros(rules.n_classes, dtype=np.bool_),
-    )
+def scratch(n_classes: int, problems: int, heads: int, d: int = 0, more: Any = ()) -> Scratch:
+    """Working room for so many problems, rows of scores and columns."""
+    f0, f, y = np.empty((3, heads))
+    asks, wrong, learned = np.zeros((3, problems), dtype=np.bool_)
+    allowed = np.zeros(n_classes, dtype=np.bool_)
+    return Scratch(np.empty((problems, d)), f0, f, y, np.empty(problems), asks, wrong, learned, allowed, more)
 
 
 class Verdict(NamedTuple):
@@ -265,23 +264,6 @@ class Verdict(NamedTuple):
     certain: bool
     value: float
     """How much the rule wishes to ask; a pace compares it between rounds."""
-
-
-@compiled
-def absorb(second_order: bool, P: Floats, W: Floats, g: Floats, r: float, f0: Floats, y: Floats) -> None:
-    """Learn target `y` (k,) for the row behind `g`, in `P` (d, d) and `W` (k, d).
-
-    Leaves `g/sqrt(1+r)` in `g` and `(y - f0)/(1+r)` in `y`.
-    """
-    if second_order:
-        for k in range(y.size):
-            y[k] = (y[k] - f0[k]) / (1.0 + r)
-    add_outer(W, y, g)
-    if second_order:
-        root = np.sqrt(1.0 + r)
-        for i in range(g.size):
-            g[i] /= root
-        subtract_square(P, g)
 
 
 @compiled
@@ -351,45 +333,30 @@ def find_mistakes(binary: bool, prediction: int, allowed: Bools, tie: float, f: 
 
 
 @compiled
-def learn(
-    rules: OnlineRules,
-    state: OnlineState,
-    place: NodeRows,
-    node: int,
-    certain: bool,
-    allowed: Bools,
+def absorb(
+    rules: OnlineRules, state: OnlineState, place: NodeRows, c: int, node: int, label: float, allowed: Bools,
     work: Scratch,
-) -> bool:
-    """Learn an answer in the problems of `work.asks`; returns whether any did.
+) -> None:  # fmt: skip
+    """Learn an answer in problem c; `work` holds the scores and products of the node under this state.
 
-    `work` holds the scores, products and mistakes of the node under this state.
+    Leaves `g/sqrt(1+r)` in `g` and `(y - f0)/(1+r)` in `y`.
     """
-    if not rules.binary:
-        work.learned[0] = learns(rules.update, work.wrong[0], certain)
-        if work.learned[0]:
-            set_target(work.y, work.f, allowed, rules.target, place.tie_order, place.tie[node])
-            absorb(rules.second_order, state.P[0], state.W, work.g[0], work.r[0], work.f0, work.y)
+    own = slice(c, c + 1) if rules.binary else slice(0, work.y.size)
+    y, f0, g, r = work.y[own], work.f0[own], work.g[c], work.r[c]
+    if rules.binary:
+        y[0] = label
     else:
-        several = count(allowed) > 1
-        for c in range(work.f.size):
-            positive = allowed[1] if work.f.size == 1 else allowed[c]
-            # "One of these" says nothing about the classes it names.
-            open_question = several and positive
-            work.learned[c] = (
-                work.asks[c] and not open_question and learns(rules.update, work.wrong[c], certain)
-            )
-            if work.learned[c]:
-                work.y[c] = 1.0 if positive else -1.0
-                own = slice(c, c + 1)
-                absorb(
-                    rules.second_order, state.P[c], state.W[own],
-                    work.g[c], work.r[c], work.f0[own], work.y[own],
-                )  # fmt: skip
-    learned = count(work.learned) > 0
-    if learned:
-        state.touched[place.component[node]] = True
-        state.counts[2] += 1
-    return learned
+        set_target(y, work.f, allowed, rules.target, place.tie_order, place.tie[node])
+    if rules.second_order:
+        for k in range(y.size):
+            y[k] = (y[k] - f0[k]) / (1.0 + r)
+    add_outer(state.W[own], y, g)
+    if rules.second_order:
+        root = np.sqrt(1.0 + r)
+        for i in range(g.size):
+            g[i] /= root
+        subtract_square(state.P[c], g)
+    state.touched[place.component[node]] = True
 
 
 @compiled
@@ -407,9 +374,6 @@ def close_round(
                     state.variances[c] += r[c]
 
 
-# -- the protocol's two steps --------------------------------------------------
-
-
 @compiled
 def decide_step(
     rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, u: float, work: Scratch
@@ -420,37 +384,3 @@ def decide_step(
         multiply(rules, state, c, m, work.g[c])
     score(rules, state, m, work)
     return judge(rules, state, place, node, u, work)
-
-
-@compiled
-def learn_step(
-    rules: OnlineRules,
-    state: OnlineState,
-    place: NodeRows,
-    node: int,
-    certain: bool,
-    asks: Bools,
-    allowed: Bools,
-    work: Scratch,
-) -> bool:
-    """Learn an answer under the state as it is now, for the problems that asked."""
-    verdict = decide_step(rules, state, place, node, 1.0, work)
-    for c in range(asks.size):
-        work.asks[c] = asks[c]
-    find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
-    return learn(rules, state, place, node, certain, allowed, work)
-
-
-@compiled
-def learn_again(
-    rules: OnlineRules,
-    state: OnlineState,
-    place: NodeRows,
-    nodes: Codes,
-    allowed: Bools,
-    problems: Bools,
-    work: Scratch,
-) -> None:
-    """Learn answers one after the other, each in the problems that learned it before."""
-    for i in range(nodes.size):
-        learn_step(rules, state, place, nodes[i], True, problems[i], allowed[i], work)

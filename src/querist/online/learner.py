@@ -13,9 +13,10 @@ row numbers where the graph has no ids of its own.
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
+from functools import cache, wraps
 from os import PathLike
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypedDict
 
 import numpy as np
 
@@ -27,20 +28,22 @@ from querist.labels import UNLABELLED
 from querist.locks import OwnLock, one_at_a_time
 from querist.online import algebra, checks, kernels, loop
 from querist.online.checks import Reply
-from querist.online.pace import ring, spending
-from querist.online.rules import (
-    RULES,
-    TARGETS,
-    UPDATES,
-    MarginUncertainty,
-    QueryRule,
-    SchemeName,
-    TargetName,
-    UpdateName,
-)
+from querist.online.rules import SchemeName
 from querist.online.trace import Decision, Problems, Trace
-from querist.parameters import LARGEST_COUNT, Default, Range, checked_count, refusing_others, settled
+from querist.parameters import (
+    LARGEST_COUNT,
+    Default,
+    Range,
+    check_values,
+    checked_count,
+    parameters_of,
+    refusing_others,
+    settled,
+)
 from querist.types import Bools, Codes, Floats
+
+known_of = cache(parameters_of)
+"""The keywords of a class, read once."""
 
 SHOWN = 10
 """Open questions that are shown in a notebook; the rest is counted."""
@@ -54,15 +57,6 @@ class LearnerOptions(TypedDict, total=False):
     pace: Annotated[float | None, Default(None), Range(gt=0)]
     rounds: Annotated[int | None, Default(None), Range(1, LARGEST_COUNT)]
     tie_order: Annotated[Iterable[int] | None, Default(None)]
-
-
-class CompositionOptions(LearnerOptions, total=False):
-    """What a composition takes besides its query rule; `Learner` says what each option does."""
-
-    update: Annotated[UpdateName, Default("always")]
-    target: Annotated[TargetName, Default("rival")]
-    gamma: Annotated[float, Default(1.0), Range(gt=0)]
-    scheme: Annotated[SchemeName, Default("multiclass")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,55 +76,21 @@ class Learned(NamedTuple):
     problems: Annotated[Bools, Field("answers C")]
 
 
-class OnlineParts(NamedTuple):
-    """All that a learner computes with."""
-
-    rules: kernels.OnlineRules
-    place: kernels.NodeRows
-    state: kernels.OnlineState
-
-    def saved_sizes(self) -> dict[str, int]:
-        """Numbers for the names in the shapes of a saved learner; C is the number of problems."""
-        rules, d = self.rules, self.place.rows.shape[1]
-        alone, K = rules.binary and rules.n_classes == 2, rules.n_classes
-        return {
-            "K": K,
-            "C": K if rules.binary and not alone else 1,
-            "heads": 1 if alone else K,
-            "d": d,
-            "p": d if rules.second_order else 0,
-            "ring": ring(rules).size,
-        }
-
-    def saved_faults(self) -> dict[str, Any]:
-        """What kernels take for granted beside shapes and ranges."""
-        rules = self.rules
-        rule = RULES[rules.query]
-        count = len(fields(rule))
-        rule(*rules.numbers[:count].tolist())  # it checks its own numbers
-        return {
-            f"{rules.numbers.size} numbers for {rule.__name__}": rules.numbers.size != max(1, count),
-            f"update {rules.update}": not 0 <= rules.update < len(UPDATES),
-            f"gamma = {rules.gamma}": not rules.gamma > 0,
-            f"target {rules.target}": not 0 <= rules.target < len(TARGETS),
-        }
-
-
 class Learner:
-    """An online learner on a graph: embedding x state x query rule x update rule.
+    """An online learner on a graph; `ALGORITHMS` has them by name.
 
     Several threads may use it: each call is done before the next one begins, and a decision that another
     thread's round has overtaken is refused by `commit`.
+
+    A learner with its own maths names `_steps`, its compiled functions (`loop.Steps`), and `_parts`: a named
+    tuple of rules, places of the nodes and state, annotated with what a file may hold. Its `__init__` calls
+    `_begin`, makes these parts, and gives them to `_hold`. An entry point `learner.NAME` names the class of a
+    plugin, so that it can be loaded again.
 
     Parameters
     ----------
     embedding : an `Embedding`, or an (n, d) array of rows
     n_classes : K >= 2
-    query, update, target : the rules (see `rules.py`)
-    gamma : > 0; `A` starts at gamma I (mu in sslgc13). Ignored by a first-order learner
-    second_order : False keeps `A` at the identity: a perceptron
-    shrink : score under the A that contains the node (msg16) or not (DGS); one-vs-rest never does (sslgc13)
-    scheme : one problem over all classes ("multiclass"), or one binary problem per class ("one-vs-rest")
     seed : of the draws, taken modulo 2^63; the draw of a round depends on (seed, round) alone
     budget : the most questions ever asked, or None
     pace : None asks by the rule as it is until the budget is spent. A number lets the rule choose, but spends
@@ -146,71 +106,55 @@ class Learner:
     5
     """
 
-    _maths: ClassVar[Any] = kernels
-    """The compiled steps of a round. Another family of learners has another module of the same shape."""
-    _parts: ClassVar[Any] = OnlineParts
-    """What they work on, and what of a learner is saved."""
-    _learned: list[Learned] | None
+    _steps: ClassVar[loop.Steps]
+    _parts: ClassVar[Any]
+    _learned: list[Learned] | None = None
     """What was learned, for `follow`; None if that is refused."""
-
-    def __init__(
-        self,
-        embedding: Any,
-        n_classes: int,
-        *,
-        query: QueryRule,
-        second_order: bool = True,
-        shrink: bool = True,
-        **given: Unpack[CompositionOptions],
-    ) -> None:
-        options = settled(CompositionOptions, given)
-        scheme, gamma = options["scheme"], options["gamma"]
-        self._begin(n_classes, options, checks.ids_of(embedding), scheme)
-        binary = scheme == "one-vs-rest"
-        if binary and isinstance(query, MarginUncertainty):
-            raise InputError("MSG's margin compares classes: it has no one-vs-rest form; use multiclass")
-        tie_order = checks.checked_tie_order(options["tie_order"], self.n_classes)
-        gamma = float(gamma) if second_order else 1.0
-        self._place, self._safe = placed(embedding, gamma, tie_order)
-        self._rules = kernels.OnlineRules(
-            query=query.code,
-            numbers=np.array(astuple(query) or (0.0,), dtype=np.float64),
-            update=UPDATES.index(options["update"]),
-            target=TARGETS.index(options["target"]),
-            second_order=second_order,
-            shrink=shrink and second_order and not binary,
-            binary=binary,
-            n_classes=self.n_classes,
-            gamma=gamma,
-            **spending(options, self.n_nodes),
-        )
-        self._state = fresh(self._rules, self._place)
-        self._work = kernels.scratch(self._rules, self._state)
-        self._learned = []
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         if "__init__" in vars(cls):  # type checkers see the parameters by name; so does who misspells one
-            cls.__init__ = refusing_others(cls.__init__, cls.__name__)  # type: ignore[method-assign]
+            make: Any = cls.__init__
+
+            @wraps(make)
+            def checking(self: Any, *positional: Any, **given: Any) -> None:
+                check_values(known_of(make), given)
+                make(self, *positional, **given)
+
+            cls.__init__ = refusing_others(checking, cls.__name__)  # type: ignore[method-assign]
 
     def _begin(
         self,
+        embedding: Any,
         n_classes: int,
-        options: Mapping[str, Any],
-        ids: checks.Ids | None,
+        given: Mapping[str, Any],
+        options: Any = LearnerOptions,
         scheme: SchemeName = "multiclass",
+    ) -> tuple[dict[str, Any], Codes]:
+        """What every learner has, whatever its maths; its options and the checked order of ties."""
+        chosen = settled(options, given)
+        self.n_classes = checked_count("n_classes", n_classes, 2)
+        budget, seed = chosen["budget"], int(chosen["seed"]) % 2**63
+        self._open(checks.ids_of(embedding), None if budget is None else int(budget), seed, scheme)
+        return chosen, checks.checked_tie_order(chosen["tie_order"], self.n_classes)
+
+    def _open(
+        self,
+        ids: checks.Ids | None,
+        budget: int | None,
+        seed: int,
+        scheme: SchemeName,
         notes: tuple[str, ...] = (),
     ) -> None:
-        """What every learner has, whatever its maths."""
-        self.n_classes = checked_count("n_classes", n_classes, 2)
-        self.budget = None if options["budget"] is None else int(options["budget"])
-        self.seed = int(options["seed"]) % 2**63
-        self.scheme = scheme
-        self.notes = notes
-        self.ids = ids
+        self.ids, self.budget, self.seed, self.scheme, self.notes = ids, budget, seed, scheme, notes
         self._pending: dict[int, deque[OpenQuestion]] = {}
-        self._learned = None
         self.own_lock = OwnLock()
+
+    def _hold(self, parts: Any, safe: bool = False) -> None:
+        """Rules, places and state, and working room for them; `safe` says whether rounds may be screened."""
+        self._rules, self._place, self._state = parts
+        self._work: kernels.Scratch = parts.work()
+        self._safe = safe
 
     def __repr__(self) -> str:
         budget = "" if self.budget is None else f" of at most {self.budget:,}"
@@ -282,8 +226,10 @@ class Learner:
         return np.where(self._reached(rows), codes, UNLABELLED)
 
     def _scores(self, rows: Codes | slice) -> Floats:
-        """`f0 = W m`."""
-        return np.asarray(self._place.rows[rows] @ self._state.W.T)
+        nodes = np.arange(self.n_nodes)[rows]
+        out = np.empty((nodes.size, self._work.f.size))
+        self._steps.score_all(self._rules, self._state, self._place, nodes, self._work, out)
+        return out
 
     def _reached(self, rows: Codes | slice) -> Bools:
         touched = self._state.touched[self._place.component[rows]]
@@ -303,7 +249,7 @@ class Learner:
         t = self.round + 1
         draw = algebra.draw(self.seed, t) if u is None else float(checks.checked_uniforms([u], 1)[0])
         work = self._work
-        verdict = self._maths.decide_step(self._rules, self._state, self._place, row, draw, work)
+        verdict = self._steps.decide_step(self._rules, self._state, self._place, row, draw, work)
         spent = self.budget is not None and self.questions >= self.budget
         return Decision(
             node=self._name(row),
@@ -333,7 +279,7 @@ class Learner:
         own = decision.asks.shape == decision.variances.shape == self._work.r.shape
         if not own or not 0 <= decision.row < self.n_nodes:
             raise InputError("the decision was made by another learner; decide with this one")
-        self._maths.close_round(
+        self._steps.close_round(
             self._rules, self._state, decision.ask, decision.asks, decision.variances, decision.value
         )
         if decision.ask:
@@ -376,7 +322,7 @@ class Learner:
         if allowed is None:
             return False
         asks = np.array(question.asks, dtype=np.bool_)
-        learned = self._maths.learn_step(
+        learned = self._steps.learn_step(
             self._rules, self._state, self._place, int(node), question.certain, asks, allowed, self._work
         )
         if learned:
@@ -417,63 +363,35 @@ class Learner:
 
     def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
         """The compiled loop; a negative budget means none."""
-        loop.run_rounds(
-            self._rules,
-            self._state,
-            self._place,
-            nodes,
-            codes,
-            u,
-            budget,
-            self._work,
-            loop.screen(self._state, self._safe),
-            record,
-        )
+        parts = self._rules, self._state, self._place
+        self._steps.play_all(*parts, nodes, codes, u, budget, self._work, record)
 
     def _run_oracle(self, nodes: Codes, oracle: Callable[[Any], Reply], uniforms: Floats) -> Trace:
-        record = loop.record(nodes.size, self._work)
-        judged = np.zeros(nodes.size, dtype=np.bool_)
+        work = self._work
+        record, judged = loop.record(nodes.size, work), np.zeros(nodes.size, dtype=np.bool_)
         for i, node in enumerate(nodes.tolist()):
             decision = self._decide(node, uniforms[i])
-            record.predicted[i] = decision.prediction
-            record.margin[i], record.variance[i] = decision.margin, decision.variance
-            if not decision.ask:
-                self.commit(decision)
-                continue
             # The oracle may fail or be interrupted: nothing is committed before it has answered well.
-            allowed = self._allowed(oracle(decision.node))
+            allowed = self._allowed(oracle(decision.node)) if decision.ask else None
             self.commit(decision)
-            record.asked[i] = True
-            record.problem_asked[i] = decision.asks
-            # Questions that were open before stay open: this answer is to this round's own.
-            record.updated[i] = self._answered(node, self._close(node, newest=True), allowed)
+            mistaken = updated = False
+            work.wrong[:] = work.learned[:] = False
+            if decision.ask:
+                # Questions that were open before stay open: this answer is to this round's own.
+                updated = self._answered(node, self._close(node, newest=True), allowed)
             if allowed is not None:
                 judged[i] = True
-                self._work.f[:] = decision.scores
-                tie = self._place.tie[node]
-                record.mistaken[i] = kernels.find_mistakes(
-                    self._rules.binary, decision.prediction, allowed, tie, self._work.f, self._work.wrong
-                )
-                record.problem_mistaken[i] = self._work.wrong
-                record.problem_updated[i] = self._work.learned
+                work.f[:] = decision.scores
+                best, tie = decision.prediction, self._place.tie[node]
+                mistaken = kernels.find_mistakes(self._rules.binary, best, allowed, tie, work.f, work.wrong)
+            work.asks[:] = decision.asks
+            about = decision.prediction, decision.ask, mistaken, updated, decision.margin, decision.variance
+            loop.note(record, i, *about, work)
         return self._trace(nodes, record, judged)
 
     def _trace(self, nodes: Codes, record: loop.RunRecord, judged: Bools) -> Trace:
-        problems = None
-        if self.scheme == "one-vs-rest":
-            problems = Problems(record.problem_asked, record.problem_mistaken, record.problem_updated)
-        return Trace(
-            row=nodes,
-            predicted=record.predicted,
-            asked=record.asked,
-            mistaken=record.mistaken,
-            updated=record.updated,
-            margin=record.margin,
-            variance=record.variance,
-            judged=judged,
-            problems=problems,
-            ids=self.ids,
-        )
+        problems = Problems(*record[6:]) if self.scheme == "one-vs-rest" else None
+        return Trace(nodes, *record[:6], judged, problems, self.ids)
 
     # -- a graph that grows ------------------------------------------------------
 
@@ -493,30 +411,10 @@ class Learner:
         >>> learner.follow(rows.follow(larger)).predict([4]).size
         1
         """
-        learned = self._answers()
-        if learned is None:
-            raise InputError(
-                f"{type(self).__name__} cannot go on in a graph that has grown, since new nodes move all "
-                "others for it; make a new learner of that graph, and let it run over the answers so far"
-            )
-        ids = checks.grown_ids(self.ids, embedding)
-        place, safe = placed(embedding, self._rules.gamma, self._place.tie_order)
-        if len(place.rows) < self.n_nodes:
-            raise InputError(
-                f"{len(place.rows):,} rows for a learner that knows {self.n_nodes:,} nodes; nodes may be "
-                "added at the end, not taken away"
-            )
-        state, old = fresh(self._rules, place), self._state
-        work = kernels.scratch(self._rules, state)
-        if np.array_equal(place.rows[learned.nodes], self._place.rows[learned.nodes]):
-            state.touched[place.component[learned.nodes]] = True
-            state = state._replace(P=old.P, W=old.W)
-        else:
-            rules = self._rules._replace(update=UPDATES.index("always"))
-            kernels.learn_again(rules, state, place, *learned, work)
-        self._state = state._replace(variances=old.variances, counts=old.counts, recent=old.recent)
-        self._place, self._safe, self._work, self.ids = place, safe, work, ids
-        return self
+        raise InputError(
+            f"{type(self).__name__} cannot go on in a graph that has grown, since new nodes move all "
+            "others for it; make a new learner of that graph, and let it run over the answers so far"
+        )
 
     def _answers(self) -> Learned | None:
         """All that was learned; None where it is not kept."""
@@ -564,31 +462,3 @@ class Learner:
         # One binary problem for two classes: "neither" points to none of them.
         neither = allowed is not None and self._work.f.size == 1 and not allowed.any()
         return None if neither else allowed
-
-
-def placed(embedding: Any, gamma: float, tie_order: Codes) -> tuple[kernels.NodeRows, bool]:
-    """Where the nodes of an embedding are, and whether blocks of rounds may be screened there."""
-    rows = checks.checked_rows(embedding)
-    prior = checks.prior_variances(rows, gamma)
-    place = kernels.NodeRows(
-        rows=rows,
-        component=checks.checked_components(embedding, len(rows)),
-        tie=1e-12 * np.minimum(1.0, prior),
-        tie_order=tie_order,
-    )
-    return place, bool(prior.max() <= loop.SAFE)
-
-
-def fresh(rules: kernels.OnlineRules, place: kernels.NodeRows) -> kernels.OnlineState:
-    """The state of a learner that has learned nothing."""
-    alone, d = rules.binary and rules.n_classes == 2, place.rows.shape[1]
-    problems = rules.n_classes if rules.binary and not alone else 1
-    prior = np.eye(d) / rules.gamma
-    return kernels.OnlineState(
-        P=np.repeat(prior[None], problems, axis=0) if rules.second_order else np.empty((problems, 0, 0)),
-        W=np.zeros((1 if alone else rules.n_classes, d)),
-        variances=np.zeros(problems),
-        touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
-        counts=np.zeros(3, dtype=np.int64),
-        recent=ring(rules),
-    )

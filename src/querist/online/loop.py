@@ -1,6 +1,11 @@
 """The only loop: rounds over many nodes, compiled, to the bits of the stepwise protocol.
 
-Where most rounds learn nothing it *screens*: the variances of a block of rows
+It is written once for all families of learners. A family is a module of compiled functions: `decide_step`
+scores a node and judges it, and `absorb` learns an answer in one problem; `learns` says which answers are
+learned, and `close_round` ends a round, as in `pace.py` unless the family has its own. `Steps.of` puts them
+into the functions here.
+
+Compositions alone have more. Where most rounds learn nothing it *screens*: the variances of a block of rows
 are computed together (`quadratic_forms`), which is cheaper but has other last
 bits. Screened scores settle a round only if it clearly learns
 nothing: the prediction is clear, and the rule decides the same with margin and
@@ -10,33 +15,30 @@ an update the block is patched: with `s = x.g/sqrt(1+r)` for a waiting row x,
 `r_x -= s^2` and `f0_x += s (y - f0)/sqrt(1+r)`.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from querist.compiled import compiled
-from querist.online.algebra import (
-    BLOCK,
-    count,
-    gather_columns,
-    project,
-    quadratic_forms,
-)
+from querist.online import kernels, pace
+from querist.online.algebra import BLOCK, count, gather_columns, project, quadratic_forms
 from querist.online.kernels import (
-    CONFIDENCE,
     NodeRows,
     OnlineRules,
     OnlineState,
     Scratch,
+    absorb,
     ask_probability,
     close_round,
     decide_step,
     find_mistakes,
-    learn,
     learns,
     margin_of,
     prediction_of,
 )
+from querist.online.rules import CONFIDENCE
 from querist.types import Bools, Codes, Floats
 
 SLACK = 1e-9
@@ -83,18 +85,134 @@ def screen(state: OnlineState, safe: bool) -> Screen:
 
 def record(rounds: int, work: Scratch) -> RunRecord:
     """An empty record."""
-    problems = work.r.size
-    return RunRecord(
-        predicted=np.zeros(rounds, dtype=np.int64),
-        asked=np.zeros(rounds, dtype=np.bool_),
-        mistaken=np.zeros(rounds, dtype=np.bool_),
-        updated=np.zeros(rounds, dtype=np.bool_),
-        margin=np.zeros(rounds),
-        variance=np.zeros(rounds),
-        problem_asked=np.zeros((rounds, problems), dtype=np.bool_),
-        problem_mistaken=np.zeros((rounds, problems), dtype=np.bool_),
-        problem_updated=np.zeros((rounds, problems), dtype=np.bool_),
-    )
+    flags, by_problem = np.zeros((3, rounds), np.bool_), np.zeros((3, rounds, work.r.size), np.bool_)
+    return RunRecord(np.zeros(rounds, dtype=np.int64), *flags, *np.zeros((2, rounds)), *by_problem)
+
+
+# -- every family ----------------------------------------------------------------------
+
+
+@compiled
+def learn(
+    rules: Any, state: Any, place: Any, node: int, certain: bool, allowed: Bools, work: Scratch
+) -> bool:
+    """Learn an answer in the problems of `work.asks`; returns whether any did.
+
+    `work` holds the scores and mistakes of the node under this state. The label of a problem is 1 or -1, or 0
+    if "one of these" leaves it open, which binary problems do not learn.
+    """
+    several = count(allowed) > 1
+    for c in range(work.r.size):
+        positive = allowed[1] if work.f.size == 1 else allowed[c]
+        left_open = several and positive
+        wanted = work.asks[c] and learns(rules, work.wrong[c], certain)
+        work.learned[c] = wanted and not (left_open and rules.binary)
+        if work.learned[c]:
+            label = 0.0 if left_open else 1.0 if positive else -1.0
+            absorb(rules, state, place, c, node, label, allowed, work)
+    learned = count(work.learned) > 0
+    state.counts[2] += learned
+    return learned
+
+
+@compiled
+def play(
+    rules: Any, state: Any, place: Any, node: int, i: int, u: float, spent: bool, allowed: Bools,
+    work: Scratch, record: RunRecord,
+) -> None:  # fmt: skip
+    """Round i: predict, maybe ask, maybe learn."""
+    verdict = decide_step(rules, state, place, node, u, work)
+    mistaken = find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
+    asked = not spent and count(work.asks) > 0
+    for c in range(work.r.size):
+        work.asks[c] = work.asks[c] and asked
+        work.learned[c] = False
+    close_round(rules, state, asked, work.asks, work.r, verdict.value)
+    updated = asked and learn(rules, state, place, node, verdict.certain, allowed, work)
+    note(record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance, work)
+
+
+@compiled
+def note(
+    record: RunRecord, i: int, predicted: int, asked: bool, mistaken: bool, updated: bool,
+    margin: float, variance: float, work: Scratch,
+) -> None:  # fmt: skip
+    """Write round i down."""
+    record.predicted[i] = predicted
+    record.asked[i] = asked
+    record.mistaken[i] = mistaken
+    record.updated[i] = updated
+    record.margin[i] = margin
+    record.variance[i] = variance
+    for c in range(work.r.size):
+        record.problem_asked[i, c] = work.asks[c]
+        record.problem_mistaken[i, c] = work.wrong[c]
+        record.problem_updated[i, c] = work.learned[c]
+
+
+@compiled
+def play_all(
+    rules: Any, state: Any, place: Any, order: Codes, labels: Codes, uniforms: Floats, budget: int,
+    work: Scratch, record: RunRecord,
+) -> None:  # fmt: skip
+    """Rounds over `order`. A negative budget means none."""
+    for i in range(order.size):
+        node = order[i]
+        spent = budget >= 0 and state.counts[1] >= budget
+        work.allowed[labels[node]] = True
+        play(rules, state, place, node, i, uniforms[i], spent, work.allowed, work, record)
+        work.allowed[labels[node]] = False
+
+
+@compiled
+def learn_step(
+    rules: Any, state: Any, place: Any, node: int, certain: bool, asks: Bools, allowed: Bools, work: Scratch
+) -> bool:
+    """Learn an answer under the state as it is now, for the problems that asked."""
+    verdict = decide_step(rules, state, place, node, 1.0, work)
+    for c in range(asks.size):
+        work.asks[c] = asks[c]
+    find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
+    return learn(rules, state, place, node, certain, allowed, work)
+
+
+@compiled
+def score_all(rules: Any, state: Any, place: Any, nodes: Codes, work: Scratch, out: Floats) -> None:
+    """(nodes, K) scores under the state as it is."""
+    for i in range(nodes.size):
+        decide_step(rules, state, place, nodes[i], 1.0, work)
+        for k in range(work.f.size):
+            out[i, k] = work.f[k]
+
+
+class Steps(NamedTuple):
+    """The compiled functions of a family: its own, and those above made of them."""
+
+    decide_step: Callable[..., kernels.Verdict]
+    close_round: Callable[..., None]
+    learn_step: Callable[..., bool]
+    play_all: Callable[..., None]
+    score_all: Callable[..., None]
+
+    @classmethod
+    def of(cls, family: ModuleType) -> "Steps":
+        """Those of a family.
+
+        Numba knows functions by the names in a module, and keeps machine code by the name of a function: so
+        each of those above is made again for the family, as if its text stood there.
+        """
+        own = vars(pace) | vars(family)
+        names = ("__name__", "decide_step", "absorb", "learns", "close_round")
+        scope: dict[str, Any] = globals() | {name: own[name] for name in names}
+        for template in (learn, play, play_all, learn_step, score_all):
+            code = getattr(template, "py_func", template).__code__
+            again = FunctionType(code, scope)
+            again.__qualname__ = f"{family.__name__}.{code.co_name}"
+            scope[code.co_name] = compiled(again, family)
+        return cls(*(scope[name] for name in cls._fields))
+
+
+# -- compositions, by blocks that are screened ------------------------------------------
 
 
 @compiled
@@ -185,29 +303,10 @@ def settle(
         work.asks[c] = verdict > 0
         quiet = verdict == 0 or (
             # DGS sums the variances it asked at: only the step kernel's bits will do.
-            verdict > 0
-            and rules.query != CONFIDENCE
-            and not learns(rules.update, work.wrong[c], verdict == 1)
+            verdict > 0 and rules.query != CONFIDENCE and not learns(rules, work.wrong[c], verdict == 1)
         )
         clear = clear and own > doubt and quiet
     return clear, prediction, margin
-
-
-@compiled
-def play(
-    rules: OnlineRules, state: OnlineState, place: NodeRows, node: int, i: int, u: float, spent: bool,
-    allowed: Bools, work: Scratch, record: RunRecord,
-) -> None:  # fmt: skip
-    """Round i by the step kernel: predict, maybe ask, maybe learn."""
-    verdict = decide_step(rules, state, place, node, u, work)
-    mistaken = find_mistakes(rules.binary, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
-    asked = not spent and count(work.asks) > 0
-    for c in range(work.r.size):
-        work.asks[c] = work.asks[c] and asked
-        work.learned[c] = False
-    close_round(rules, state, asked, work.asks, work.r, verdict.value)
-    updated = asked and learn(rules, state, place, node, verdict.certain, allowed, work)
-    note(record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance, work)
 
 
 @compiled
@@ -223,24 +322,6 @@ def skip(
         variance = max(variance, work.r[c])
         work.learned[c] = False
     note(record, i, prediction, asked, mistaken, False, margin, variance, work)
-
-
-@compiled
-def note(
-    record: RunRecord, i: int, predicted: int, asked: bool, mistaken: bool, updated: bool,
-    margin: float, variance: float, work: Scratch,
-) -> None:  # fmt: skip
-    """Write round i down."""
-    record.predicted[i] = predicted
-    record.asked[i] = asked
-    record.mistaken[i] = mistaken
-    record.updated[i] = updated
-    record.margin[i] = margin
-    record.variance[i] = variance
-    for c in range(work.r.size):
-        record.problem_asked[i, c] = work.asks[c]
-        record.problem_mistaken[i, c] = work.wrong[c]
-        record.problem_updated[i, c] = work.learned[c]
 
 
 @compiled
@@ -285,3 +366,13 @@ def run_rounds(
             rules, state, place, order, labels, uniforms, budget, start, screening, work, screen, record
         )
         learned = state.counts[2] - before
+
+
+@compiled
+def learn_again(
+    rules: OnlineRules, state: OnlineState, place: NodeRows, nodes: Codes, allowed: Bools, problems: Bools,
+    work: Scratch,
+) -> None:  # fmt: skip
+    """Learn answers one after the other, each in the problems that learned it before."""
+    for i in range(nodes.size):
+        learn_step(rules, state, place, nodes[i], True, problems[i], allowed[i], work)

@@ -65,6 +65,8 @@ class View(NamedTuple):
     """(n,) working room: those that may be nearest."""
     factors: Floats
     """(2,) `1 - c`; and what turns squared distances of the rows into those of the product."""
+    turn: Codes
+    """(n,) where in the block a node of it is."""
 
 
 # -- the rule and the scan ---------------------------------------------------------
@@ -163,6 +165,7 @@ class Screening:
         self._size = 0
         self._product = np.empty(max(min(ROOM, BLOCK * n), n), dtype=np.float32)
         self._low, self._close = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int64)
+        self._turn = np.zeros(n, dtype=np.int64)
 
     def block(self, nodes: Codes, met: Codes) -> View:
         """These nodes before those met so far, in the order in which they were met."""
@@ -172,7 +175,8 @@ class Screening:
         x, base = self._shifted(nodes)
         product = self._product[: nodes.size * m].reshape(nodes.size, m)
         np.matmul(-2 * x, self._held[:m].T, out=product)
-        return View(product, base, self._norms[:m], self._low, self._close, self._factors)
+        self._turn[nodes] = np.arange(nodes.size)
+        return View(product, base, self._norms[:m], self._low, self._close, self._factors, self._turn)
 
     def _shifted(self, nodes: Codes) -> tuple[Singles, Singles]:
         """Rows without their mean, and `(1 - c)` times their squared lengths."""
@@ -193,5 +197,5 @@ def block_length(met: int) -> int:
 
 def unscreened() -> View:
     """A view of nothing: every node is scanned."""
-    nothing = np.empty(0, dtype=np.float32)
-    return View(nothing.reshape(0, 0), nothing, nothing, nothing, np.empty(0, dtype=np.int64), np.ones(2))
+    nothing, no_nodes = np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
+    return View(nothing.reshape(0, 0), nothing, nothing, nothing, no_nodes, np.ones(2), no_nodes)

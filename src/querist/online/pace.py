@@ -25,7 +25,7 @@ far.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -37,15 +37,7 @@ WINDOW = 300
 """Values that a new one is compared with."""
 
 
-class Spending(TypedDict):
-    """The part of a learner's rules that is about its budget."""
-
-    pace: float
-    budget: int
-    rounds: int
-
-
-def spending(options: Mapping[str, Any], n_nodes: int) -> Spending:
+def spending(options: Mapping[str, Any], n_nodes: int) -> dict[str, Any]:
     """How a budget is spent, as numbers; `rounds` is the number of nodes unless given."""
     pace, budget, rounds = (options[name] for name in ("pace", "budget", "rounds"))
     if pace is not None and budget is None:
@@ -99,6 +91,12 @@ def remember(rules: Any, state: Any, value: float) -> None:
     """Keep the value of a round that is being closed, while there are questions to pace."""
     if state.recent.size > 0 and state.counts[1] < rules.budget:
         state.recent[state.counts[0] % state.recent.size] = value
+
+
+@compiled
+def learns(rules: Any, mistaken: bool, certain: bool) -> bool:
+    """Whether an answer is learned: always. For families whose rules do not say."""
+    return True
 
 
 @compiled

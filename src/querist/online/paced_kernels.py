@@ -26,9 +26,8 @@ import numpy as np
 from querist.codec import Field, Finite
 from querist.compiled import compiled
 from querist.online.algebra import add_outer, subtract_square
-from querist.online.kernels import Verdict, find_mistakes, margin_of, prediction_of, set_target
-from querist.online.loop import RunRecord, note
-from querist.online.pace import close_round, standing
+from querist.online.kernels import Scratch, Verdict, margin_of, prediction_of, set_target
+from querist.online.pace import standing
 from querist.online.rules import TARGETS
 from querist.triangle import dot, product
 from querist.types import Bools, Codes, Floats
@@ -88,34 +87,6 @@ class PacedState(NamedTuple):
     counts: Annotated[Codes, Field("3", least=0)]
 
 
-class PacedScratch(NamedTuple):
-    """Working room of a round."""
-
-    g: Floats  # (d,)
-    f: Floats  # (K,)
-    y: Floats  # (K,)
-    r: Floats  # (1,) r + l
-    asks: Bools  # (1,)
-    wrong: Bools  # (1,)
-    learned: Bools  # (1,)
-    allowed: Bools  # (K,)
-
-
-def scratch(rules: PacedRules, state: PacedState) -> PacedScratch:
-    """Working room for a learner of this make."""
-    K, d = state.W.shape
-    return PacedScratch(
-        g=np.empty(d),
-        f=np.empty(K),
-        y=np.empty(K),
-        r=np.empty(1),
-        asks=np.zeros(1, dtype=np.bool_),
-        wrong=np.zeros(1, dtype=np.bool_),
-        learned=np.zeros(1, dtype=np.bool_),
-        allowed=np.zeros(K, dtype=np.bool_),
-    )
-
-
 # -- a round -------------------------------------------------------------------------
 
 
@@ -155,11 +126,11 @@ def local_variance(state: PacedState, place: PacedNodes, node: int) -> float:
 
 @compiled
 def decide_step(
-    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, u: float, work: PacedScratch
+    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, u: float, work: Scratch
 ) -> Verdict:
     """Score a node and judge it; pure."""
-    m, f = place.rows[node], work.f
-    product(state.P, m.size, m, work.g)
+    m, g, f = place.rows[node], work.g[0], work.f
+    product(state.P, m.size, m, g)
     for k in range(f.size):
         f[k] = dot(state.W[k], m, m.size)
     for e in range(place.indptr[node], place.indptr[node + 1]):
@@ -167,7 +138,7 @@ def decide_step(
         for k in range(f.size):
             f[k] += weight * near[k]
     # Rounding may leave a variance a hair below 0 where it is 0.
-    r = max(0.0, dot(m, work.g, m.size)) + local_variance(state, place, node)
+    r = max(0.0, dot(m, g, m.size)) + local_variance(state, place, node)
     best = prediction_of(f, place.tie_order, place.tie[node])
     value = u
     if not rules.at_random:
@@ -179,11 +150,12 @@ def decide_step(
 
 
 @compiled
-def learn(
-    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, allowed: Bools, work: PacedScratch
-) -> bool:
+def absorb(
+    rules: PacedRules, state: PacedState, place: PacedNodes, c: int, node: int, label: float, allowed: Bools,
+    work: Scratch,
+) -> None:  # fmt: skip
     """Learn an answer; `work` holds the scores and the product of the node under this state."""
-    y, g = work.y, work.g
+    y, g = work.y, work.g[0]
     set_target(y, work.f, allowed, ONE_HOT, place.tie_order, place.tie[node])
     scale = rules.gamma + work.r[0]
     for k in range(y.size):
@@ -196,41 +168,3 @@ def learn(
     for e in range(place.indptr[node], place.indptr[node + 1]):
         state.left[place.indices[e]] -= place.entries[e] ** 2 / (rules.gamma + place.own[node])
     state.touched[place.component[node]] = True
-    state.counts[2] += 1
-    work.learned[0] = True
-    return True
-
-
-@compiled
-def learn_step(
-    rules: PacedRules, state: PacedState, place: PacedNodes, node: int, certain: bool, asks: Bools,
-    allowed: Bools, work: PacedScratch,
-) -> bool:  # fmt: skip
-    """Learn an answer under the state as it is now."""
-    verdict = decide_step(rules, state, place, node, 1.0, work)
-    find_mistakes(False, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
-    return learn(rules, state, place, node, allowed, work)
-
-
-@compiled
-def run_rounds(
-    rules: PacedRules, state: PacedState, place: PacedNodes, order: Codes, labels: Codes, uniforms: Floats,
-    work: PacedScratch, record: RunRecord,
-) -> None:  # fmt: skip
-    """Rounds over `order`, by the steps above."""
-    for i in range(order.size):
-        node = order[i]
-        work.allowed[labels[node]] = True
-        verdict = decide_step(rules, state, place, node, uniforms[i], work)
-        mistaken = find_mistakes(
-            False, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
-        )  # fmt: skip
-        asked = work.asks[0] and (rules.budget < 0 or state.counts[1] < rules.budget)
-        work.asks[0], work.learned[0] = asked, False
-        close_round(rules, state, asked, work.asks, work.r, verdict.value)
-        updated = asked and learn(rules, state, place, node, work.allowed, work)
-        note(
-            record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,
-            work,  # type: ignore[arg-type]  # compiled for this Scratch, which has the fields it reads
-        )  # fmt: skip
-        work.allowed[labels[node]] = False

@@ -6,7 +6,7 @@ budget early. `paced_kernels.py` has the maths. It is not from the papers.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +14,12 @@ import scipy.sparse as sp
 from querist.embedding import embed
 from querist.errors import InputError
 from querist.graph import Graph
-from querist.online import checks, loop, paced_kernels as maths
-from querist.online.learner import Learner, LearnerOptions
+from querist.online import checks, paced_kernels as maths
+from querist.online.kernels import Scratch, scratch
+from querist.online.learner import Learner
+from querist.online.loop import Steps
 from querist.online.pace import ring, spending
-from querist.parameters import Range, check_values, parameters_of, settled
+from querist.parameters import Range, check_values, parameters_of
 from querist.types import Codes, Floats, Sparse
 
 WARM_UP = 60
@@ -44,6 +46,10 @@ class PacedParts(NamedTuple):
         checks.check_neighbours(self.place)
         check_values(parameters_of(Paced, ("budget",)), self.rules._asdict())
         return {"binary rules": self.rules.binary}
+
+    def work(self) -> Scratch:
+        """Working room of a round."""
+        return scratch(self.rules.n_classes, 1, *self.state.W.shape)
 
 
 class Paced(Learner):
@@ -75,8 +81,8 @@ class Paced(Learner):
     (6, 3)
     """
 
-    _maths: ClassVar[Any] = maths
-    _parts: ClassVar[Any] = PacedParts
+    _steps = Steps.of(maths)
+    _parts = PacedParts
 
     def __init__(
         self,
@@ -94,15 +100,14 @@ class Paced(Learner):
         budget: int | None = None,
         tie_order: Iterable[int] | None = None,
     ) -> None:
-        check_values(parameters_of(Paced), locals())
-        options = settled(LearnerOptions, {"seed": seed, "budget": budget, "rounds": rounds})
-        self._begin(n_classes, options, checks.ids_of(embedding))
+        given = {"seed": seed, "budget": budget, "rounds": rounds, "tie_order": tie_order}
+        options, order = self._begin(embedding, n_classes, given)
         made = embed(embedding, kind="pagerank") if isinstance(embedding, Graph) else embedding
         rows, R = unit_kernel(checks.checked_rows(made), getattr(made, "local", None))
         n, d = rows.shape
         spends = spending(options, n)
         spends["pace"] = float(pace)
-        self._rules: Any = maths.PacedRules(
+        rules = maths.PacedRules(
             gamma=float(gamma),
             local=float(local),
             sharpness=float(sharpness),
@@ -112,7 +117,7 @@ class Paced(Learner):
             n_classes=self.n_classes,
             **spends,
         )
-        self._place: Any = maths.PacedNodes(
+        place = maths.PacedNodes(
             rows=rows,
             indptr=R.indptr.astype(np.int64),
             indices=R.indices.astype(np.int64),
@@ -121,28 +126,24 @@ class Paced(Learner):
             bearing=bearing(rows, R) ** spread,
             component=checks.checked_components(made, n),
             tie=np.full(n, TIE),
-            tie_order=checks.checked_tie_order(tie_order, self.n_classes),
+            tie_order=order,
         )
-        self._state: Any = maths.PacedState(
+        state = maths.PacedState(
             P=np.eye(d),
             W=np.zeros((self.n_classes, d)),
             b=np.zeros((n, self.n_classes)),
-            left=self._place.own.copy(),
-            recent=ring(self._rules),
-            touched=np.zeros(int(self._place.component.max()) + 1, dtype=np.bool_),
+            left=place.own.copy(),
+            recent=ring(rules),
+            touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
             counts=np.zeros(3, dtype=np.int64),
         )
-        self._work: Any = maths.scratch(self._rules, self._state)
-        self._safe = False
+        self._hold(PacedParts(rules, place, state))
 
     def _scores(self, rows: Codes | slice) -> Floats:
         place, state = self._place, self._state
         n = self.n_nodes
         R = sp.csr_array((place.entries, place.indices, place.indptr), shape=(n, n))
         return np.asarray(place.rows[rows] @ state.W.T + self._rules.local * (R[rows] @ state.b))
-
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: loop.RunRecord) -> None:
-        maths.run_rounds(self._rules, self._state, self._place, nodes, codes, u, self._work, record)
 
 
 def unit_kernel(rows: Floats, local: Sparse | None) -> tuple[Floats, Sparse]:

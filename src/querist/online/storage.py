@@ -13,13 +13,14 @@ from querist import plugins
 from querist.codec import SavedKind
 from querist.online import checks
 from querist.online.catalogue import ALGORITHMS
-from querist.online.learner import Learned, Learner, OnlineParts, OpenQuestion
+from querist.online.composition import OnlineParts
+from querist.online.learner import Learned, Learner, OpenQuestion
 from querist.online.rules import SchemeName
 
 KINDS: dict[str, type[Learner]] = {
     kind.__name__: kind
     for kind in (
-        *(Learner, *ALGORITHMS.data.values()),
+        *ALGORITHMS.data.values(),
         *(plugins.load("learner", name) for name in plugins.names("learner")),
     )
     if isinstance(kind, type)
@@ -60,19 +61,15 @@ class SavedLearner:
     def learner(self) -> Learner:
         """The learner again; decisions, draws and state go on bit for bit."""
         kind = KINDS[self.algorithm]
-        learner: Any = kind.__new__(kind)
-        rules, place, state = self.parts
+        learner = kind.__new__(kind)
+        learner.n_classes = self.parts.rules.n_classes
         ids = None if self.nodes is None else checks.Ids(self.nodes)
-        scheme: SchemeName = "one-vs-rest" if rules.binary else "multiclass"
-        options = {"seed": self.seed, "budget": self.budget}
-        learner._begin(rules.n_classes, options, ids, scheme, self.notes)
-        learner._rules, learner._place, learner._state = rules, place, state
+        scheme: SchemeName = "one-vs-rest" if self.parts.rules.binary else "multiclass"
+        learner._open(ids, self.budget, self.seed, scheme, self.notes)
+        learner._hold(self.parts, self.safe)
         learner._pending = {row: deque(questions) for row, questions in self.pending.items()}
         learner._learned = None if self.learned is None else [self.learned]
-        learner._work = kind._maths.scratch(rules, state)
-        learner._safe = self.safe
-        made: Learner = learner
-        return made
+        return learner
 
 
 SavedLearner.__annotations__["parts"] = Union[tuple({kind._parts: None for kind in KINDS.values()})]  # noqa: UP007

@@ -8,13 +8,12 @@ every set; here it was chosen on Citeseer), degrees in units of their median whe
 add up where a node comes again, and answers other than one class.
 """
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Unpack
+from typing import Annotated, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from querist import Graph, InputError
-from querist.extend import steps
+from querist import Graph
+from querist.extend import Range, steps
 from querist.online import Learner
 from querist_papers.rivals import fastonl_kernels as maths
 from querist_papers.types import Codes, Floats
@@ -22,9 +21,9 @@ from querist_papers.types import Codes, Floats
 TIE = 1e-12
 """Scores closer than this are equal."""
 
-SHORTEST, ROUNDING = 1e-6, 1e-15
-"""The smallest chance to go back, and the smallest push: below the one a walk takes hours, below the other
-there is rounding alone."""
+ALPHAS, EPSILONS = Range(1e-6, lt=1), Range(1e-15)
+"""Chances to go back, and sizes of a push: below the one a walk takes hours, since the number of pushes goes
+with 1 / alpha, below the other there is rounding alone."""
 
 
 class FastonlParts(NamedTuple):
@@ -46,11 +45,18 @@ class FastonlParts(NamedTuple):
         if self.place.indptr.size:
             steps.check_neighbours(self.place)
             endless = not _pushes_end(self.place)
-        check_walk(self.rules.alpha, self.rules.eps)
         return {
             "binary rules": self.rules.binary,
+            f"alpha = {self.rules.alpha}": not ALPHAS.holds(self.rules.alpha),
+            f"eps = {self.rules.eps}": not EPSILONS.holds(self.rules.eps),
             "weights of neighbours that do not fit the degrees": endless,
         }
+
+    def work(self) -> steps.Scratch:
+        """Working room of a round."""
+        K = self.rules.n_classes
+        push = steps.push_room(len(self.state.gradients))
+        return steps.scratch(K, 1, K, more=maths.FastonlRoom(np.zeros(K, dtype=np.bool_), np.empty(1), push))
 
 
 def _pushes_end(place: maths.FastonlNodes) -> bool:
@@ -67,61 +73,9 @@ def _pushes_end(place: maths.FastonlNodes) -> bool:
 
 
 class FastonlLearner(Learner):
-    """FastONL in the protocol of every `Learner`; `fastonl` makes one. It knows no variance and says 1.
-
-    >>> from querist import load_graph
-    >>> isinstance(fastonl(load_graph("karate"), 2), FastonlLearner)
-    True
-    """
-
-    _maths: ClassVar[Any] = maths
-    _parts: ClassVar[Any] = FastonlParts
-
-    def __init__(
-        self,
-        place: maths.FastonlNodes,
-        n_classes: int,
-        *,
-        rules: maths.FastonlRules,
-        options: Mapping[str, Any],
-        ids: steps.Ids | None = None,
-    ) -> None:
-        self._begin(n_classes, options, ids)
-        n, d = place.rows.shape
-        self._rules: Any = rules
-        self._place: Any = place
-        self._state: Any = maths.FastonlState(
-            gradients=np.zeros((0 if d else n, self.n_classes)),
-            W=np.zeros((self.n_classes, d)),
-            sums=np.array([0.0, 2.0 * n * n]),
-            touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
-            counts=np.zeros(3, dtype=np.int64),
-            recent=steps.ring(rules),
-        )
-        self._work: Any = maths.scratch(rules, self._state)
-        self._safe = False
-
-    def _scores(self, rows: Codes | slice) -> Floats:
-        nodes = np.arange(self.n_nodes)[rows]
-        out = np.empty((nodes.size, self.n_classes))
-        for i, node in enumerate(nodes.tolist()):
-            maths.decide_step(self._rules, self._state, self._place, node, 1.0, self._work)
-            out[i] = self._work.f
-        return out
-
-    def _play(self, nodes: Codes, codes: Codes, u: Floats, budget: int, record: steps.RunRecord) -> None:
-        maths.run_rounds(self._rules, self._state, self._place, nodes, codes, u, budget, self._work, record)
-
-
-def fastonl(
-    embedding: Any,
-    n_classes: int,
-    *,
-    alpha: float = 0.1,
-    eps: float = 1e-5,
-    **protocol: Unpack[steps.LearnerOptions],
-) -> FastonlLearner:
     """FastONL (Zhou, Sun and Babanezhad 2023): ask always, relaxed online labelling by local PageRank.
+
+    It knows no variance and says 1.
 
     Parameters
     ----------
@@ -137,29 +91,36 @@ def fastonl(
     >>> int(trace.mistaken.sum())
     12
     """
-    check_walk(alpha, eps)
-    options = steps.settled(steps.LearnerOptions, protocol)
-    order = steps.checked_tie_order(options["tie_order"], n_classes)
-    place = graph_place(embedding, order) if isinstance(embedding, Graph) else row_place(embedding, order)
-    rules = maths.FastonlRules(
-        alpha=float(alpha),
-        eps=float(eps),
-        binary=False,
-        n_classes=int(n_classes),
-        **steps.spending(options, len(place.rows)),
-    )
-    return FastonlLearner(place, n_classes, rules=rules, options=options, ids=steps.ids_of(embedding))
+
+    _steps = steps.Steps.of(maths)
+    _parts = FastonlParts
+    on_graph = True  # it takes the graph itself, unless a rank asks for an embedding
+
+    def __init__(
+        self,
+        embedding: Any,
+        n_classes: int,
+        *,
+        alpha: Annotated[float, ALPHAS] = 0.1,
+        eps: Annotated[float, EPSILONS] = 1e-5,
+        **protocol: Unpack[steps.LearnerOptions],
+    ) -> None:
+        options, order = self._begin(embedding, n_classes, protocol)
+        place = graph_place(embedding, order) if isinstance(embedding, Graph) else row_place(embedding, order)
+        (n, d), K = place.rows.shape, self.n_classes
+        rules = maths.FastonlRules(float(alpha), float(eps), False, K, **steps.spending(options, n))
+        state = maths.FastonlState(
+            gradients=np.zeros((0 if d else n, K)),
+            W=np.zeros((K, d)),
+            sums=np.array([0.0, 2.0 * n * n]),
+            touched=np.zeros(int(place.component.max()) + 1, dtype=np.bool_),
+            counts=np.zeros(3, dtype=np.int64),
+            recent=steps.ring(rules),
+        )
+        self._hold(FastonlParts(rules, place, state))
 
 
-fastonl.on_graph = True  # type: ignore[attr-defined]  # it takes the graph itself, unless a rank asks for an embedding
-
-
-def check_walk(alpha: float, eps: float) -> None:
-    """Refuse walks that never come back, and pushes without an end: their number goes with 1 / alpha."""
-    if not SHORTEST <= alpha < 1:
-        raise InputError(f"alpha = {alpha!r}; it must lie from {SHORTEST:g} to below 1")
-    if not (steps.is_finite(eps) and eps >= ROUNDING):
-        raise InputError(f"eps = {eps!r}; it must be a finite number from {ROUNDING:g}")
+fastonl = FastonlLearner
 
 
 def graph_place(graph: Graph, tie_order: Codes) -> maths.FastonlNodes:

@@ -22,9 +22,6 @@ import numpy as np
 from querist.extend import compiled, steps
 from querist_papers.types import Bools, Codes, Floats
 
-close_round = steps.close_round
-"""A pace closes a round as everywhere."""
-
 
 class FastonlRules(NamedTuple):
     """Parameters as numbers."""
@@ -68,38 +65,12 @@ class FastonlState(NamedTuple):
     recent: Annotated[Floats, steps.Field("ring", finite=False)]
 
 
-class FastonlScratch(NamedTuple):
-    """Working room of a round."""
+class FastonlRoom(NamedTuple):
+    """Working room of a round, beside that of every learner: `f0` is v, `f` psi, `y` the gradient."""
 
-    v: Floats  # (K,)
-    f: Floats  # (K,) psi
-    gradient: Floats  # (K,)
     inside: Bools  # (K,) the set S
     own: Floats  # (1,) M_ii
-    r: Floats  # (1,)
-    asks: Bools  # (1,)
-    wrong: Bools  # (1,)
-    learned: Bools  # (1,)
-    allowed: Bools  # (K,)
-    room: steps.PushRoom
-
-
-def scratch(rules: FastonlRules, state: FastonlState) -> FastonlScratch:
-    """Working room for a learner of this make."""
-    K = rules.n_classes
-    return FastonlScratch(
-        v=np.empty(K),
-        f=np.empty(K),
-        gradient=np.empty(K),
-        inside=np.zeros(K, dtype=np.bool_),
-        own=np.empty(1),
-        r=np.ones(1),
-        asks=np.zeros(1, dtype=np.bool_),
-        wrong=np.zeros(1, dtype=np.bool_),
-        learned=np.zeros(1, dtype=np.bool_),
-        allowed=np.zeros(K, dtype=np.bool_),
-        room=steps.push_room(len(state.gradients)),
-    )
+    push: steps.PushRoom
 
 
 # -- a round -------------------------------------------------------------------------
@@ -107,24 +78,25 @@ def scratch(rules: FastonlRules, state: FastonlState) -> FastonlScratch:
 
 @compiled
 def look(
-    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, work: FastonlScratch
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, work: steps.Scratch
 ) -> None:
     """`v` and `M_ii` of a node."""
     n, d = place.rows.shape
-    for k in range(work.v.size):
-        work.v[k] = 2.0 * n * steps.dot(state.W[k], place.rows[node], d)
-    work.own[0] = 2.0 * n * steps.dot(place.rows[node], place.rows[node], d)
+    v, room = work.f0, work.more
+    for k in range(v.size):
+        v[k] = 2.0 * n * steps.dot(state.W[k], place.rows[node], d)
+    room.own[0] = 2.0 * n * steps.dot(place.rows[node], place.rows[node], d)
     if d > 0:
         return
     S = steps.Walkable(place.indptr, place.indices, place.entries, place.roots)
-    met = steps.push(S, 1.0 - rules.alpha, rules.eps * place.roots[node], node, work.room)
+    met = steps.push(S, 1.0 - rules.alpha, rules.eps * place.roots[node], node, room.push)
     for a in range(met):
-        u = work.room.met[a]
-        weight = 2.0 * n * rules.alpha * work.room.x[u]
-        for k in range(work.v.size):
-            work.v[k] += weight * state.gradients[u, k]
-    work.own[0] = 2.0 * n * rules.alpha * work.room.x[node]
-    steps.clear(work.room, met)
+        u = room.push.met[a]
+        weight = 2.0 * n * rules.alpha * room.push.x[u]
+        for k in range(v.size):
+            v[k] += weight * state.gradients[u, k]
+    room.own[0] = 2.0 * n * rules.alpha * room.push.x[node]
+    steps.clear(room.push, met)
 
 
 @compiled
@@ -148,31 +120,31 @@ def fill(psi: Floats, inside: Bools) -> int:
 
 @compiled
 def decide_step(
-    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, u: float, work: FastonlScratch
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, u: float, work: steps.Scratch
 ) -> steps.Verdict:
     """Score a node and judge it; pure but for the room, which is left as it was. All ask, but for a pace."""
     look(rules, state, place, node, work)
     # Nodes that come again may use up what T has; the scores then keep their last scale.
     scale = np.sqrt(max(state.sums[0] + work.f.size * state.sums[1], 1.0))
     for k in range(work.f.size):
-        work.f[k] = -work.v[k] / scale
+        work.f[k] = -work.f0[k] / scale
     asks = state.recent.size == 0 or steps.asks_in_turn(rules, state, 0.0, u)
-    work.asks[0] = asks
+    work.asks[0], work.r[0] = asks, 1.0
     best = steps.best_of(work.f, place.tie_order, place.tie[node])
-    return steps.Verdict(best, steps.margin_of(work.f, best), work.r[0], 1.0 if asks else 0.0, asks, 0.0)
+    return steps.Verdict(best, steps.margin_of(work.f, best), 1.0, 1.0 if asks else 0.0, asks, 0.0)
 
 
 @compiled
-def learn(
-    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, allowed: Bools,
-    work: FastonlScratch,
-) -> bool:  # fmt: skip
+def absorb(
+    rules: FastonlRules, state: FastonlState, place: FastonlNodes, c: int, node: int, label: float,
+    allowed: Bools, work: steps.Scratch,
+) -> None:  # fmt: skip
     """Learn an answer; `work` holds the scores of the node under this state.
 
     "One of these" is read as the best-scored of them; "none of these" has no class to be pulled to.
     """
-    psi, gradient = work.f, work.gradient
-    size = fill(psi, work.inside)
+    psi, gradient, inside, own = work.f, work.y, work.more.inside, work.more.own[0]
+    size = fill(psi, inside)
     right, rival = -1, -1
     for k in place.tie_order:
         gradient[k] = 0.0
@@ -181,18 +153,17 @@ def learn(
                 right = k
         elif rival < 0 or psi[k] > psi[rival] + place.tie[node]:
             rival = k
-    if right < 0 or work.inside[right]:
+    if right < 0 or inside[right]:
         for k in range(psi.size):
-            gradient[k] = 1.0 / size if work.inside[k] else 0.0
+            gradient[k] = 1.0 / size if inside[k] else 0.0
         if right >= 0:
             gradient[right] -= 1.0
     else:
         gradient[rival] = size / (size + 1.0)
         gradient[right] = -size / (size + 1.0)
-    state.sums[0] += 2.0 * steps.dot(gradient, work.v, psi.size) + work.own[0] * steps.dot(
-        gradient, gradient, psi.size
-    )
-    state.sums[1] = max(0.0, state.sums[1] - work.own[0])
+    square = steps.dot(gradient, gradient, psi.size)
+    state.sums[0] += 2.0 * steps.dot(gradient, work.f0, psi.size) + own * square
+    state.sums[1] = max(0.0, state.sums[1] - own)
     for k in range(psi.size):
         for i in range(state.W.shape[1]):
             state.W[k, i] += gradient[k] * place.rows[node, i]
@@ -200,41 +171,3 @@ def learn(
         for k in range(psi.size):
             state.gradients[node, k] += gradient[k]
     state.touched[place.component[node]] = True
-    state.counts[2] += 1
-    work.learned[0] = True
-    return True
-
-
-@compiled
-def learn_step(
-    rules: FastonlRules, state: FastonlState, place: FastonlNodes, node: int, certain: bool, asks: Bools,
-    allowed: Bools, work: FastonlScratch,
-) -> bool:  # fmt: skip
-    """Learn an answer under the state as it is now."""
-    verdict = decide_step(rules, state, place, node, 1.0, work)
-    steps.find_mistakes(False, verdict.prediction, allowed, place.tie[node], work.f, work.wrong)
-    return learn(rules, state, place, node, allowed, work)
-
-
-@compiled
-def run_rounds(
-    rules: FastonlRules, state: FastonlState, place: FastonlNodes, order: Codes, labels: Codes,
-    uniforms: Floats, budget: int, work: FastonlScratch, record: steps.RunRecord,
-) -> None:  # fmt: skip
-    """Rounds over `order`, by the steps above. A negative budget means none."""
-    for i in range(order.size):
-        node = order[i]
-        work.allowed[labels[node]] = True
-        verdict = decide_step(rules, state, place, node, uniforms[i], work)
-        mistaken = steps.find_mistakes(
-            False, verdict.prediction, work.allowed, place.tie[node], work.f, work.wrong
-        )  # fmt: skip
-        asked = work.asks[0] and (budget < 0 or state.counts[1] < budget)
-        work.asks[0], work.learned[0] = asked, False
-        close_round(rules, state, asked, work.asks, work.r, verdict.value)
-        updated = asked and learn(rules, state, place, node, work.allowed, work)
-        steps.note(
-            record, i, verdict.prediction, asked, mistaken, updated, verdict.margin, verdict.variance,
-            work,  # type: ignore[arg-type]  # compiled for this Scratch, which has the fields it reads
-        )  # fmt: skip
-        work.allowed[labels[node]] = False

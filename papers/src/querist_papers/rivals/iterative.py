@@ -89,13 +89,11 @@ class ICML(Iterative):
 
     bootstrap: bool = False
 
+    knows_multilabel = True  # it is made for them
+
     def compares_weights(self) -> bool:
         """Neighbours' labels are averaged."""
         return self.features != "links"
-
-    def knows_multilabel(self) -> bool:
-        """It is made for them."""
-        return True
 
     def infer(self, problem: Problem) -> Inference:
         """Train each class once, then classify all together until the labels stand still."""
