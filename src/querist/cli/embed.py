@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_graph
+from querist.cli.runs import read_graph
 from querist.cli.screen import print_found, print_line, print_parquet, progress
 from querist.errors import InputError
 from querist.graph_options import FileOptions

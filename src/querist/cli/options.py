@@ -215,9 +215,15 @@ with_embedding = with_options(
 
 on_graph = with_options(
     "given",
-    {"seed": (Seed, 0), "component": (Part, "all"), "nodes": (Nodes, None), **declared(FileOptions)},
+    {
+        "seed": (Seed, 0),
+        "component": (Part, "all"),
+        "nodes": (Nodes, None),
+        **declared(FileOptions),
+        "as_json": (Json, False),
+    },
 )
-"""A seed and the options of a graph in place of the parameter `given` of a verb of `querist evaluate`."""
+"""A seed, the options of a graph and `--json` in place of the parameter `given` of `querist evaluate`."""
 
 
 SHARED = {

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         checked_number as checked_number,
         checked_stream as checked_stream,
     )
-    from querist.cli.data import measured as measured, read_graph as read_graph
     from querist.cli.options import shared_options as shared_options
+    from querist.cli.runs import measured as measured, read_graph as read_graph
     from querist.cli.screen import (
         print_found as print_found,
         print_line as print_line,
