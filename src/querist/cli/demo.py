@@ -29,8 +29,7 @@ def demo(
     querist demo
     querist demo --out digits --seed 1 --json
     """
-    from querist.demo.page import REPORT, comparison, report
-    from querist.demo.play import SETTINGS, play
+    from querist.demo import REPORT, SETTINGS, SHUFFLES, comparison, play, report
     from querist.experiment.writing import make_folder
     from querist.report.page import write
 
@@ -46,8 +45,11 @@ def demo(
         "seed": seed,
         "settings": SETTINGS,
         **{
-            name: {"questions": way.questions, "error_rate": way.error_rate}
-            for name, way in outcome.ways.items()
+            way: {
+                "questions": outcome.spread(way, "queries"),
+                "error_rate": outcome.spread(way, "error_rate"),
+            }
+            for way in outcome.ways
         },
         "seconds": outcome.seconds,
         "report": str(path),
@@ -59,7 +61,7 @@ def demo(
     print_table(("asking", "questions", "of all", "wrong guesses"), comparison(outcome))
     print_line(
         "A guess counts before any answer. Mean and standard deviation over "
-        f"{len(outcome.ways['msg'].error_rate['runs'])} orders of the digits.\n"
+        f"{SHUFFLES} orders of the digits.\n"
         "Margin: where the two best classes are closest, as early as MSG on average.\n"
         f"{outcome.seconds:.1f} s in all. Report: {path}"
     )
