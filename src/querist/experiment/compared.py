@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from querist.experiment.comparison import Comparison
-from querist.experiment.pages import Section, report
 from querist.experiment.results import CONTROL, MARGIN, Result
 from querist.experiment.runner import run
-from querist.experiment.store import Store
-from querist.experiment.tables import Cell, Entry, Shown, Table
+from querist.experiment.store import Store, conditions
+from querist.experiment.tables import Cell, Entry, Shown, Table, html
 from querist.experiment.tasks import task_of
-from querist.experiment.writing import make_folder, put, write_section
+from querist.experiment.writing import Section, make_folder, put, write_section
 from querist.metrics import NAMES
 from querist.progress import Progress
 from querist.report import charts
 from querist.report.figures import Figure
+from querist.report.page import page
 from querist.stats import paired_t
 
 NAME = "comparison"
@@ -72,7 +72,19 @@ def compare(
     results = run(comparison.specifications, store, checked=True, **places)
     section = Section([PROTOCOL], results, show(comparison, results))
     write_section(section, folder, NAME, f"{NAME}: {comparison.title}")
-    put(folder / f"{NAME}.html", report(comparison.title, section, command))
+    content = page(
+        "comparison",
+        title=comparison.title,
+        lede="Every number of ours was computed by the command below.",
+        command=command,
+        protocol=section.said,
+        tables=[html(each) for each in section.shown.tables],
+        figures=section.shown.figures,
+        remarks=section.shown.remarks,
+        conditions=", ".join(f"{name} {value}" for name, value in conditions().items()),
+        n_specifications=len({result.specification.key for result in section.results}),
+    )
+    put(folder / f"{NAME}.html", content)
     put(folder / f"{NAME}.json", rows(comparison, results))
     return section
 

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from querist.errors import InputError
-from querist.experiment import runner, tuning
+from querist.experiment import runner
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import OPEN
 
@@ -96,7 +96,7 @@ def _comparison(content: Mapping[str, Any], title: str) -> Comparison:
     for spec in specifications:
         with blame("measures"):
             for measure in measures:
-                tuning.check_measure(spec, str(measure), runner.measures_of(spec))
+                runner.check_measure(spec, str(measure))
     return Comparison(content.get("title", title), _distinct(names, specifications), specifications, measures)
 
 

@@ -9,7 +9,6 @@ import pkgutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
 from typing import Any, Protocol
 
 from querist import plugins
@@ -94,39 +93,28 @@ _lock = threading.Lock()
 
 def prepared_of(spec: Specification, task: Task, progress: Any = None) -> Any:
     """`task.prepare(spec)`, made once a process for specifications that share their data."""
-    at_hand = _at_hand.get(spec.dataset)
-    key = spec.preparation + (digest(spec) if at_hand is None else at_hand[0])
+    key = spec.preparation + digest(spec)
     with _lock:
-        if key in _prepared:
-            found = _prepared.pop(key)
-        elif getattr(task, "on_disk", False):
-            found = task.prepare(spec, progress)  # type: ignore[call-arg]
-        else:
-            found = task.prepare(spec)
+        if (found := _prepared.pop(key, None)) is None:
+            given = [progress] if getattr(task, "on_disk", False) else []
+            found = task.prepare(spec, *given)
         while len(_prepared) >= KEPT:
             _prepared.pop(next(iter(_prepared)))
         _prepared[key] = found
         return found
 
 
-_at_hand: dict[str, tuple[str, Any]] = {}
-_numbers = count()
+DATA_AT_HAND: dict[str, Any] = {}
+"""Data in memory by name: graphs, and what `querist.datasets.resolve.labelled_vectors` gives."""
 
 
 @contextmanager
 def at_hand(name: str, data: Any) -> Iterator[None]:
-    """Data in memory, by the name that specifications have for them; for runs in this process only.
-
-    A graph, or what `querist.datasets.resolve.labelled_vectors` gives.
-    """
-    # A number each: what was prepared from other data of the same name is not taken for theirs.
-    _at_hand[name] = (f" at hand {next(_numbers)}", data)
+    """Data in memory, by the name that specifications have for them; for runs in this process only."""
+    _prepared.clear()  # what was prepared from other data of this name is not taken for theirs
+    DATA_AT_HAND[name] = data
     try:
         yield
     finally:
-        del _at_hand[name]
-
-
-def data_at_hand(name: str) -> Any:
-    """The data of this name in memory, or None."""
-    return _at_hand.get(name, ("", None))[1]
+        del DATA_AT_HAND[name]
+        _prepared.clear()

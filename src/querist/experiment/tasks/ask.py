@@ -27,7 +27,6 @@ from querist.asking.model import RANKS
 from querist.asking.options import CampaignOptions
 from querist.asking.specification import RANDOM, resolve_strategy
 from querist.errors import InputError
-from querist.experiment import tuning
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
@@ -49,9 +48,8 @@ APART = tuple(name for name in CampaignOptions.declared() if name not in Campaig
 """Options of a campaign that an experiment does not set."""
 
 
-def protocol(*, start: int = 1, marks: tuple[int, ...] = ()) -> dict[str, Any]:
+def protocol(*, start: int = 1, marks: tuple[int, ...] = ()) -> None:
     """Nodes known before; answers after which final labels are made."""
-    return dict(locals())
 
 
 def _campaign(spec: Specification, choice: Mapping[str, Any]) -> CampaignOptions:
@@ -100,7 +98,7 @@ class AskTask:
                 f"start = {how['start']}; {graph.name} has {known:,} labelled nodes: give 0 to {known - 1:,}",
                 ("protocol", "start"),
             )
-        budget = min(_campaign(spec, choice).budget for choice in tuning.combinations(spec))
+        budget = min(_campaign(spec, choice).budget for choice in spec.choices)
         with blame("protocol", "marks"):
             if list(how["marks"]) != sorted({*how["marks"]} & {*range(1, budget + 1)}):
                 raise InputError(

@@ -45,16 +45,12 @@ from querist.types import Bools, Floats
 APART = ("classes", "missing", "progress")
 
 
-def representation(
-    *, component: Literal["all", "largest"] = "all", nodes: str | None = None
-) -> dict[str, Any]:
+def representation(*, component: Literal["all", "largest"] = "all", nodes: str | None = None) -> None:
     """Which part of the graph; the table of its nodes, for a graph in a file."""
-    return dict(locals())
 
 
-def protocol(*, labelled: Share = 0.05) -> dict[str, Any]:
+def protocol(*, labelled: Share = 0.05) -> None:
     """The share of each class that is labelled."""
-    return dict(locals())
 
 
 _warm: set[str] = set()

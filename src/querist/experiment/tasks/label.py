@@ -41,11 +41,8 @@ from querist.metrics import NAMES, measure
 from querist.types import Bools, Floats
 
 
-def protocol(
-    *, labelled: tuple[float, ...] = (0.05,), draw: Literal["class", "all"] = "class"
-) -> dict[str, Any]:
+def protocol(*, labelled: tuple[float, ...] = (0.05,), draw: Literal["class", "all"] = "class") -> None:
     """Shares that are labelled, rising: of each class, or of all nodes whatever their class."""
-    return dict(locals())
 
 
 _warm: set[str] = set()
