@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,9 +15,9 @@ from querist.labels import Code
 from querist.tables.labels import BETWEEN, EMPTY_SET
 
 TERMINAL = "CONIN$" if sys.platform == "win32" else "/dev/tty"
-ESCAPE, CTRL_D = "\x1b", "\x04"
-PATIENCE = 0.05
-"""Seconds in which the rest of an arrow key follows its first byte."""
+CTRL_D, AT_ONCE_BYTES = "\x04", 1024
+NO_CHARACTER = re.compile(r"\x1b(?:[\[O][^@-~]*[@-~]?)?")
+"""An arrow key or the like, whose letters are no answers (ECMA-48, 5.4)."""
 
 
 def legend(names: Sequence[str], width: int = 1000, sending: str = "") -> str:
@@ -51,14 +52,18 @@ class Keyboard:
     """
 
     def __init__(self, names: Sequence[str], taken: bool = False, multilabel: bool = False) -> None:
-        self.names = list(names)
+        self.names, self.multilabel = list(names), multilabel
         keys = keys_for(self.names)
-        self.keys = keys or []
-        self.commands = {key: what for what, key in command_keys(self.names).items()}
         self._file: IO[str] = _terminal() if taken else standard_input()
         self.by_line = not self._file.isatty() or keys is None or not _gives_single_keys()
-        self.multilabel = multilabel
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        # A class goes before a command, a key before a name; of equal names the first is meant.
+        meanings = {key: (what, -1) for what, key in command_keys(self.names).items()}
+        if self.by_line:
+            meanings = {what: (what, -1) for what in COMMANDS} | meanings
+        for texts in (self.names if self.by_line else (), keys or ()):
+            meanings |= {text: ("answer", k) for k, text in reversed(list(enumerate(texts)))}
+        self._meanings: dict[str, tuple[str, int]] = meanings
+        self._decoder, self._typed = codecs.getincrementaldecoder("utf-8")("replace"), ""
 
     @property
     def sending(self) -> str:
@@ -70,47 +75,31 @@ class Keyboard:
     def read(self) -> tuple[str, Code]:
         """("answer", which class or classes) or (one of `COMMANDS`, -1); "leave" when the input has ended."""
         marked = set[int]()
-        while True:
-            typed = self._line() if self.by_line else self._key()
-            if typed is None:
-                return "leave", -1
-            if self.multilabel and self.by_line and (codes := self._several(typed)) is not None:
-                return "answer", codes
+        while (typed := self._line() if self.by_line else self._key()) is not None:
             if self.multilabel and not self.by_line and typed in ("\n", "\r"):
                 return "answer", tuple(sorted(marked))
-            found = self._found(typed)
-            if found is None and typed.strip():
-                print(f"  {typed!r} is none of the keys", flush=True)
-            elif found is not None and (found[0] != "answer" or not self.multilabel):
-                return found
-            elif found is not None:
-                marked ^= {found[1]}
+            parts = typed.split(BETWEEN) if self.multilabel and self.by_line and typed.strip() else [typed]
+            meant = [self._meaning(part) for part in parts if part.strip() or part == typed]
+            codes = {each[1] for each in meant if each is not None and each[0] == "answer"}
+            if self.multilabel and typed.strip() and all(each and each[0] == "answer" for each in meant):
+                if self.by_line:
+                    return "answer", tuple(sorted(codes))
+                marked ^= codes
                 names = f"{BETWEEN} ".join(self.names[code] for code in sorted(marked))
                 print(f"  {names or EMPTY_SET}", flush=True)
+            elif len(meant) == 1 and meant[0] is not None:
+                return meant[0]
+            elif typed.strip():
+                print(f"  {typed!r} is none of the keys", flush=True)
+        return "leave", -1
 
-    def _found(self, typed: str) -> tuple[str, int] | None:
-        meant = (self._meant(form) for form in (typed, typed.lower(), typed.upper()))
-        return next((each for each in meant if each is not None), None)
-
-    def _several(self, line: str) -> tuple[int, ...] | None:
-        """The classes in a line; None where it is something else."""
-        found = [self._found(part) for each in line.split(BETWEEN) if (part := each.strip())]
-        if not line.strip() or not all(each is not None and each[0] == "answer" for each in found):
-            return None
-        return tuple(sorted({each[1] for each in found if each is not None}))
-
-    def _meant(self, typed: str) -> tuple[str, int] | None:
-        """What was typed means; a class goes before a command, a whole name before the beginning of one."""
-        if typed in self.keys:
-            return "answer", self.keys.index(typed)
-        if self.by_line and typed in self.names:
-            return "answer", self.names.index(typed)
-        if typed in self.commands:
-            return self.commands[typed], -1
-        if self.by_line and typed in COMMANDS:
-            return typed, -1
-        begun = [k for k, name in enumerate(self.names) if name.lower().startswith(typed.lower())]
-        return ("answer", begun[0]) if self.by_line and typed and len(begun) == 1 else None
+    def _meaning(self, typed: str) -> tuple[str, int] | None:
+        """What a key stands for; of a line also the only class whose name begins so."""
+        for form in (typed, typed.strip(), typed.strip().lower(), typed.strip().upper()):
+            if form in self._meanings:
+                return self._meanings[form]
+        begun = [k for k, name in enumerate(self.names) if name.lower().startswith(typed.strip().lower())]
+        return ("answer", begun[0]) if self.by_line and typed.strip() and len(begun) == 1 else None
 
     def _line(self) -> str | None:
         line = self._file.readline()
@@ -118,39 +107,17 @@ class Keyboard:
 
     def _key(self) -> str | None:
         """The next key; nothing for one that is no character; None at the end."""
-        with _single_keys(self._file.fileno()):
-            key = self._next()
-            if key == ESCAPE:
-                self._pass_over()
-                return ""
+        if not self._typed:
+            file = self._file.fileno()
+            with _single_keys(file), suppress(OSError):  # the terminal is gone
+                # Not by the file, which would keep what was typed ahead where nobody sees it.
+                data = os.read(file, AT_ONCE_BYTES)
+                self._typed = NO_CHARACTER.sub("", self._decoder.decode(data))
+                if data and not self._typed:
+                    return ""
+        key, self._typed = self._typed[:1], self._typed[1:]
         # Ctrl-D ends the input, as it would a line.
         return None if key in ("", CTRL_D) else key
-
-    def _next(self) -> str:
-        """One character; nothing at the end of the input."""
-        while True:
-            try:
-                # Not by the file, which would keep what follows where select cannot see it.
-                byte = os.read(self._file.fileno(), 1)
-            except OSError:  # the terminal is gone
-                return ""
-            if not byte:
-                return ""
-            if found := self._decoder.decode(byte):
-                return found
-
-    def _pass_over(self) -> None:
-        """Take the rest of an arrow key or the like, whose letters are no answers (ECMA-48, 5.4)."""
-        if not self._waiting():
-            return
-        if self._next() in ("[", "O"):
-            while self._waiting() and not "@" <= self._next() <= "~":
-                pass
-
-    def _waiting(self) -> bool:
-        import select
-
-        return bool(select.select([self._file.fileno()], [], [], PATIENCE)[0])
 
 
 def standard_input() -> IO[str]:
