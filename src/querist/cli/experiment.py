@@ -52,6 +52,5 @@ def experiment(
     for table in section.shown.tables:
         print_tables([table])
         print_line("")
-    for remark in section.shown.remarks:
-        print_line(remark)
-    print_line(f"Everything is in {out}; read {out / 'comparison.html'}.")
+    read = f"Everything is in {out}; read {out / 'comparison.html'}."
+    print_line("\n".join([*section.shown.remarks, read]))

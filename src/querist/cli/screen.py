@@ -57,10 +57,10 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
-def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about: str = "") -> None:
-    """What a verb found: JSON, or what it is about and a report for people.
+def print_found(found: Any, as_json: bool, report: Callable[[Any], None] | str, about: str = "") -> None:
+    """What a verb found: JSON, or what it is about and a report for people, or what prints it.
 
-    >>> print_found({"nodes": 34}, True, print)
+    >>> print_found({"nodes": 34}, True, "34 nodes")
     {
       "nodes": 34
     }
@@ -68,15 +68,17 @@ def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about:
     if as_json:
         print_json(found)
         return
-    if about:
-        print_line(about)
-    report(found)
+    for text in (about, report):
+        if callable(text):
+            text(found)
+        elif text:
+            print_line(text)
 
 
 def print_parquet(done: Any, as_json: bool) -> None:
     """What a cluster has done, and the folder of parquet that it wrote."""
     size = f"{done.out}: {done.bytes / 1e6:.1f} MB of parquet"
-    print_found(asdict(done), as_json, lambda _: print_line(f"{done.report()}\n{size}"))
+    print_found(asdict(done), as_json, f"{done.report()}\n{size}")
 
 
 def print_line(text: str) -> None:
