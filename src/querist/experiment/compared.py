@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -132,15 +132,19 @@ def rows(comparison: Comparison, results: Sequence[Result]) -> list[dict[str, An
 
 
 def _table(title: str, named: Named, wanted: Sequence[str]) -> Table:
-    wanted = wanted or _main(named[0][1])
-    measures = [m for m in named[0][1].measures if m in wanted]
-    judge = "error_rate" if "error_rate" in named[0][1].measures else "accuracy"
+    first = named[0][1]
+    wanted = wanted or _main(first)
+    measures = [m for m in first.measures if m in wanted]
+    judge = "error_rate" if "error_rate" in first.measures else "accuracy"
     lines: list[list[Entry]] = []
-    for name, result in named:
-        for prefix, words in _ways(name, judge, result.measures):
-            tuned = ", ".join(f"{n} {_short(v)}" for n, v in result.chosen.items()) if not prefix else ""
-            p = _p(result, judge, prefix) if prefix else None
-            lines.append([words, *(_cell(result, prefix + m) for m in measures), p, tuned or None])
+    for words, prefix, result in _ways(named, judge):
+        tuned = ", ".join(
+            f"{n} {v:g}" if isinstance(v, float) else f"{n} {v}" for n, v in result.chosen.items()
+        )
+        p = _p(result, judge, prefix) if prefix else None
+        lines.append(
+            [words, *(_cell(result, prefix + m) for m in measures), p, (not prefix and tuned) or None]
+        )
     head = ["", *(m.replace("_", " ") for m in measures), "p", "tuned"]
     used = [i for i in range(len(head)) if any(line[i] is not None for line in lines)]
     note = MEAN if any(len(result.outcomes) > 1 for _, result in named) else "One run of each."
@@ -154,19 +158,22 @@ def _by_point(title: str, named: Named, x: str, y: str) -> Table:
     what, form, unit = BY_POINT[x, y]
     points = list(dict.fromkeys(point for _, result in named for point in result.curve(x)[0].tolist()))
     lines: list[list[Entry]] = []
-    for name, result in named:
-        for prefix, words in _ways(name, y, result.outcomes[0].curves):
-            at, values = result.curve(x)[0].tolist(), result.curve(prefix + y)
-            std = values.std(axis=0) if len(values) > 1 else [None] * len(at)
-            cells = dict(zip(at, map(Cell, values.mean(axis=0), std), strict=True))
-            lines.append([words, *(cells.get(point) for point in points)])
+    for words, prefix, result in _ways(named, y, curves=True):
+        at, values = result.curve(x)[0].tolist(), result.curve(prefix + y)
+        std = values.std(axis=0) if len(values) > 1 else [None] * len(at)
+        cells = dict(zip(at, map(Cell, values.mean(axis=0), std), strict=True))
+        lines.append([words, *(cells.get(point) for point in points)])
     return Table(f"{title}: {what}", ["", *(form.format(unit * p) for p in points)], lines, MEAN)
 
 
-def _ways(name: str, y: str, known: Collection[str]) -> list[tuple[str, str]]:
-    """What the number or curve `y` begins with of a method and of its controls, with their names."""
-    ways = [("", name), *((prefix, f"{name}: {words}") for prefix, words in CONTROLS.items())]
-    return [(prefix, words) for prefix, words in ways if not prefix or prefix + y in known]
+def _ways(named: Named, y: str, curves: bool = False) -> Iterator[tuple[str, str, Result]]:
+    """Every method and its controls: its name, what the number or curve `y` of it begins with, its result."""
+    for name, result in named:
+        known: Collection[str] = result.outcomes[0].curves if curves else result.measures
+        yield name, "", result
+        for prefix, words in CONTROLS.items():
+            if prefix + y in known:
+                yield f"{name}: {words}", prefix, result
 
 
 def _main(result: Result) -> Sequence[str]:
@@ -196,13 +203,13 @@ def _curves(name: str, dataset: str, named: Named, panels: Sequence[tuple[str, s
         every = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (x, y) in zip(every, panels, strict=True):
             lines, looks = dict[str, Any](), dict[str, Any]()
-            for i, (label, result) in enumerate(named):
+            for i, one in enumerate(named):
                 own, dashes = charts.look_of(i), {CONTROL: charts.DASHES[2], MARGIN: charts.DASHES[1]}
-                curves = () if y == "queries" else result.outcomes[0].curves
-                for prefix, words in _ways(label, y, curves):
-                    lines[words] = (result.curve(x)[0], result.curve(prefix + y))
-                    faint = {**charts.fainter(own), "linestyle": dashes[prefix]} if prefix else own
-                    looks[words] = faint
+                for words, prefix, result in _ways([one], y, curves=True):
+                    if not prefix or y != "queries":
+                        lines[words] = (result.curve(x)[0], result.curve(prefix + y))
+                        faint = {**charts.fainter(own), "linestyle": dashes[prefix]} if prefix else own
+                        looks[words] = faint
             x_label, y_label = CURVES[x, y]
             charts.curves(axes, lines, x_label=x_label, y_label=y_label, looks=looks)
             if x == "round":

@@ -11,17 +11,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from querist import plugins
-from querist.errors import check_name
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame, digest
+from querist.registry import Registry
 
 OPEN = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "common"))
 """Those that are for everybody, and not a part of a paper: one module of this package each."""
 
-_HOME = {name: f"{__name__}.{name}" for name in OPEN}
-TASKS: dict[str, "Task"] = {}
-"""Those that are loaded; `task_of` finds the others."""
+TASKS: Registry["Task"] = Registry("task", plugin_kind="task")
+"""Those that are loaded and those of plugins; `task_of` finds the others."""
 
 KEPT = 2
 """Preparations kept in a process: a kernel matrix may be large."""
@@ -77,13 +75,11 @@ def register(task: Task) -> Task:
 
 def task_of(name: str) -> Task:
     """The task of this name."""
-    if name not in TASKS and name in _HOME:
-        importlib.import_module(_HOME[name])
-    elif name not in TASKS and name in plugins.names("task"):
-        register(plugins.load("task", name))
+    if name not in TASKS:
+        for each in (name,) if name in OPEN else OPEN:
+            importlib.import_module(f"{__name__}.{each}")
     with blame("task"):
-        check_name("task", name, {*_HOME, *TASKS, *plugins.names("task")})
-    return TASKS[name]
+        return TASKS[name]
 
 
 _prepared: dict[str, Any] = {}

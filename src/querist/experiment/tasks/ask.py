@@ -30,12 +30,11 @@ from querist.errors import InputError
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
-from querist.experiment.tasks.collective import representation
+from querist.experiment.tasks.collective import COLLECTIVE
 from querist.experiment.tasks.common import (
     checked,
     checked_method,
     complete,
-    graph_for,
     try_out,
     warm_up,
 )
@@ -79,7 +78,7 @@ class AskTask:
         """Names, kinds, and whether the data have labels to answer with."""
         checked_method(spec, dict.fromkeys(("", *methods()), CampaignOptions), APART)
         how = complete(spec, "protocol", protocol)
-        graph = graph_for(spec, complete(spec, "representation", representation))
+        graph = COLLECTIVE.prepare(spec)
         with blame("dataset"):
             check_answers(graph)
         known = graph.labelled.size
@@ -107,7 +106,7 @@ class AskTask:
 
     def prepare(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph; the quick learner's rows, which the disk keeps for every campaign."""
-        graph = graph_for(spec, complete(spec, "representation", representation))
+        graph = COLLECTIVE.prepare(spec)
         bare = graph.without_labels()
         place = EmbeddedGraph(graph, bare, lambda: quick_rows(bare, max(RANKS), progress=progress), False)
         assert place.rows is not None
