@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from querist import CLASSIFIERS, InputError, OnGraph, as_graph
-from querist.cli.evaluate import WITH_DATA, collective
+from querist.cli.compare import WITH_DATA, collective
 from querist.collective.relational import WVRN
 from querist.datasets import load_graph, sbm
 from querist.experiment import Result, Specification

@@ -1,4 +1,6 @@
-"""`querist evaluate`: how right a method is on labelled data, by one protocol per kind of method."""
+"""`querist evaluate`: how right a method is on labelled data, by one protocol per kind of method; and
+`querist experiment`: a comparison that a TOML file describes.
+"""
 
 import math
 import sys
@@ -16,7 +18,7 @@ from querist.asking.options import CampaignOptions
 from querist.cli import options
 from querist.cli.appearance import Verb, group
 from querist.cli.runs import measured, print_runs, read_graph, read_vectors
-from querist.cli.screen import print_line
+from querist.cli.screen import print_json, print_line, print_tables, running
 from querist.errors import InputError
 from querist.labelling.options import LabelOptions
 from querist.options import with_options
@@ -460,3 +462,52 @@ def transduce(
     details = {"rows": X.shape[0], "features": X.shape[1], "share": labelled, "kernel": kernel}
     parameters = {**effective(METHODS[method], chosen), "width": alike.width}
     print_runs(runs, name, about, details, parameters, as_json)
+
+
+# -- your own comparison ----------------------------------------------------------------
+
+
+def experiment(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run; see docs/experiments.md.")],
+    out: options.Out = Path("querist-experiment"),
+    processes: options.Processes = 0,
+    cluster: options.Cluster = None,
+    as_json: options.Json = False,
+) -> None:
+    """Run a comparison of your own.
+
+    The file names data sets, learners, classifiers or stream methods, their parameters or a grid to tune, and
+    how often to repeat. Everything in it is checked before anything runs. Beside every online learner stand
+    its controls: asking as often at random, and where the margin is smallest.
+
+    Every run is kept in the folder as it finishes: stop it, and start it again to go on. Tables (Markdown,
+    CSV), figures (SVG, PNG) and a page to read (comparison.html) are written there.
+
+    Examples:
+
+    querist experiment comparison.toml
+    querist experiment comparison.toml --out results --processes 1
+    """
+    from querist.experiment.comparison import Comparison, compare, rows
+
+    with running(out) as (show, progress):
+        show("checking", 0.0, file.name)
+        comparison = Comparison.read(file)
+        show("checking", 1.0, f"{len(comparison.specifications)} experiments")
+        section = compare(
+            comparison,
+            out,
+            processes=processes,
+            cluster=cluster,
+            progress=progress,
+            command=f"querist experiment {file.name}",
+        )
+    if as_json:
+        print_json(rows(comparison, section.results))
+        return
+    print_line("\n".join([comparison.title, *section.said, ""]))
+    for table in section.shown.tables:
+        print_tables([table])
+        print_line("")
+    read = f"Everything is in {out}; read {out / 'comparison.html'}."
+    print_line("\n".join([*section.shown.remarks, read]))
