@@ -56,24 +56,23 @@ Labelled = Annotated[
 
 def _on_graph(
     task: str,
-    data: str,
     given: options.Values,
     method: str,
     chosen: Mapping[str, Any],
     parameters: Mapping[str, Any],
     *,
-    repeats: int,
     representation: Mapping[str, Any] = MappingProxyType({}),
     protocol: Mapping[str, Any] = MappingProxyType({}),
     details: Callable[[Any], Mapping[str, Any]],
 ) -> None:
-    """Run a task on a graph, which `given` says how to read, and print what comes of it.
+    """Run a task on a graph, as `given` says (see `options.on_graph`), and print what comes of it.
 
     details : of what the task prepared, for the JSON; the rest is as in `measured` and `print_runs`
     """
-    columns = dict(given)
-    seed, component, nodes = columns.pop("seed"), columns.pop("component"), columns.pop("nodes", None)
-    as_json = columns.pop("as_json")
+    columns = {"nodes": None, **given}
+    data, repeats, seed, component, nodes, as_json = map(
+        columns.pop, ("data", "repeats", "seed", "component", "nodes", "as_json")
+    )
     graph, runs, prepared = measured(
         task,
         data,
@@ -90,13 +89,11 @@ def _on_graph(
 
 
 @evaluate.command(cls=Verb)
-@options.on_graph
+@options.on_graph(10)
 @with_options("settings", options.declared(LabelOptions, "experiment"))
 def label(
-    data: options.Data,
     settings: options.Values = MappingProxyType({}),
     labelled: Labelled = 0.05,
-    repeats: options.Repeats = 10,
     given: options.Values = MappingProxyType({}),
 ) -> None:
     """Measure `querist label` on labelled data.
@@ -113,27 +110,23 @@ def label(
     """
     _on_graph(
         "label",
-        data,
         given,
         LabelOptions(**settings).method,
         {},
         {},
-        repeats=repeats,
         protocol={"labelled": (labelled,)},
         details=lambda _: {"share": labelled},
     )
 
 
 @evaluate.command(cls=Verb)
-@options.on_graph
+@options.on_graph(5)
 @with_options("campaign", options.declared(CampaignOptions, "experiment"))
 def ask(
-    data: options.Data,
     campaign: options.Values = MappingProxyType({}),
     start: Annotated[
         int, typer.Option(min=0, help="Number of random labels that are known at the start.")
     ] = 1,
-    repeats: options.Repeats = 5,
     given: options.Values = MappingProxyType({}),
 ) -> None:
     """Measure `querist ask` on labelled data.
@@ -151,28 +144,24 @@ def ask(
     own = CampaignOptions(**campaign)
     _on_graph(
         "ask",
-        data,
         given,
         own.method,
         {name: value for name, value in campaign.items() if name != "method"},
         {"strategy": own.strategy, "budget": own.budget, "stop": own.stop},
-        repeats=repeats,
         protocol={"start": start, "marks": (own.budget,)},
         details=lambda _: {"start": start},
     )
 
 
 @evaluate.command(cls=Verb)
-@options.on_graph
+@options.on_graph(20)
 @options.with_embedding
 def online(
-    data: options.Data,
     method: Annotated[
         str, options.named("querist.online:ALGORITHMS", "Algorithm; `querist algorithms` lists them.")
     ] = "msg",
     rank: options.Rank = None,
     how: options.Values = MappingProxyType({}),
-    repeats: options.Repeats = 20,
     budget: options.Budget = None,
     pace: options.Pace = None,
     settings: options.Settings = None,
@@ -209,12 +198,10 @@ def online(
     kind = own.pop("embedding")
     _on_graph(
         "online",
-        data,
         given,
         method,
         chosen,
         effective(ALGORITHMS[method], chosen, APART),
-        repeats=repeats,
         representation={"rank": rank, "kind": kind, **own},
         details=lambda place: {
             "rank": place.rows.rank,
@@ -228,14 +215,12 @@ def online(
 
 
 @evaluate.command(cls=Verb)
-@options.on_graph
+@options.on_graph(10)
 def collective(
-    data: options.Data,
     method: Annotated[
         str, options.named("querist.collective:CLASSIFIERS", "Classifier; `querist algorithms` lists them.")
     ] = "gmnr",
     labelled: Labelled = 0.05,
-    repeats: options.Repeats = 10,
     settings: options.Settings = None,
     device: options.Device = None,
     given: options.Values = MappingProxyType({}),
@@ -261,12 +246,10 @@ def collective(
         chosen["device"] = device
     _on_graph(
         "collective",
-        data,
         given,
         method,
         chosen,
         effective(factory, chosen, WITH_DATA),
-        repeats=repeats,
         protocol={"labelled": labelled},
         details=lambda _: {"share": labelled},
     )

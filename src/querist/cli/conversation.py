@@ -33,12 +33,12 @@ def converse(asking: "Asking", texts: "NodeTexts", keyboard: Keyboard) -> None:
     full = False
     while (question := asking.question) is not None:
         room = width()
-        lines = wrapped(map(visible, described(asking, question, texts, full)), room)
-        for line in (
-            *lines,
-            *wrapped([legend(keyboard.names, room, keyboard.sending), progress_line(asking)], room),
-        ):
-            print_line(line)
+        shown = [
+            *map(visible, described(asking, question, texts, full)),
+            legend(keyboard.names, room, keyboard.sending),
+            progress_line(asking),
+        ]
+        print_line("\n".join(wrapped(shown, room)))
         print("> ", end="", flush=True)
         what, code = keyboard.read()
         if what == "leave":

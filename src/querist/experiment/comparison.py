@@ -205,11 +205,8 @@ def _line(text: str, where: Where) -> int | None:
     tried = [key[:length] for length in range(len(key), -1, -1)]
     if key == ("parameters", "strategy"):  # it may stand by itself
         tried.insert(1, key[1:])
-    for own in tried:
-        for path in ((*header, *own), own):
-            if path and (line := line_of(text, path)):
-                return line
-    return None
+    paths = [path for own in tried for path in ((*header, *own), own) if path]
+    return next(filter(None, (line_of(text, path) for path in paths)), None)
 
 
 def line_of(text: str, path: Where) -> int | None:
