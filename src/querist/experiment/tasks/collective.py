@@ -29,6 +29,7 @@ from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.common import (
+    WARM,
     Share,
     checked,
     checked_method,
@@ -51,10 +52,6 @@ def representation(*, component: Literal["all", "largest"] = "all", nodes: str |
 
 def protocol(*, labelled: Share = 0.05) -> None:
     """The share of each class that is labelled."""
-
-
-_warm: set[str] = set()
-"""Classifiers that have been fitted in this process."""
 
 
 class CollectiveTask:
@@ -96,7 +93,7 @@ class CollectiveTask:
         factory = CLASSIFIERS[spec.method]
         own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
-        warm_up(_warm, spec.method, lambda: _fit_small(factory, small_graph(prepared), **own))
+        warm_up(WARM, spec.method, lambda: _fit_small(factory, small_graph(prepared), **own))
         known = truth_of(prepared)
         seeds = draw(known, how["labelled"], seed, repeat)
         test, truth = tested(known, seeds, how["labelled"]), known.indicator

@@ -92,6 +92,10 @@ def try_out(
             raise SpecificationError(str(problem), (table, named[0]) if named else ("method",)) from problem
 
 
+WARM: set[str] = set()
+"""Classifiers, and methods of `label` after that word, that have been used in this process."""
+
+
 def warm_up(warm: set[str], method: str, work: Callable[[], Any]) -> None:
     """Have a method compiled before its seconds are counted, once; what it refuses, the run refuses too."""
     if method not in warm:
