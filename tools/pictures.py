@@ -15,7 +15,7 @@ import querist
 from maps import bare, lines_of, map_of, mark
 from querist.datasets import two_moons
 from querist.datasets.bundled import digits, karate, messages
-from querist.demo.play import GAMMA, RANK, H
+from querist.demo import GAMMA, RANK, H
 from querist.graph import effective_resistance
 from querist.report.charts import class_colour, curves
 from querist.report.drawing import layout

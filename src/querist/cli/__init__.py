@@ -1,6 +1,6 @@
-"""The command line: one short module a verb, each parse -> library -> print.
+"""The command line: a module per verb or family of verbs, each parse -> library -> print.
 
-A new verb is a module here and a line in `app.py`. Verbs import what they need
+A new verb is a function in one of them and a name in `app.py`. Verbs import what they need
 inside their functions, so that `querist --help` stays quick.
 """
 

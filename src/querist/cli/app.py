@@ -8,12 +8,10 @@ import typer
 from querist import plugins
 from querist.cli.appearance import COMPARE, LABEL, LOOK, Verb, group
 from querist.cli.ask import ask
-from querist.cli.demo import demo
+from querist.cli.compare import evaluate, experiment
 from querist.cli.embed import embed
-from querist.cli.evaluate import evaluate
-from querist.cli.experiment import experiment
 from querist.cli.label import label
-from querist.cli.lists import algorithms, datasets
+from querist.cli.look import algorithms, datasets, demo
 from querist.cli.serve import campaign, serve
 from querist.errors import InputError
 

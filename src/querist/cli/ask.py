@@ -79,8 +79,7 @@ def ask(
     from querist.asking import from_files
     from querist.asking.oracles import command_oracle
     from querist.asking.store.sqlite import only_campaign
-    from querist.cli.conversation import converse
-    from querist.cli.keyboard import Keyboard, standard_input
+    from querist.cli.conversation import Keyboard, converse, standard_input
     from querist.labelling.reading import GraphFiles
     from querist.tables.output import check_place
 

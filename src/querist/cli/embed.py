@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from querist.cli import options
-from querist.cli.data import read_graph
-from querist.cli.screen import print_found, print_line, print_parquet, progress
+from querist.cli.runs import read_graph
+from querist.cli.screen import print_found, print_parquet, progress
 from querist.errors import InputError
 from querist.graph_options import FileOptions
 
@@ -119,4 +119,4 @@ def embed(
         "bytes": place.stat().st_size,
     }
     lines = f"{rows.report()}\n{place}: {place.stat().st_size / 1e6:.1f} MB"
-    print_found(found, as_json, lambda _: print_line(lines), graph.describe())
+    print_found(found, as_json, lines, graph.describe())

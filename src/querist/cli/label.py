@@ -142,16 +142,16 @@ def _print(done: "FilesLabelled") -> None:
     from querist.tables.formats import some
 
     found = done.labelling
-    print_line(done.source.graph.describe(notes=False))
-    for note in done.notes:
-        print_line(f"  {note}")
-    print_line("")
-    for sentence in found.choice.why:
-        print_line(sentence)
-    print_line(f"Expected accuracy {found.estimate}: {found.estimate.how}")
-    for sentence in sentences(found, done.rank):
-        print_line(sentence)
-    print_line(f"Influences: {done.influences.how}\n")
+    lines = [
+        done.source.graph.describe(notes=False),
+        *(f"  {note}" for note in done.notes),
+        "",
+        *found.choice.why,
+        f"Expected accuracy {found.estimate}: {found.estimate.how}",
+        *sentences(found, done.rank),
+        f"Influences: {done.influences.how}\n",
+    ]
+    print_line("\n".join(lines))
     sizes, given = class_sizes(found), found.known.sizes
     order = sorted(range(sizes.size), key=lambda k: -sizes[k])
     rows = [

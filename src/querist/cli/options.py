@@ -6,6 +6,7 @@
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from inspect import Parameter
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -18,6 +19,7 @@ from querist.graph_options import FileOptions
 from querist.labelling.options import LabelOptions
 from querist.options import Option, Options, Surface, with_options
 
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 DEFAULT_RANK = 100
 FAR = 1e9
 
@@ -213,18 +215,23 @@ with_embedding = with_options(
 )
 """The kind of an embedding and the options of all kinds in place of a verb's parameter `how`."""
 
-on_graph = with_options(
-    "given",
-    {"seed": (Seed, 0), "component": (Part, "all"), "nodes": (Nodes, None), **declared(FileOptions)},
-)
-"""A seed and the options of a graph in place of the parameter `given` of a verb of `querist evaluate`."""
+
+def on_graph(repeats: int) -> Callable[[Verb], Verb]:
+    """What runs on a graph have in common in place of the parameter `given` of a verb of `evaluate`."""
+    own: dict[str, tuple[Any, Any]] = {
+        "data": (Data, Parameter.empty),
+        "repeats": (Repeats, repeats),
+        "seed": (Seed, 0),
+        "component": (Part, "all"),
+        "nodes": (Nodes, None),
+    }
+    return with_options("given", own | declared(FileOptions) | {"as_json": (Json, False)})
 
 
 SHARED = {
     "data": Data, "nodes": Nodes, "component": Part, "rank": Rank, "seed": Seed, "settings": Settings,
     "out": Out, "processes": Processes, "cluster": Cluster, "as_json": Json,
 }  # fmt: skip
-Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 def shared_options(verb: Verb) -> Verb:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import TaskID
 
     from querist.experiment.tables import Table as Entries
     from querist.progress import Progress as Told
@@ -57,10 +57,10 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
-def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about: str = "") -> None:
-    """What a verb found: JSON, or what it is about and a report for people.
+def print_found(found: Any, as_json: bool, report: Callable[[Any], None] | str, about: str = "") -> None:
+    """What a verb found: JSON, or what it is about and a report for people, or what prints it.
 
-    >>> print_found({"nodes": 34}, True, print)
+    >>> print_found({"nodes": 34}, True, "34 nodes")
     {
       "nodes": 34
     }
@@ -68,15 +68,17 @@ def print_found(found: Any, as_json: bool, report: Callable[[Any], None], about:
     if as_json:
         print_json(found)
         return
-    if about:
-        print_line(about)
-    report(found)
+    for text in (about, report):
+        if callable(text):
+            text(found)
+        elif text:
+            print_line(text)
 
 
 def print_parquet(done: Any, as_json: bool) -> None:
     """What a cluster has done, and the folder of parquet that it wrote."""
     size = f"{done.out}: {done.bytes / 1e6:.1f} MB of parquet"
-    print_found(asdict(done), as_json, lambda _: print_line(f"{done.report()}\n{size}"))
+    print_found(asdict(done), as_json, f"{done.report()}\n{size}")
 
 
 def print_line(text: str) -> None:
@@ -153,7 +155,7 @@ def width() -> int:
 def progress(keep: bool = False, clock: Callable[[], float] = time.monotonic) -> Iterator[Meter]:
     """A meter that shows bars on a terminal, and a line now and then off it. `keep` leaves the bars."""
     if not sys.stderr.isatty():
-        yield _Lines(clock)
+        yield _lines(clock)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -164,34 +166,30 @@ def progress(keep: bool = False, clock: Callable[[], float] = time.monotonic) ->
     with Progress(
         stage, BarColumn(20), text, TimeElapsedColumn(), console=console, transient=not keep
     ) as bars:
-        yield _Bars(bars)
+        stages: dict[str, TaskID] = {}
+
+        def show(stage: str, fraction: float, text: str = "") -> None:
+            """A bar per stage; a stage is new when it is first named."""
+            if stage not in stages:
+                stages[stage] = bars.add_task("", total=1.0, stage=stage, text="")
+            bars.update(stages[stage], completed=fraction, text=visible(text))
+
+        yield show
 
 
-class _Bars:
-    """A bar a stage; a stage is new when it is first named."""
-
-    def __init__(self, bars: "Progress") -> None:
-        self._bars = bars
-        self._stages: dict[str, TaskID] = {}
-
-    def __call__(self, stage: str, fraction: float, text: str = "") -> None:
-        if stage not in self._stages:
-            self._stages[stage] = self._bars.add_task("", total=1.0, stage=stage, text="")
-        self._bars.update(self._stages[stage], completed=fraction, text=visible(text))
-
-
-class _Lines:
+def _lines(clock: Callable[[], float]) -> Meter:
     """A plain line now and then, when it takes long."""
+    due = clock() + QUIET_SECONDS
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self._next = clock, clock() + QUIET_SECONDS
-
-    def __call__(self, stage: str, fraction: float, text: str = "") -> None:
-        if (now := self._clock()) >= self._next:
-            self._next = now + LINE_SECONDS
+    def show(stage: str, fraction: float, text: str = "") -> None:
+        nonlocal due
+        if (now := clock()) >= due:
+            due = now + LINE_SECONDS
             line = f"querist: {stage} {fraction:4.0%} {visible(text)}".rstrip()
             with suppress(OSError):  # the work goes on though nobody can read how far it is
                 print(line, file=sys.stderr, flush=True)
+
+    return show
 
 
 def _console() -> "Console":

@@ -14,7 +14,7 @@ import typer
 from querist.asking.options import TEAM
 from querist.cli import options
 from querist.cli.appearance import Verb, group
-from querist.cli.screen import print_json, print_line, progress
+from querist.cli.screen import print_found, print_line, progress
 from querist.errors import InputError
 from querist.lazy import needing
 from querist.options import with_options
@@ -110,15 +110,13 @@ def serve(
             said["labeller"] = f"{address}/enter?token={server.gate.invite(found.id, 'labeller', 'You')[1]}"
         listening = "" if host in ("0.0.0.0", "::") else "pass --host 0.0.0.0 and "
         _warn_of(where.getsockname()[0], f"{listening}write the name or IP address of this machine there")
-        if as_json:
-            print_json(said)
-        else:
-            if demo:
-                print_line(f"Answer questions:  {said['labeller']}")
-            print_line(f"Manage, and invite others (works once):  {said['manager']}")
-            print_line(f"Everything is kept in {opened.place}. Stop with Ctrl-C.")
-            for sentence in said["places"]:
-                print_line(sentence)
+        lines = [
+            *([f"Answer questions:  {said['labeller']}"] if demo else []),
+            f"Manage, and invite others (works once):  {said['manager']}",
+            f"Everything is kept in {opened.place}. Stop with Ctrl-C.",
+            *said["places"],
+        ]
+        print_found(said, as_json, "\n".join(lines))
         run(server, where, log=log)
 
 
@@ -161,12 +159,9 @@ def create_campaign(
     with _opened(store) as opened:
         made = _made(create, opened, data, begun, columns, device)
         made.close()
-    if as_json:
-        print_json({"campaign": made.id, "name": made.name, "places": made.asking.places})
-    else:
-        for sentence in made.asking.places:
-            print_line(sentence)
-        print_line(f"{made.name}: campaign {made.id} in {opened.place}.")
+    found = {"campaign": made.id, "name": made.name, "places": made.asking.places}
+    lines = [*made.asking.places, f"{made.name}: campaign {made.id} in {opened.place}."]
+    print_found(found, as_json, "\n".join(lines))
 
 
 @campaign.command("list", cls=Verb)
@@ -183,11 +178,8 @@ def list_campaigns(store: Store = STORE, as_json: options.Json = False) -> None:
             {"campaign": e.id, "name": e.name, "created": e.created, "events": opened.last(e.id)}
             for e in opened.campaigns()
         ]
-    if as_json:
-        print_json(found)
-        return
-    for each in found:
-        print_line(f"{each['campaign']}  {each['name']}  {each['events']:,} events")
+    lines = [f"{each['campaign']}  {each['name']}  {each['events']:,} events" for each in found]
+    print_found(found, as_json, "\n".join(lines))
 
 
 @campaign.command("export", cls=Verb)
@@ -314,10 +306,7 @@ def token(
         options.refuse_beside("--revoke", idle)
         with _opened(store, there=True) as opened:
             Gate(opened).revoke(_entry(opened, which).id, revoke)
-        if as_json:
-            print_json({"id": revoke, "revoked": True})
-        else:
-            print_line(f"token {revoke} has ended.")
+        print_found({"id": revoke, "revoked": True}, as_json, f"token {revoke} has ended.")
         return
     try:
         where = urlsplit(address or "http://NAME")
@@ -329,11 +318,9 @@ def token(
         made, secret = Gate(opened).invite(_entry(opened, which).id, role, name, days)
     _warn_of(where.hostname, "pass --address http://NAME:PORT with the name or IP address of the server")
     link = f"{(address or '').rstrip('/')}/enter?token={secret}"
-    if as_json:
-        print_json({"id": made.id, "person": made.person, "role": role, "token": secret, "link": link})
-    else:
-        before = "" if address else "open it at the address that querist serve prints; "
-        print_line(f"{link}\n({before}shown once; end it with --revoke {made.id})")
+    before = "" if address else "open it at the address that querist serve prints; "
+    found = {"id": made.id, "person": made.person, "role": role, "token": secret, "link": link}
+    print_found(found, as_json, f"{link}\n({before}shown once; end it with --revoke {made.id})")
 
 
 @campaign.command("backup", cls=Verb)

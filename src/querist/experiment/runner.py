@@ -4,16 +4,25 @@ All runs of all specifications are one list of jobs: first those of tuning, then
 job depends on its specification, its parameters and its draw, and on nothing else, so numbers are the same
 in any order and on any number of processes. Only this process writes; a job that was cut short is made
 again next time, a finished one never.
+
+A grid is tuned on draws that are not reported unless a protocol says so. Every combination is run on the
+same `protocol.tuning` held-out draws (1 by default). The best mean of `protocol.tuned_by` wins, the earliest
+where several are equal. With `protocol.tuned_on = "reported"` the draws are the first of the reported ones:
+what a paper does that records the best of a grid. With `protocol.tuned_with` another method of the same task
+is run in tuning, with `protocol.tuned_parameters`, and what suits it best is taken (SSLGC takes OLLGC's mu,
+sslgc13).
 """
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from querist.experiment import tuning
-from querist.experiment.results import Outcome, Result
-from querist.experiment.specification import Specification, blame, digest
+import numpy as np
+
+from querist.errors import InputError, UnknownNameError
+from querist.experiment.results import Result, direction
+from querist.experiment.specification import TUNING_KEYS, Specification, SpecificationError, blame, digest
 from querist.experiment.store import RUN, TUNING, Draw, Record, Store, draw_of, machine, versions
 from querist.experiment.tasks import Task, at_hand, prepared_of, task_of
 from querist.experiment.workers import one_thread, worked
@@ -38,23 +47,57 @@ class Job:
         """Which run it is."""
         return draw_of(self.stage, self.parameters, self.repeat)
 
-    def work(self) -> tuple["Job", Outcome, dict[str, Any]]:
+    def work(self) -> tuple[Specification, Record]:
         """Make the run, here and now."""
-        spec = tuning.tuned_as(self.spec, self.task) if self.stage == TUNING else self.spec
+        spec = _tuned_as(self.spec, self.task) if self.stage == TUNING else self.spec
         prepared = prepared_of(spec, self.task)
         started = time.perf_counter()
         outcome = self.task.run(
             spec, prepared, {**spec.parameters, **self.parameters}, self.seed, self.repeat
         )
         seconds = time.perf_counter() - started
-        return self, outcome, {"seconds": seconds, "versions": versions(), "machine": machine()}
+        conditions = {"seconds": seconds, "versions": versions(), "machine": machine()}
+        return self.spec, Record(self.stage, self.parameters, self.seed, self.repeat, outcome, conditions)
+
+
+def _tuned_as(spec: Specification, task: Task) -> Specification:
+    """What is run in tuning: the same without control and curves, or the method that it is tuned with."""
+    protocol = {name: value for name, value in spec.protocol.items() if name not in TUNING_KEYS}
+    protocol |= getattr(task, "in_tuning", {})
+    if other := spec.protocol.get("tuned_with"):
+        spec = replace(spec, method=other, parameters=spec.protocol.get("tuned_parameters", {}))
+    return replace(spec, protocol=protocol)
 
 
 def check(spec: Specification) -> None:
     """Refuse a specification that cannot be run, before anything is."""
     task = task_of(spec.task)
     task.check(spec)
-    tuning.check(spec, task, measures_of(spec))
+    if not spec.grid:
+        return
+    with blame(*(("protocol", "tuned_by") if "tuned_by" in spec.protocol else ("grid",))):
+        measure = _tuned_by(spec, task)
+        check_measure(spec, measure)
+        if direction(measure) == 0:
+            raise SpecificationError(
+                f"{measure} is neither better when larger nor when smaller; tune by another"
+            )
+    if spec.protocol.get("tuned_with"):
+        with blame("protocol", "tuned_with"):
+            task.check(_tuned_as(spec, task))
+
+
+def check_measure(spec: Specification, measure: str) -> None:
+    """Refuse a measure that runs of this specification do not have; a task may tell from the data."""
+    task = task_of(spec.task)
+    known = getattr(task, "measures_of", lambda _: task.measures)(spec)
+    if measure not in known:
+        nearest = UnknownNameError.of("measure", measure, known)
+        raise InputError(f"{measure!r} does not fit {spec.task} on {spec.dataset}: {nearest}")
+
+
+def _tuned_by(spec: Specification, task: Task) -> str:
+    return str(spec.protocol.get("tuned_by", task.tuned_by))
 
 
 def check_all(specifications: Sequence[Specification], store: Store) -> None:
@@ -67,13 +110,6 @@ def check_all(specifications: Sequence[Specification], store: Store) -> None:
         if work.count(spec):
             with blame(index):
                 check(spec)
-
-
-def measures_of(spec: Specification) -> tuple[str, ...]:
-    """The numbers that runs of this specification give; a task may tell from the data (`measures_of`)."""
-    task = task_of(spec.task)
-    measures: tuple[str, ...] = getattr(task, "measures_of", lambda _: task.measures)(spec)
-    return measures
 
 
 def run(
@@ -110,11 +146,11 @@ def run(
                 prepared_of(shared.spec, shared.task)
         if todo:
             count(report, done, total, words)
-        for job, outcome, conditions in worked([job.work for job in todo], processes, cluster):
-            work.keep(job, outcome, conditions)
+        for spec, record in worked([job.work for job in todo], processes, cluster):
+            work.keep(spec, record)
             done += 1
             count(report, done, total, words)
-    return work.results()
+    return [work.result(spec) for spec in specifications]
 
 
 def run_here(
@@ -165,33 +201,42 @@ class _Work:
                 found.setdefault((spec.key, job.draw), job)
         return list(found.values())
 
-    def keep(self, job: Job, outcome: Outcome, conditions: dict[str, Any]) -> None:
+    def keep(self, spec: Specification, record: Record) -> None:
         """Write a finished run, and know it from now on."""
-        key = job.spec.key
-        if self.data[key]:
-            conditions = {**conditions, "data": self.data[key]}
-        record = Record(job.stage, job.parameters, job.seed, job.repeat, outcome, conditions)
-        self.store.append(job.spec, record)
-        self.finished[key][job.draw] = record
+        if data := self.data[spec.key]:
+            record = replace(record, conditions={**record.conditions, "data": data})
+        self.store.append(spec, record)
+        self.finished[spec.key][record.draw] = record
 
-    def results(self) -> list[Result]:
-        """All outcomes, in order."""
-        found = []
-        for spec in self.specifications:
-            chosen, finished = self.chosen(spec), self.finished[spec.key]
-            records = [finished[draw_of(RUN, chosen, repeat)] for repeat in range(spec.repeats)]
-            found.append(Result(spec, chosen, tuple(record.outcome for record in records)))
-        return found
+    def result(self, spec: Specification) -> Result:
+        """All outcomes of a specification, in order."""
+        chosen, finished = self.chosen(spec), self.finished[spec.key]
+        records = [finished[draw_of(RUN, chosen, repeat)] for repeat in range(spec.repeats)]
+        return Result(spec, chosen, tuple(record.outcome for record in records))
 
     def chosen(self, spec: Specification) -> dict[str, Any]:
-        """The choice of the grid, once all tuning is finished."""
-        return tuning.choose(spec, task_of(spec.task), self.finished[spec.key])
+        """The best combination of the grid, once all tuning is finished."""
+        if not spec.grid:
+            return {}
+        finished, measure = self.finished[spec.key], _tuned_by(spec, task_of(spec.task))
+        means = [
+            np.mean(
+                [
+                    finished[draw_of(TUNING, choice, repeat)].outcome.numbers[measure]
+                    for repeat in range(spec.tuning_draws)
+                ]
+            )
+            for choice in spec.choices
+        ]
+        # A run that came to nothing must not win: NaN is worse than anything.
+        best = np.argmax(np.nan_to_num(direction(measure) * np.array(means), nan=-np.inf))
+        return spec.choices[int(best)]
 
     def left(self, spec: Specification, stage: str) -> list[Job]:
         """Jobs of a specification that are not finished."""
         if stage == TUNING:
-            choices = tuning.combinations(spec) if spec.grid else []
-            seed, count = spec.tuned_from, tuning.draws(spec)
+            choices = spec.choices if spec.grid else []
+            seed, count = spec.tuned_from, spec.tuning_draws
         else:
             choices, seed, count = [self.chosen(spec)], spec.seed, spec.repeats
         task = task_of(spec.task)

@@ -14,7 +14,8 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypedDict
@@ -30,7 +31,7 @@ HELD_OUT = 10**6
 
 
 class TuningKeywords(TypedDict, total=False):
-    """Settings of every protocol; see `querist.experiment.tuning`."""
+    """Settings of every protocol; see `querist.experiment.runner`."""
 
     tuning: Annotated[int, Range(1), Default(1)]
     tuned_by: str
@@ -39,7 +40,8 @@ class TuningKeywords(TypedDict, total=False):
     tuned_parameters: Mapping[str, Any]
 
 
-TUNING_KEYS = tuple(TuningKeywords.__annotations__)
+_TUNING = keywords_of(TuningKeywords)
+TUNING_KEYS = tuple(_TUNING)
 
 _TABLES = ("parameters", "grid", "representation", "protocol")
 
@@ -110,7 +112,7 @@ class Specification:
     held_out: Annotated[int, Range(0)] = HELD_OUT
 
     def __post_init__(self) -> None:
-        for name, own in _fields().items():
+        for name, own in _FIELDS.items():
             with blame(name):
                 own.check(getattr(self, name))
         for name in _TABLES:
@@ -131,8 +133,8 @@ class Specification:
                 )
         for name in (name for name in TUNING_KEYS if name in self.protocol):
             with blame("protocol", name):
-                _tuning_keywords()[name].check(self.protocol[name])
-        last, end = self.seed + self.repeats - 1, self.held_out + self.protocol.get("tuning", 1)
+                _TUNING[name].check(self.protocol[name])
+        last, end = self.seed + self.repeats - 1, self.held_out + self.tuning_draws
         if self.grid and self.tuned_from == self.held_out <= last and self.seed < end:
             raise SpecificationError(
                 f"held_out = {self.held_out} is one of the reported draws, {self.seed} to {last}; what is "
@@ -144,6 +146,16 @@ class Specification:
     def tuned_from(self) -> int:
         """The seed that a grid is tuned from: that of the reported draws where the protocol says so."""
         return self.seed if self.protocol.get("tuned_on") == "reported" else self.held_out
+
+    @property
+    def tuning_draws(self) -> int:
+        """Draws on which every choice of the grid is run."""
+        return int(self.protocol.get("tuning", 1))
+
+    @property
+    def choices(self) -> list[dict[str, Any]]:
+        """Every choice of the grid, in its order; one empty choice where there is no grid."""
+        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, without the tables that are empty."""
@@ -179,18 +191,11 @@ class Specification:
         return hash((self.key, self.repeats))
 
 
+_FIELDS = {"task": Parameter("task", str, ""), **parameters_of(Specification)}
+
+
 def _hash(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()[:20]
-
-
-@cache
-def _fields() -> Mapping[str, Parameter]:
-    return {"task": Parameter("task", str, ""), **parameters_of(Specification)}
-
-
-@cache
-def _tuning_keywords() -> Mapping[str, Parameter]:
-    return keywords_of(TuningKeywords)
 
 
 def _frozen(value: Any, where: tuple[str, ...]) -> Any:

@@ -187,6 +187,15 @@ def machine() -> dict[str, str | int]:
     }
 
 
+def conditions() -> dict[str, Any]:
+    """The machine and the versions of the libraries that results come from.
+
+    >>> "numpy" in conditions()
+    True
+    """
+    return {**machine(), **versions()}
+
+
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

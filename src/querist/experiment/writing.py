@@ -6,16 +6,56 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from querist.atomic import check_writable, replacing
 from querist.errors import InputError
 from querist.experiment import tables
-from querist.experiment.pages import Section
+from querist.experiment.results import Result
 from querist.experiment.specification import plain
 from querist.experiment.tables import Shown
+
+
+@dataclass(frozen=True)
+class Section:
+    """What was run, how, and what it shows.
+
+    >>> Section(["Run once."], (), Shown()).results
+    ()
+    """
+
+    protocol: Sequence[str]
+    results: Sequence[Result]
+    shown: Shown
+
+    @property
+    def said(self) -> list[str]:
+        """The protocol, with the seeds and repeats of the results."""
+        return [*self.protocol, *([seeds(self.results)] if self.results else [])]
+
+
+def seeds(results: Sequence[Result]) -> str:
+    """Seeds and repeats, in words.
+
+    >>> from querist.experiment import Outcome, Specification
+    >>> seeds([Result(Specification("online", "karate", "msg", repeats=2), {}, (Outcome({}),))])
+    'Seed 0; 2 repeats; 1 specification.'
+    """
+    specs = [result.specification for result in results]
+    repeats = sorted({spec.repeats for spec in specs})
+    text = (
+        f"Seed {_joined({spec.seed for spec in specs})}; {_joined(repeats)} "
+        f"repeat{'' if repeats == [1] else 's'}; {len(specs)} specification{'s' if len(specs) > 1 else ''}."
+    )
+    held = {spec.held_out for spec in specs if spec.grid}
+    return text + (f" Tuned on held-out draws from seed {_joined(held)}." if held else "")
+
+
+def _joined(values: Iterable[int]) -> str:
+    return ", ".join(f"{value:,}" for value in sorted(values))
 
 
 def make_folder(folder: Path, file: str) -> None:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         checked_number as checked_number,
         checked_stream as checked_stream,
     )
-    from querist.cli.data import measured as measured, read_graph as read_graph
     from querist.cli.options import shared_options as shared_options
+    from querist.cli.runs import measured as measured, read_graph as read_graph
     from querist.cli.screen import (
         print_found as print_found,
         print_line as print_line,
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
         running as running,
     )
     from querist.compiled import compiled as compiled, compiled_lanes as compiled_lanes
-    from querist.experiment.pages import Section as Section, conditions as conditions
     from querist.experiment.runner import check_all as check_all
-    from querist.experiment.store import taking_turns as taking_turns
+    from querist.experiment.store import conditions as conditions, taking_turns as taking_turns
     from querist.experiment.tasks.common import (
         checked as checked,
         graph_of as graph_of,
         vectors_of as vectors_of,
     )
     from querist.experiment.writing import (
+        Section as Section,
         make_folder as make_folder,
         put as put,
         write_section as write_section,

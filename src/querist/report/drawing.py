@@ -214,7 +214,8 @@ def layout(S: Sparse) -> Floats:
     mass = 1.0 + np.diff(S.indptr).astype(np.float64) ** 0.5
     # The area stays the same whatever the number of nodes and edges.
     push = 0.25 * max(1.0, S.nnz / max(n, 1)) / max(n, 1)
-    settle(X, np.empty_like(X), mass, heads[once], S.indices[once].astype(np.int64), push, 0.4, ROUNDS)
+    Z = X.view(np.complex128)[:, 0]
+    settle(Z, np.empty_like(Z), mass, heads[once], S.indices[once].astype(np.int64), push, 0.4, ROUNDS)
     X -= (X.max(axis=0) + X.min(axis=0)) / 2
     return np.asarray(X / max(np.abs(X).max(), 1e-9))
 
@@ -231,38 +232,31 @@ def _spectral_places(S: Sparse) -> Floats:
 
 @compiled
 def settle(X: Any, F: Any, mass: Any, heads: Any, tails: Any, push: float, pull: float, rounds: int) -> None:
-    """Move the points X (n, 2) in place; F (n, 2) is room.
+    """Move the points X (n,) in place, places as complex numbers; F (n,) is room.
 
     ForceAtlas2 (Jacomy, Venturini, Heymann and Bastian 2014): the push of j on i is
     `push mass_i mass_j / distance`, an edge pulls by `distance`, and all fall to the middle by
     `pull mass`. A step is at most a temperature that falls to 0.
     """
-    n = X.shape[0]
+    n = X.size
     for t in range(rounds):
         for i in range(n):
-            F[i, 0] = -pull * mass[i] * X[i, 0]
-            F[i, 1] = -pull * mass[i] * X[i, 1]
+            F[i] = -pull * mass[i] * X[i]
         for i in range(n):
             for j in range(i):
-                dx, dy = X[i, 0] - X[j, 0], X[i, 1] - X[j, 1]
-                force = push * mass[i] * mass[j] / (dx * dx + dy * dy + 1e-6)
-                F[i, 0] += force * dx
-                F[i, 1] += force * dy
-                F[j, 0] -= force * dx
-                F[j, 1] -= force * dy
+                d = X[i] - X[j]
+                force = push * mass[i] * mass[j] / (d.real * d.real + d.imag * d.imag + 1e-6)
+                F[i] += force * d
+                F[j] -= force * d
         for e in range(heads.size):
-            i, j = heads[e], tails[e]
-            dx, dy = X[i, 0] - X[j, 0], X[i, 1] - X[j, 1]
-            F[i, 0] -= dx
-            F[i, 1] -= dy
-            F[j, 0] += dx
-            F[j, 1] += dy
+            d = X[heads[e]] - X[tails[e]]
+            F[heads[e]] -= d
+            F[tails[e]] += d
         most = 0.15 * (1 - t / rounds) ** 2 + 1e-4
         for i in range(n):
             # Heavy nodes move less: they would swing.
-            x, y = F[i, 0] / mass[i], F[i, 1] / mass[i]
+            x, y = F[i].real / mass[i], F[i].imag / mass[i]
             length = sqrt(x * x + y * y)
             if length > most:
                 x, y = x * most / length, y * most / length
-            X[i, 0] += x
-            X[i, 1] += y
+            X[i] += complex(x, y)

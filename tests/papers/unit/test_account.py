@@ -16,7 +16,6 @@ from jinja2 import UndefinedError
 from querist import InputError
 from querist.experiment import Figure, Outcome, Result, Specification
 from querist.experiment.tasks import task_of
-from querist.experiment.tuning import combinations
 from querist_papers import all_items, items_of
 from querist_papers.account import Lookup, rendered
 from querist_papers.compare import differences, refuse_without_results
@@ -131,7 +130,7 @@ def made_up(specs: Sequence[Specification], *_: Any, **__: Any) -> list[Result]:
             Outcome(Anything(known, number), Anything({}, curve), {"bounds": [bound]})
             for _ in range(spec.repeats)
         ]
-        found.append(Result(spec, combinations(spec)[0], tuple(outcomes)))
+        found.append(Result(spec, spec.choices[0], tuple(outcomes)))
     return found
 
 

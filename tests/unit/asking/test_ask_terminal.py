@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
+from querist.asking.keys import COMMANDS, command_keys, keys_for
 from querist.asking.store.sqlite import only_campaign
 from querist.cli import main
-from querist.cli.keyboard import COMMANDS, command_keys, keys_for, legend
+from querist.cli.conversation import legend
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from querist.cli import main
-from querist.demo.play import RANK, SETTINGS, H
+from querist.demo import RANK, SETTINGS, H
 
 pytestmark = pytest.mark.slow
 
@@ -132,7 +132,7 @@ def test_the_table(querist, monkeypatch, tmp_path):
 
 
 def test_a_file_in_the_way_is_found_before_the_work(querist, tmp_path, monkeypatch):
-    monkeypatch.setattr("querist.demo.play.play", lambda *_: pytest.fail("worked first"))
+    monkeypatch.setattr("querist.demo.play", lambda *_: pytest.fail("worked first"))
     (tmp_path / "taken").write_text("")
     ran = querist("demo", "--out", str(tmp_path / "taken"))
     assert ran.code == 2

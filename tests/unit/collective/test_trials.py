@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from querist import CLASSIFIERS, InputError, OnGraph, as_graph
-from querist.cli.evaluate.whole_graph import APART, collective
+from querist.cli.compare import WITH_DATA, collective
 from querist.collective.relational import WVRN
 from querist.datasets import load_graph, sbm
 from querist.experiment import Result, Specification
@@ -125,7 +125,7 @@ def test_the_table_and_the_refusals(run):
 
 @pytest.mark.parametrize("name", list(CLASSIFIERS))
 def test_every_parameter_can_be_read_from_text(name):
-    for parameter in parameters_of(CLASSIFIERS[name], APART).values():
+    for parameter in parameters_of(CLASSIFIERS[name], WITH_DATA).values():
         assert parameter.read(str(parameter.default)) == parameter.default, parameter.name
 
 

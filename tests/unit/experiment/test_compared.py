@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from querist.experiment import Specification, Store, run
-from querist.experiment.compared import NO_CHOICE, show
-from querist.experiment.comparison import Comparison
+from querist.experiment.comparison import NO_CHOICE, Comparison, show
 
 
 def shown(folder: Path, *specs: Specification, measures=()):

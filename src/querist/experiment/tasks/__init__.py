@@ -9,20 +9,17 @@ import pkgutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
 from typing import Any, Protocol
 
-from querist import plugins
-from querist.errors import check_name
 from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame, digest
+from querist.registry import Registry
 
 OPEN = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "common"))
 """Those that are for everybody, and not a part of a paper: one module of this package each."""
 
-_HOME = {name: f"{__name__}.{name}" for name in OPEN}
-TASKS: dict[str, "Task"] = {}
-"""Those that are loaded; `task_of` finds the others."""
+TASKS: Registry["Task"] = Registry("task", plugin_kind="task")
+"""Those that are loaded and those of plugins; `task_of` finds the others."""
 
 KEPT = 2
 """Preparations kept in a process: a kernel matrix may be large."""
@@ -78,13 +75,11 @@ def register(task: Task) -> Task:
 
 def task_of(name: str) -> Task:
     """The task of this name."""
-    if name not in TASKS and name in _HOME:
-        importlib.import_module(_HOME[name])
-    elif name not in TASKS and name in plugins.names("task"):
-        register(plugins.load("task", name))
+    if name not in TASKS:
+        for each in (name,) if name in OPEN else OPEN:
+            importlib.import_module(f"{__name__}.{each}")
     with blame("task"):
-        check_name("task", name, {*_HOME, *TASKS, *plugins.names("task")})
-    return TASKS[name]
+        return TASKS[name]
 
 
 _prepared: dict[str, Any] = {}
@@ -94,39 +89,28 @@ _lock = threading.Lock()
 
 def prepared_of(spec: Specification, task: Task, progress: Any = None) -> Any:
     """`task.prepare(spec)`, made once a process for specifications that share their data."""
-    at_hand = _at_hand.get(spec.dataset)
-    key = spec.preparation + (digest(spec) if at_hand is None else at_hand[0])
+    key = spec.preparation + digest(spec)
     with _lock:
-        if key in _prepared:
-            found = _prepared.pop(key)
-        elif getattr(task, "on_disk", False):
-            found = task.prepare(spec, progress)  # type: ignore[call-arg]
-        else:
-            found = task.prepare(spec)
+        if (found := _prepared.pop(key, None)) is None:
+            given = [progress] if getattr(task, "on_disk", False) else []
+            found = task.prepare(spec, *given)
         while len(_prepared) >= KEPT:
             _prepared.pop(next(iter(_prepared)))
         _prepared[key] = found
         return found
 
 
-_at_hand: dict[str, tuple[str, Any]] = {}
-_numbers = count()
+DATA_AT_HAND: dict[str, Any] = {}
+"""Data in memory by name: graphs, and what `querist.datasets.resolve.labelled_vectors` gives."""
 
 
 @contextmanager
 def at_hand(name: str, data: Any) -> Iterator[None]:
-    """Data in memory, by the name that specifications have for them; for runs in this process only.
-
-    A graph, or what `querist.datasets.resolve.labelled_vectors` gives.
-    """
-    # A number each: what was prepared from other data of the same name is not taken for theirs.
-    _at_hand[name] = (f" at hand {next(_numbers)}", data)
+    """Data in memory, by the name that specifications have for them; for runs in this process only."""
+    _prepared.clear()  # what was prepared from other data of this name is not taken for theirs
+    DATA_AT_HAND[name] = data
     try:
         yield
     finally:
-        del _at_hand[name]
-
-
-def data_at_hand(name: str) -> Any:
-    """The data of this name in memory, or None."""
-    return _at_hand.get(name, ("", None))[1]
+        del DATA_AT_HAND[name]
+        _prepared.clear()

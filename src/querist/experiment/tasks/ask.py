@@ -27,16 +27,14 @@ from querist.asking.model import RANKS
 from querist.asking.options import CampaignOptions
 from querist.asking.specification import RANDOM, resolve_strategy
 from querist.errors import InputError
-from querist.experiment import tuning
 from querist.experiment.results import CONTROL, Outcome
 from querist.experiment.specification import Specification, SpecificationError, blame
 from querist.experiment.tasks import register
-from querist.experiment.tasks.collective import representation
+from querist.experiment.tasks.collective import COLLECTIVE
 from querist.experiment.tasks.common import (
     checked,
     checked_method,
     complete,
-    graph_for,
     try_out,
     warm_up,
 )
@@ -49,9 +47,8 @@ APART = tuple(name for name in CampaignOptions.declared() if name not in Campaig
 """Options of a campaign that an experiment does not set."""
 
 
-def protocol(*, start: int = 1, marks: tuple[int, ...] = ()) -> dict[str, Any]:
+def protocol(*, start: int = 1, marks: tuple[int, ...] = ()) -> None:
     """Nodes known before; answers after which final labels are made."""
-    return dict(locals())
 
 
 def _campaign(spec: Specification, choice: Mapping[str, Any]) -> CampaignOptions:
@@ -81,7 +78,7 @@ class AskTask:
         """Names, kinds, and whether the data have labels to answer with."""
         checked_method(spec, dict.fromkeys(("", *methods()), CampaignOptions), APART)
         how = complete(spec, "protocol", protocol)
-        graph = graph_for(spec, complete(spec, "representation", representation))
+        graph = COLLECTIVE.prepare(spec)
         with blame("dataset"):
             check_answers(graph)
         known = graph.labelled.size
@@ -100,7 +97,7 @@ class AskTask:
                 f"start = {how['start']}; {graph.name} has {known:,} labelled nodes: give 0 to {known - 1:,}",
                 ("protocol", "start"),
             )
-        budget = min(_campaign(spec, choice).budget for choice in tuning.combinations(spec))
+        budget = min(_campaign(spec, choice).budget for choice in spec.choices)
         with blame("protocol", "marks"):
             if list(how["marks"]) != sorted({*how["marks"]} & {*range(1, budget + 1)}):
                 raise InputError(
@@ -109,7 +106,7 @@ class AskTask:
 
     def prepare(self, spec: Specification, progress: Any = None) -> EmbeddedGraph:
         """The graph; the quick learner's rows, which the disk keeps for every campaign."""
-        graph = graph_for(spec, complete(spec, "representation", representation))
+        graph = COLLECTIVE.prepare(spec)
         bare = graph.without_labels()
         place = EmbeddedGraph(graph, bare, lambda: quick_rows(bare, max(RANKS), progress=progress), False)
         assert place.rows is not None

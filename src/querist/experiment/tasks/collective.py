@@ -29,6 +29,7 @@ from querist.experiment.results import Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
 from querist.experiment.tasks.common import (
+    WARM,
     Share,
     checked,
     checked_method,
@@ -45,20 +46,12 @@ from querist.types import Bools, Floats
 APART = ("classes", "missing", "progress")
 
 
-def representation(
-    *, component: Literal["all", "largest"] = "all", nodes: str | None = None
-) -> dict[str, Any]:
+def representation(*, component: Literal["all", "largest"] = "all", nodes: str | None = None) -> None:
     """Which part of the graph; the table of its nodes, for a graph in a file."""
-    return dict(locals())
 
 
-def protocol(*, labelled: Share = 0.05) -> dict[str, Any]:
+def protocol(*, labelled: Share = 0.05) -> None:
     """The share of each class that is labelled."""
-    return dict(locals())
-
-
-_warm: set[str] = set()
-"""Classifiers that have been fitted in this process."""
 
 
 class CollectiveTask:
@@ -100,7 +93,7 @@ class CollectiveTask:
         factory = CLASSIFIERS[spec.method]
         own = checked(parameters, factory, "parameters", APART)
         how = complete(spec, "protocol", protocol)
-        warm_up(_warm, spec.method, lambda: _fit_small(factory, small_graph(prepared), **own))
+        warm_up(WARM, spec.method, lambda: _fit_small(factory, small_graph(prepared), **own))
         known = truth_of(prepared)
         seeds = draw(known, how["labelled"], seed, repeat)
         test, truth = tested(known, seeds, how["labelled"]), known.indicator

@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from querist.errors import InputError, QueristError, UnknownNameError, check_name
-from querist.experiment import tuning
 from querist.experiment.specification import (
     TUNING_KEYS,
     Specification,
@@ -18,7 +17,7 @@ from querist.experiment.specification import (
     blame,
     files_digest,
 )
-from querist.experiment.tasks import data_at_hand
+from querist.experiment.tasks import DATA_AT_HAND
 from querist.graph import Graph
 from querist.parameters import Parameter, Range, parameters_of
 from querist.types import Codes, Floats
@@ -81,7 +80,7 @@ def try_out(
     spec: Specification, factory: Callable[..., Any], make: Callable[..., Any], apart: Iterable[str]
 ) -> None:
     """Let the method refuse values, before anything is run: those of each choice of the grid."""
-    for choice in tuning.combinations(spec):
+    for choice in spec.choices:
         given = {**spec.parameters, **choice}
         try:
             make(**checked(given, factory, "parameters", apart))
@@ -91,6 +90,10 @@ def try_out(
             named.sort(key=str(problem).index)
             table = "grid" if named and named[0] in choice else "parameters"
             raise SpecificationError(str(problem), (table, named[0]) if named else ("method",)) from problem
+
+
+WARM: set[str] = set()
+"""Classifiers, and methods of `label` after that word, that have been used in this process."""
 
 
 def warm_up(warm: set[str], method: str, work: Callable[[], Any]) -> None:
@@ -108,7 +111,7 @@ Share: TypeAlias = Annotated[float, Range(gt=0, lt=1)]
 def graph_for(spec: Specification, how: Mapping[str, Any]) -> Graph:
     """The graph of a specification, by `component` and `nodes` of its representation."""
     nodes = how.get("nodes")
-    if nodes is not None and data_at_hand(spec.dataset) is None:
+    if nodes is not None and spec.dataset not in DATA_AT_HAND:
         with blame("representation", "nodes"):
             if not Path(nodes).expanduser().is_file():
                 raise InputError(f"{nodes}: no such file; give the path of a table of nodes and labels")
@@ -124,7 +127,7 @@ def graph_of(dataset: str, largest: bool = False, nodes: str | None = None) -> G
     >>> graph_of("karate").n_nodes
     34
     """
-    graph: Graph | None = data_at_hand(dataset)
+    graph: Graph | None = DATA_AT_HAND.get(dataset)
     if graph is None:
         graph = _graph(dataset, nodes, files_digest(dataset, nodes or ""))
     return graph.largest_component() if largest else graph
@@ -150,7 +153,7 @@ def vectors_of(dataset: str, label: str | None = None) -> tuple[Any, Codes, int]
     >>> vectors_of("rows.csv", "label")[1:]
     (array([0, 1]), 2)
     """
-    found = data_at_hand(dataset)
+    found = DATA_AT_HAND.get(dataset)
     return _rows(*found) if found is not None else _vectors(dataset, label, files_digest(dataset))
 
 

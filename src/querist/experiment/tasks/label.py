@@ -27,6 +27,7 @@ from querist.experiment.tasks.collective import (
     truth_of,
 )
 from querist.experiment.tasks.common import (
+    WARM,
     checked_method,
     complete,
     warm_up,
@@ -41,15 +42,8 @@ from querist.metrics import NAMES, measure
 from querist.types import Bools, Floats
 
 
-def protocol(
-    *, labelled: tuple[float, ...] = (0.05,), draw: Literal["class", "all"] = "class"
-) -> dict[str, Any]:
+def protocol(*, labelled: tuple[float, ...] = (0.05,), draw: Literal["class", "all"] = "class") -> None:
     """Shares that are labelled, rising: of each class, or of all nodes whatever their class."""
-    return dict(locals())
-
-
-_warm: set[str] = set()
-"""Methods that have been used in this process."""
 
 
 class LabelTask(CollectiveTask):
@@ -79,7 +73,7 @@ class LabelTask(CollectiveTask):
     ) -> Outcome:
         """One draw of the labels for each share."""
         how = complete(spec, "protocol", protocol)
-        warm_up(_warm, spec.method, lambda: _label_small(spec.method, prepared))
+        warm_up(WARM, f"label {spec.method}", lambda: _label_small(spec.method, prepared))
         known, bare = truth_of(prepared), prepared.without_labels()
         found = []
         for each in how["labelled"]:

@@ -25,7 +25,6 @@ import scipy.sparse as sp
 
 from querist.embedding.kinds import kind_of, with_kinds
 from querist.errors import InputError
-from querist.experiment import tuning
 from querist.experiment.results import CONTROL, MARGIN, Outcome
 from querist.experiment.specification import Specification, blame
 from querist.experiment.tasks import register
@@ -67,17 +66,15 @@ def representation(
     tol: float | None = None,
     embedding_seed: int = 0,
     rows: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> None:
     """What `querist.embed` takes, which component, and the table of the nodes of a graph in a file.
 
     The rank is 100, or less in a smaller graph, by default. `rows` are the kind and the options of all kinds.
     """
-    return dict(locals())
 
 
-def protocol(*, control: bool = True, curve: Annotated[int, Range(0)] = 0) -> dict[str, Any]:
+def protocol(*, control: bool = True, curve: Annotated[int, Range(0)] = 0) -> None:
     """How a run goes: the controls beside it, points of its curves."""
-    return dict(locals())
 
 
 @dataclass
@@ -128,7 +125,7 @@ class OnlineTask:
     tuned_by = "error_rate"
     on_disk = True
     in_tuning: Mapping[str, Any] = {"control": False, "curve": 0}
-    protocol: ClassVar[Callable[..., dict[str, Any]]] = staticmethod(protocol)
+    protocol: ClassVar[Callable[..., Any]] = staticmethod(protocol)
     points = staticmethod(few_points)
 
     def measures_of(self, spec: Specification) -> tuple[str, ...]:
@@ -157,7 +154,7 @@ class OnlineTask:
                 )
         if on_graph(spec.method) and given["rank"] is None:
             with blame("method"):
-                for choice in tuning.combinations(spec) if spec.method in BY_DISTANCE else ():
+                for choice in spec.choices if spec.method in BY_DISTANCE else ():
                     check_distances(graph, {**spec.parameters, **choice}.get("distance", "resistance"))
             small: Any = Graph(sp.csr_array(1 - np.eye(2)), attributes=sp.csr_array(np.ones((2, 1))))
         else:

@@ -48,12 +48,11 @@ def representation(
     width: Literal["stream", "sample"] = "stream",
     rows: int | None = None,
     label: str | None = None,
-) -> dict[str, Any]:
+) -> None:
     """Features in [-1, 1] or as they are; kernel width from the stream, or from the whole sample (bls19).
 
     `rows` takes only the first; `label` is the column of a file that holds the labels.
     """
-    return dict(locals())
 
 
 def protocol(
@@ -62,9 +61,8 @@ def protocol(
     order: OrderName = "shuffled",
     curve: Annotated[int, Range(0)] = 0,
     items: Annotated[int, Range(0)] = 0,
-) -> dict[str, Any]:
+) -> None:
     """The share that carries its label, the order, points of the curve, and items to stop after (0: none)."""
-    return dict(locals())
 
 
 def draw(n: int, labelled: float, seed: int, order: OrderName = "shuffled") -> tuple[Codes, Bools]:

@@ -50,17 +50,15 @@ def representation(
     width: float | None = None,
     scaled: bool = False,
     label: str | None = None,
-) -> dict[str, Any]:
+) -> None:
     """The kernel; `width` is by default the mean distance over all pairs.
 
     `label` is the column of a file that holds the labels.
     """
-    return dict(locals())
 
 
-def protocol(*, labelled: Share = 0.2) -> dict[str, Any]:
+def protocol(*, labelled: Share = 0.2) -> None:
     """The share that carries its label."""
-    return dict(locals())
 
 
 @dataclass

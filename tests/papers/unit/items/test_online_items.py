@@ -9,7 +9,6 @@ import pytest
 
 from querist.experiment import CONTROL, Outcome, Result, Specification, Store, run
 from querist.experiment.tasks.online import OnlineTask
-from querist.experiment.tuning import combinations
 from querist_papers import item_of, items_of
 from querist_papers.graphs import STAND_IN
 from querist_papers.item import Item, Number
@@ -36,7 +35,7 @@ def made_up(spec: Specification, value: float = 0.25) -> Result:
         curve = np.sort(rng.random(points)).tolist()
         curves = dict.fromkeys(("round", "error_rate", "queries", "seconds"), curve)
         outcomes.append(Outcome(numbers, curves))
-    return Result(spec, combinations(spec)[0], tuple(outcomes))
+    return Result(spec, spec.choices[0], tuple(outcomes))
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=NAMES)

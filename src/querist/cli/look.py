@@ -1,15 +1,17 @@
-"""`querist datasets` and `querist algorithms`: what there is to run, and on what."""
+"""`querist demo`, `datasets` and `algorithms`: see it work, and what there is to run, and on what."""
 
 import inspect
 import pkgutil
+from dataclasses import asdict
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
-from querist.cli.options import Json
-from querist.cli.screen import print_json, print_line, print_table, width
+import typer
 
-APART = ("seed",)
-"""Parameters of a factory that are not for `--set`: every shuffle has a seed of its own."""
+from querist.cli.options import Json, Seed
+from querist.cli.screen import print_json, print_line, print_table, progress, width
+
 KINDS = {
     "algorithm": ("querist.online:ALGORITHMS", "querist evaluate online DATA --method NAME"),
     "model": ("querist.labelling.members:MEMBERS", "querist label DATA --method NAME"),
@@ -26,13 +28,67 @@ BESIDE = {
     }
 }
 """Names that a verb takes besides, and that are registered nowhere."""
-NOT_LISTED = (*APART, "budget", "rounds", "tie_order", "classes", "missing", "progress")
+NOT_LISTED = ("seed", "budget", "rounds", "tie_order", "classes", "missing", "progress")
 """Parameters that all algorithms have, or that come with the data."""
 
 
-def algorithms(
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the report; made if it is not there.")
+    ] = Path("querist-demo"),
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
+    """Label handwritten digits by asking about a few.
+
+    MSG chooses what to ask. Compared with asking as often at random, as often by
+    the margin alone, and about every digit. Ends with a table and writes a report
+    with curves and pictures.
+
+    Examples:
+
+    querist demo
+    querist demo --out digits --seed 1 --json
+    """
+    from querist.demo import REPORT, SETTINGS, SHUFFLES, comparison, play, report
+    from querist.experiment.writing import make_folder
+    from querist.report.page import write
+
+    make_folder(out, REPORT)
+    with progress(keep=True) as show:
+        outcome = play(seed, show)
+        show("report", 0.0, "drawing")
+        path = write(out / REPORT, report(outcome))
+        show("report", 1.0, f"{path}")
+    found = {
+        "dataset": "digits",
+        "nodes": outcome.graph.n_nodes,
+        "seed": seed,
+        "settings": SETTINGS,
+        **{
+            way: {
+                "questions": outcome.spread(way, "queries"),
+                "error_rate": outcome.spread(way, "error_rate"),
+            }
+            for way in outcome.ways
+        },
+        "seconds": outcome.seconds,
+        "report": str(path),
+    }
+    if as_json:
+        print_json(found)
+        return
+    print_line(outcome.graph.describe())
+    print_table(("asking", "questions", "of all", "wrong guesses"), comparison(outcome))
+    print_line(
+        "A guess counts before any answer. Mean and standard deviation over "
+        f"{SHUFFLES} orders of the digits.\n"
+        "Margin: where the two best classes are closest, as early as MSG on average.\n"
+        f"{outcome.seconds:.1f} s in all. Report: {path}"
+    )
+
+
+def algorithms(as_json: Json = False) -> None:
     """List algorithms, models, classifiers and query strategies.
 
     Each has its parameters and their defaults; change them with --set PARAMETER=VALUE. Every online algorithm
@@ -84,9 +140,7 @@ def _parameters(value: Any) -> dict[str, Any]:
     return {p.name: p.default for p in known if p.name != "pace" or p.default is not None}
 
 
-def datasets(
-    as_json: Json = False,
-) -> None:
+def datasets(as_json: Json = False) -> None:
     """List the data sets, and where they come from.
 
     bundled: it comes with Querist. QUERIST_DATA: it lies in the directory of that

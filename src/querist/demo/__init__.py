@@ -1,1 +1,0 @@
-"""The demonstration: label handwritten digits by asking about a few of them."""
