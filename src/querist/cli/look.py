@@ -2,7 +2,6 @@
 
 import inspect
 import pkgutil
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
