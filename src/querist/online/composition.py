@@ -26,7 +26,7 @@ from querist.types import Codes, Floats
 
 
 class CompositionOptions(LearnerOptions, total=False):
-    """What a composition takes besides its query rule; `Composition` says what each option does."""
+    """What a composition takes besides its query rule; `Learner` says what each option does."""
 
     update: Annotated[UpdateName, Default("always")]
     target: Annotated[TargetName, Default("rival")]
@@ -78,13 +78,10 @@ class Composition(Learner):
     Parameters
     ----------
     query : the code of a query rule and its numbers (see `rules.py`)
-    update, target : which answers are learned, and towards what
-    gamma : > 0; `A` starts at gamma I (mu in sslgc13). Ignored by a first-order learner
     second_order : False keeps `A` at the identity: a perceptron
     shrink : score under the A that contains the node (msg16) or not (DGS); one-vs-rest never does (sslgc13)
-    scheme : one problem over all classes ("multiclass"), or one binary problem per class ("one-vs-rest")
 
-    and those of every `Learner`.
+    and those of `Learner`.
     """
 
     _steps = loop.Steps.of(kernels)

@@ -98,6 +98,12 @@ class Learner:
     rounds : how many rounds a paced budget is for; the number of nodes unless given
     tie_order : classes by precedence among equal scores; by code unless given
 
+    Compositions, which are all but POUNCE, Nearest and Paced, take some of these besides:
+
+    update, target : which answers are learned, and towards what (see `rules.py`)
+    gamma : > 0; `A` starts at gamma I (mu in sslgc13). Ignored by a first-order learner
+    scheme : one problem over all classes ("multiclass"), or one binary problem per class ("one-vs-rest")
+
     >>> from querist import ALGORITHMS, datasets, embed
     >>> karate = datasets.load_graph("karate")
     >>> learner = ALGORITHMS["msg"](embed(karate, rank=8, cache=False), 2, budget=5)
