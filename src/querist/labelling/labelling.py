@@ -483,7 +483,7 @@ def label(
 def _refuse_idle(asked: LabelOptions, labels: Any, attributes: Any) -> None:
     """Refuse options that would change nothing."""
     method = asked.method
-    links_only = attributes is not None and method != "auto" and not member_of(method).method.uses_attributes
+    links_only = attributes is not None and method != "auto" and not member_of(method).uses_attributes
     refuse(
         {
             f'attributes do nothing with method "{method}", which learns from links; leave them out, or take '

@@ -30,6 +30,7 @@ from querist.embedding.kinds.diffusion import (
 )
 from querist.graph import Graph
 from querist.graph.scaling import scaled
+from querist.labelling.heads import row_lengths
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
 
@@ -60,10 +61,9 @@ class SingularRows:
 
     def take(self, rank: int, power: float = 1.0) -> Floats:
         """(n, rank) `U Sigma^power`, rows of length one."""
-        from querist.labelling.heads import unit_rows
-
-        rows = self.left[:, :rank] * self.values[:rank] ** power
-        return unit_rows(rows, out=rows)
+        rows: Floats = self.left[:, :rank] * self.values[:rank] ** power
+        rows /= row_lengths(rows)
+        return rows
 
 
 def quick_rows(graph: Graph, rank: int, *, device: str | None = None, progress: Any = None) -> Embedding:

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from querist.errors import InputError
@@ -38,6 +39,12 @@ class LocalMatrix:
         indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
         values = np.ascontiguousarray(matrix.data, dtype=dtype)
         return cls(indptr, np.ascontiguousarray(matrix.indices), values, (n, m))
+
+    @cached_property
+    def T(self) -> "LocalMatrix":
+        """Turned round, also in CSR."""
+        whole = sp.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
+        return LocalMatrix.of(sp.csr_array(whole.T), self.values.dtype)
 
     @cached_property
     def _bounds(self) -> list[int]:

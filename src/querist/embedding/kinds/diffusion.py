@@ -29,13 +29,11 @@ from querist.embedding_options import DiffusionOptions, Weighting
 from querist.errors import InputError, check_name
 from querist.graph.graph import Graph
 from querist.graph.scaling import scaled
+from querist.operator.backend import backend_of
 from querist.operator.eigen.chebyshev import COLUMNS
 from querist.operator.eigen.ritz import thin_qr
-from querist.operator.local import LocalSpace
-from querist.operator.matrix import LocalMatrix
 from querist.operator.space import BlockOperator, Space
 from querist.operator.threads import one_blas_thread
-from querist.operator.value import Operator
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -169,31 +167,16 @@ def smoothed_products(
     dtype: Any = np.float64,
 ) -> Products:
     """The smoothed attributes by the recursion (T is symmetric), on a device or in this process."""
-    m = X.shape[1]
-    operator: Any
-    columns: Any
-    wide: Any
-    tall: Any
-    if device is None:
-        operator = Operator.symmetric(T, dtype=dtype)
-        X = X.astype(dtype, copy=False)
-        wide, tall = (LocalMatrix.of(A, dtype) for A in (X, sp.csr_array(X.T)))
-        columns = LocalSpace(m, np.dtype(dtype))
-    else:
-        from querist.operator.device.blocks import DeviceSpace
-        from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
-
-        operator = DeviceOperator.symmetric(T, device, dtype=dtype)
-        wide, tall = (DeviceMatrix.brought(A, device, dtype=dtype) for A in (X, sp.csr_array(X.T)))
-        columns = DeviceSpace(m, np.dtype(dtype), operator.space.device)
+    backend = backend_of(device)
+    operator, A = backend.symmetric(T, dtype=dtype), backend.matrix(X, dtype)
 
     def forward(B: Any) -> Any:
-        return smoothed(operator, wide @ B, steps, damping)
+        return smoothed(operator, A @ B, steps, damping)
 
     def backward(B: Any) -> Any:
-        return tall @ smoothed(operator, B, steps, damping)
+        return A.T @ smoothed(operator, B, steps, damping)
 
-    return Products(forward, backward, operator.space, columns)
+    return Products(forward, backward, operator.space, backend.space(X.shape[1], dtype))
 
 
 def smoothed(T: BlockOperator, block: Any, steps: int, damping: float) -> Any:

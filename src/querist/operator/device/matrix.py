@@ -188,6 +188,27 @@ class DeviceMatrix:
         indptr, indices, values = compressed(matrix, chosen_device(device))
         return cls(indptr, indices, values.to(NUMBERS[np.dtype(dtype)]), matrix.shape)
 
+    @cached_property
+    def rows(self) -> Any:
+        """(nnz,) the row of each entry."""
+        lengths = self.indptr[1:] - self.indptr[:-1]
+        rows = torch.arange(self.shape[0], device=lengths.device, dtype=torch.int32)
+        return torch.repeat_interleave(rows, lengths, output_size=len(self.indices))
+
+    @cached_property
+    def order(self) -> Any:
+        """(nnz,) where each entry of `T` comes from."""
+        return torch.sort(self.indices, stable=True).indices
+
+    @cached_property
+    def T(self) -> "DeviceMatrix":
+        """Turned round, also a CSR matrix."""
+        n, m = self.shape
+        columns = self.indices[self.order]
+        ends = torch.arange(m + 1, device=columns.device, dtype=columns.dtype)
+        starts = torch.searchsorted(columns, ends).to(torch.int64)
+        return DeviceMatrix(starts, self.rows[self.order], self.values[self.order], (m, n))
+
     def with_values(self, values: Any) -> "DeviceMatrix":
         """Other entries on the same pattern."""
         made = replace(self, values=values)
