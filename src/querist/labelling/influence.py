@@ -86,10 +86,14 @@ def of_rows(weights_of: Callable[[Codes], Any], n: int, progress: Progress) -> t
     while first < n:
         nodes = np.arange(first, min(n, first + block))
         labelled, W = weights_of(nodes)
-        places = np.empty((nodes.size, SHOWN), dtype=np.int64)
-        W = np.ascontiguousarray(W, dtype=np.float64).reshape(nodes.size, -1)
-        largest(W, places, weights[nodes[0] : nodes[-1] + 1])
-        rows[nodes] = np.where(places >= 0, np.asarray(labelled)[places], -1)
+        W = np.array(W, dtype=np.float64).reshape(nodes.size, -1)
+        every = np.arange(nodes.size)
+        for k in range(SHOWN):  # of equal ones the first comes first
+            place = W.argmax(axis=1)
+            value = np.maximum(W[every, place], 0.0)
+            rows[nodes, k] = np.where(value > 0, np.asarray(labelled)[place], -1)
+            weights[nodes, k] = value
+            W[every, place] = 0.0
         first += block
         block = max(1, int(BLOCK / max(1, W.shape[1])))
         progress(first / n, "finding who weighed most")
@@ -157,7 +161,7 @@ def _table(n: int, width: int) -> tuple[Any, Any]:
     return both[:, :width], both.view(np.float32)[:, width:]
 
 
-# -- the inner loops, compiled: one step of top-k propagation, and the largest of many ---------------------
+# -- the inner loop, compiled: one step of top-k propagation ------------------------------------------------
 
 
 @compiled
@@ -173,17 +177,6 @@ def insert(places: Any, values: Any, place: int, value: float) -> None:
         places[k], values[k] = places[k - 1], values[k - 1]
         k -= 1
     places[k], values[k] = place, value
-
-
-@compiled
-def largest(W: Any, places: Any, values: Any) -> None:
-    """The largest positive entries of every row of W, falling; -1 and 0 where there are fewer."""
-    for i in range(W.shape[0]):
-        places[i, :] = -1
-        values[i, :] = 0.0
-        for s in range(W.shape[1]):
-            if W[i, s] > 0:
-                insert(places[i], values[i], s, W[i, s])
 
 
 @compiled

@@ -318,9 +318,9 @@ class Labelling:
 
         `probabilities` adds a column a class; `rank` names a class whose likeliest nodes come first.
         """
-        from querist.labelling.storage import Rows, write
+        from querist.labelling.storage import write
 
-        write(self, path, rows=Rows(self.n_old if new_only else 0, probabilities, rank))
+        write(self, path, first=self.n_old if new_only else 0, probabilities=probabilities, rank=rank)
 
     def label_new(
         self,
