@@ -81,8 +81,6 @@ CLASSIFIERS["toy_method"] = ToyClassifier
 class Shares:
     """Every node has the classes' shares."""
 
-    keeps = True
-
     def __init__(self, n, seen):
         self.n, self.seen = n, seen
 

@@ -41,7 +41,7 @@ from querist.labelling.kernel_ridge import are_measurements
 from querist.labelling.members import plan, row_kinds, settle
 from querist.labelling.options import Costs
 from querist.labelling.refine import refined, refiners
-from querist.labelling.workspace import Fitted, Model, Workspace, side_by_side
+from querist.labelling.workspace import Fitted, Model, Seen, Workspace, side_by_side
 from querist.operator.device.choice import ChosenDevice
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Codes, Floats
@@ -114,21 +114,17 @@ class Prediction:
 
 @dataclass(frozen=True)
 class FittedMembers:
-    """The fitted members that can say how much each label weighed, and the shares of all."""
+    """What is left of the members: how much the labelled rows weighed in the heaviest that can say."""
 
     labelled: Codes
-    fitted: Mapping[str, Fitted]
-    shares: Mapping[str, float]
+    smoother: Callable[[Any], Floats] | None
 
     def weights(self, nodes: Any) -> tuple[Codes, Floats] | None:
         """The labelled rows, and how much each weighed: (m,) for one node, (nodes, m) for several.
 
-        By the heaviest member that can say (a row of its smoothing matrix); None where none can.
+        By a row of the member's smoothing matrix; None if no member has one.
         """
-        if not self.fitted:
-            return None
-        heaviest = max(self.fitted, key=lambda name: self.shares[name])
-        return self.labelled, self.fitted[heaviest].smoother(nodes)
+        return None if self.smoother is None else (self.labelled, self.smoother(nodes))
 
 
 def choose(
@@ -188,9 +184,8 @@ def choose(
         members,
         scores,
         skipped,
+        folds,
         asked=not auto,
-        folds=folds.n_folds,
-        labels=len(labelled),
         matching=pool.matching,
         self_training=self_training,
         warnings=warnings_of(scores, problem.known.classes, folds, estimate),
@@ -198,8 +193,8 @@ def choose(
     )
     workspace.leave()
     progress(1.0, "labelled")
-    kept = {name: own for name, own in fitted.items() if own.keeps}
-    model = FittedMembers(labelled, kept, pool.weights)
+    by_weight = (fitted[score.name].smoother for score in scores)
+    model = FittedMembers(labelled, next(filter(None, by_weight), None))
     return Prediction(P, reached(problem), choice, decision, estimate, model, logits_by_member)
 
 
@@ -217,7 +212,7 @@ def fit_members(
     tables: dict[str, list[Floats]] = {}
     workspace = folds.workspace
     seen = [folds.seen(), *(folds.seen(fold) for fold in range(folds.n_folds))]
-    at_first = len(seen) if workspace.backend.at_once else 1
+    first, later = (seen, []) if workspace.backend.at_once else (seen[:1], seen[1:])
     show(0.0, "looking at the graph")
     workspace.compute_rows(row_kinds(members))
     span = 0.85 / len(members)
@@ -227,15 +222,17 @@ def fit_members(
         own(0.0, text)
         # The rows are computed in the first fit, which takes long on a large graph: it tells how far it is.
         workspace.progress = part(own, 0.0, 0.8)
-
-        fitted[name], *together = model.fit_all(workspace, seen[:at_first])
+        fitted[name], *others = model.fit_all(workspace, first)
         own(0.8, text)
-        later = [partial(model.fit, workspace, without) for without in seen[at_first:]]
-        tables[name] = [one.logits(folds.sample) for one in together] + _tables(
-            folds, lambda fit: fit().logits(folds.sample), later
-        )
+        tables[name] = [other.logits(folds.sample) for other in others]
+        tables[name] += _tables(folds, partial(_held_out, folds, model), later)
     workspace.progress = silent  # the fitted keep the workspace, and whoever keeps them may pickle them
     return fitted, tables
+
+
+def _held_out(folds: LabelFolds, model: Model, seen: Seen) -> Floats:
+    """The logits at `folds.sample` from the labels that are seen."""
+    return model.fit(folds.workspace, seen).logits(folds.sample)
 
 
 def _tables(folds: LabelFolds, table: Callable[[A], Floats], which: Iterable[A]) -> list[Floats]:
@@ -392,26 +389,23 @@ def explained(
     members: Mapping[str, Model],
     scores: Sequence[Score],
     skipped: Sequence[str],
+    folds: LabelFolds,
     *,
     asked: bool,
-    folds: int,
-    labels: int,
     matching: float | None,
     self_training: Mapping[str, float],
     warnings: Sequence[str],
     place: ChosenDevice,
 ) -> Choice:
     """The choice in words. `asked`: the user named the method; `self_training`: the weights of its models."""
-    words = any(member.uses_attributes for member in members.values())
-    representation = "attributes and links" if words else "links"
-    alone = len(members) == 1
+    words, alone = any(member.uses_attributes for member in members.values()), len(members) == 1
     if asked:
         why = [f"{scores[0].name}, as asked for."]
     elif alone:
         why = [f"{scores[0].what} ({scores[0].name}) is the one method that suits this graph and its size."]
     else:
         sources = "attributes and links" if words else "links alone"
-        why = [f"{len(scores)} methods were tried on {sources}.", *_weights_in_words(scores, folds, labels)]
+        why = [f"{len(scores)} methods were tried on {sources}.", *_weights_in_words(scores, folds)]
     if matching is not None:
         how = "" if matching == 0 else f", as if {matching:g} more a class had the shares that were found"
         why.append(f"The classes' shares were matched to those of the labels{how}.")
@@ -429,7 +423,7 @@ def explained(
     if place.name is not None:
         why.append(f"Rows were smoothed and counts were modelled on {place.name}.")
     method = scores[0].name if alone else "combination of " + ", ".join(s.name for s in heavy(scores))
-    return Choice(method, representation, tuple(why), tuple(scores))
+    return Choice(method, "attributes and links" if words else "links", tuple(why), tuple(scores))
 
 
 def warnings_of(
@@ -460,15 +454,15 @@ def heavy(scores: Sequence[Score]) -> list[Score]:
     return [score for score in scores if score.weight >= 0.5 / len(scores)]
 
 
-def _weights_in_words(scores: Sequence[Score], folds: int, labels: int) -> list[str]:
-    if not folds:
+def _weights_in_words(scores: Sequence[Score], folds: LabelFolds) -> list[str]:
+    if not folds.n_folds:
         return ["No label could be held out, so the methods have the weights that they start with."]
     best = min(scores, key=lambda score: score.log_loss)
     right = f"accuracy {best.accuracy:.3f}, " if np.isfinite(best.accuracy) else ""
     carried = ", ".join(f"{score.name} {score.weight:.2f}" for score in heavy(scores))
     return [
         f"Best on held-out labels: {best.what} ({best.name}), {right}"
-        f"log-loss {best.log_loss:.3f} ({folds}-fold cross-validation, {labels} labels).",
+        f"log-loss {best.log_loss:.3f} ({folds.n_folds}-fold cross-validation, {len(folds.Y)} labels).",
         f"{len(heavy(scores))} of them carry the answer, as a product weighted by held-out labels: "
         f"{carried}.",
     ]

@@ -8,6 +8,7 @@ What could not be read or written is refused before the work begins.
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -162,10 +163,10 @@ def from_files(
         show("reading", 0.0, f"reading {files.title}")
         first = 0
         if files.is_saved:
-            source, seeds, found = _labelled_later(files, labels, asked, part_of(show, "labelling"))
+            source, seeds, found = _labelled_later(files, labels, asked, partial(show, "labelling"))
             first = found.n_old
         else:
-            source = files.read(labels_elsewhere=labels is not None, progress=part_of(show, "reading"))
+            source = files.read(labels_elsewhere=labels is not None, progress=partial(show, "reading"))
             source = replace(source, graph=files.extended(source.graph))
             check_weights(source.graph)
             if labels is None:
@@ -177,11 +178,11 @@ def from_files(
                 source.graph,
                 seeds.labels,
                 replace(asked, missing=files.missing),
-                progress=part_of(show, "labelling"),
+                progress=partial(show, "labelling"),
             )
         if rank is not None:
             found.code_of(rank)  # a class that there is not is refused before what takes long
-        who = influences(found, part_of(show, "influences"))
+        who = influences(found, partial(show, "influences"))
         done = FilesLabelled(source, seeds, found, who, place, page, kept, first, rank)
         if place is not None:
             show("writing", 0.0, f"writing {place.name}")
@@ -192,15 +193,10 @@ def from_files(
             found.save(kept)
         if page is not None:
             notes = source.graph.describe(notes=False), *done.notes
-            progress = part_of(show, "report")
+            progress = partial(show, "report")
             texts = NodeTexts.of(source.table, files.id)
             write(page, report_of(found, who, notes, command, progress, rank, texts))
     return done
-
-
-def part_of(show: Stages, stage: str) -> Progress:
-    """What a stage of the work calls."""
-    return lambda fraction, text: show(stage, fraction, text)
 
 
 def _labelled_later(

@@ -14,7 +14,6 @@ and stops when hardly any node's three change any more.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.operator.local import empty_block
-from querist.operator.threads import available, cuts
+from querist.operator.threads import available, cuts, each
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -142,14 +141,13 @@ def by_pagerank(
             spread_rows(*entries, *state, code, 1 - damping, *rooms[k], SHOWN, bounds[k], bounds[k + 1])
         )
 
-    with ThreadPoolExecutor(len(bounds) - 1) as pool:
-        for step in range(most):
-            changed = sum(pool.map(part, range(len(bounds) - 1)))
-            lists.reverse()
-            shares.reverse()
-            progress((step + 1) / most, "finding who weighed most")
-            if changed <= settled * n:
-                break
+    for step in range(most):
+        changed = sum(each(part, range(len(bounds) - 1)))
+        lists.reverse()
+        shares.reverse()
+        progress((step + 1) / most, "finding who weighed most")
+        if changed <= settled * n:
+            break
     found = lists[0][:, :SHOWN]
     return np.where(found >= 0, labelled[found], -1), shares[0][:, :SHOWN].astype(np.float64)
 

@@ -14,7 +14,7 @@ rows `k(., B) C^-T` have the kernel of the landmarks as their inner products, an
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,7 +53,7 @@ WIDTH = 0.3
 BLOCK = 4096
 
 
-@dataclass
+@dataclass(eq=False)
 class ChannelKernel:
     """Inner products of the features 0, 1, ... `hops` steps away."""
 
@@ -72,11 +72,14 @@ class ChannelKernel:
     def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
         """`between(nodes, others) @ B`, through coefficients: all nodes cost as much as few."""
         X, backend, total = self.workspace.matrix(self.source), self.workspace.backend, 0.0
+        inverse = self.workspace.placed(
+            self, lambda: backend.given(np.stack(self.inverse_lengths)[:, :, None])
+        )
         for hop, W in enumerate(np.split(np.asarray(self._channels(others).T @ B), self.hops + 1)):
             block = X @ backend.given(W)
             for _ in range(hop):
                 block = self.workspace.neighbours(block)
-            total = total + backend.given(self.inverse_lengths[hop][:, None]) * block
+            total = total + inverse[hop] * block
         return np.asarray(backend.array(self.workspace.taken(total, nodes)))
 
     def _channels(self, nodes: Codes) -> Sparse:
@@ -212,9 +215,8 @@ class ChannelRidge(KernelRidge):
 
     def kernel(self, workspace: Workspace) -> ChannelKernel:
         """Inner products of channels."""
-        key = self.source, self.hops
-        found: ChannelKernel = workspace.kernel(key, lambda: ChannelKernel(workspace, self.source, self.hops))
-        return found
+        kernel = ChannelKernel(workspace, self.source, self.hops)
+        return cast(ChannelKernel, workspace.made((self.source, self.hops), lambda: kernel))
 
     def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
         """Lengths and channels; inner products."""
@@ -254,8 +256,7 @@ class GaussianRidge(KernelRidge):
             some = points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]]
             return GaussianKernel(points, WIDTH * typical_distance(some))
 
-        found: GaussianKernel = workspace.kernel("gaussian", make)
-        return found
+        return cast(GaussianKernel, workspace.made("gaussian", make))
 
     def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
         """Distances to the landmarks."""
@@ -293,7 +294,6 @@ class FittedKernelRidge:
     C: Floats
     fitted: RidgeFit
     scale: Scale
-    keeps: ClassVar[bool] = True
 
     def logits(self, nodes: Codes | slice) -> Floats:
         """(nodes, K)."""

@@ -152,7 +152,6 @@ class FittedRidges:
     workspace: Workspace
     settings: RowSettings
     found: Regressions
-    keeps: ClassVar[bool] = True
 
     def logits(self, nodes: Codes | slice) -> Floats:
         """The pool of the regressions."""
@@ -172,15 +171,11 @@ class FoundLogits:
     """Logits of nodes by a function of them, and nothing else."""
 
     of: Callable[[Codes | slice], Floats]
-    keeps: ClassVar[bool] = False
+    smoother: ClassVar[None] = None
 
     def logits(self, nodes: Codes | slice) -> Floats:
         """What the function gives."""
         return self.of(nodes)
-
-    def smoother(self, nodes: Any) -> Floats:
-        """Not known."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -209,10 +204,6 @@ class RandomWalk(Model):
     def for_picked(self) -> Self:
         """All classes count alike."""
         return replace(self, by_share=False)
-
-    def fit(self, workspace: Workspace, seen: Seen) -> Fitted:
-        """See `fit_all`."""
-        return self.fit_all(workspace, [seen])[0]
 
     def fit_all(self, workspace: Workspace, several: Sequence[Seen]) -> list[Fitted]:
         """Logits of the walks' shares; nodes that no walk visits lean to no class but the larger ones."""
@@ -272,10 +263,6 @@ class ClassifierModel(Model):
         graph = workspace.graph
         words = graph.attributes.nnz if self.counts and graph.attributes is not None else 0
         return fits * self.passes * classes * (4.0 * words + 30.0 * graph.adjacency.nnz)
-
-    def fit(self, workspace: Workspace, seen: Seen) -> Fitted:
-        """See `fit_all`."""
-        return self.fit_all(workspace, [seen])[0]
 
     def fit_all(self, workspace: Workspace, several: Sequence[Seen]) -> list[Fitted]:
         """The logits of its answers."""

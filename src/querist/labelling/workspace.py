@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,9 +45,7 @@ class Workspace:
     progress: Progress = silent
     device: str | None = None
     backend: Backend = HERE
-    _rows: dict[RowSettings, SingularRows] = field(default_factory=dict)
-    _features: dict[str, Sparse] = field(default_factory=dict)
-    _kernels: dict[Any, Any] = field(default_factory=dict)
+    _made: dict[Hashable, Any] = field(default_factory=dict)
     _placed: dict[Hashable, Any] = field(default_factory=dict)
 
     @cached_property
@@ -77,20 +75,24 @@ class Workspace:
         if self.graph.n_nodes <= SMALL and available() > 1 and self.device is None:
             side_by_side(self.rows, kinds)
 
+    def made(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made when first asked for; threads that ask at once may all make it."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
     def rows(self, settings: RowSettings) -> SingularRows:
         """Smoothed rows, computed when first asked for."""
-        if settings not in self._rows:
-            X = self.features(settings.source)
-            self._rows[settings] = smoothed_rows(
-                self.graph, X, settings, self.rank, progress=self.progress, device=self.device
-            )
-        return self._rows[settings]
+
+        def make() -> SingularRows:
+            X, show = self.features(settings.source), self.progress
+            return smoothed_rows(self.graph, X, settings, self.rank, progress=show, device=self.device)
+
+        return cast(SingularRows, self.made(settings, make))
 
     def features(self, source: Source) -> Sparse:
         """(n, m) features of the nodes, computed when first asked for."""
-        if source not in self._features:
-            self._features[source] = features(self.graph, source)
-        return self._features[source]
+        return cast(Sparse, self.made(source, lambda: features(self.graph, source)))
 
     @cached_property
     def standardised(self) -> Floats:
@@ -108,12 +110,6 @@ class Workspace:
     def shuffled(self) -> Codes:
         """(n,) the place of every node in a random order."""
         return np.random.default_rng(0).permutation(self.graph.n_nodes)
-
-    def kernel(self, family: Any, make: Callable[[], Any]) -> Any:
-        """The kernel of a family of models (`kernel_ridge.py`), made when first asked for."""
-        if family not in self._kernels:
-            self._kernels[family] = make()
-        return self._kernels[family]
 
     # -- arrays of the backend ---------------------------------------------------------------------
 
@@ -170,14 +166,12 @@ class Seen(NamedTuple):
 class Fitted(Protocol):
     """A model that saw its labels."""
 
-    keeps: ClassVar[bool]
-    """Whether it can still say, when all is done, how much each label weighed (`smoother`)."""
-
     def logits(self, nodes: Codes | slice) -> Floats:
         """(m, K) for these rows."""
 
-    def smoother(self, nodes: Any) -> Floats:
-        """How much each labelled row weighed for these nodes."""
+    @property
+    def smoother(self) -> Callable[[Any], Floats] | None:
+        """How much each labelled row weighed for nodes; None if the model cannot say."""
 
 
 Refiner = Callable[[Any, Floats], Floats]
@@ -232,11 +226,11 @@ class Model:
         return self
 
     def fit(self, workspace: Workspace, seen: Seen) -> Fitted:
-        """Learn from labels."""
-        raise NotImplementedError
+        """Learn from labels. A model has this or `fit_all`."""
+        return self.fit_all(workspace, [seen])[0]
 
     def fit_all(self, workspace: Workspace, several: Sequence[Seen]) -> Sequence[Fitted]:
-        """`fit` for all labels and for those outside each fold, on a device at once."""
+        """Learn from each of several sets of labels: on a device, all labels and those outside each fold."""
         return side_by_side(partial(self.fit, workspace), several)
 
     def refiners(self, workspace: Workspace) -> dict[str, Refiner]:

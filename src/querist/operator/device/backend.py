@@ -8,7 +8,7 @@ import torch
 from querist.operator.backend import Backend
 from querist.operator.device.blocks import CHUNK, NUMBERS, Block, DeviceSpace
 from querist.operator.device.choice import chosen_device
-from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
+from querist.operator.device.matrix import DeviceMatrix, DeviceOperator, compressed
 from querist.types import Sparse
 
 
@@ -43,14 +43,15 @@ class DeviceBackend(Backend):
 
     def matrix(self, X: Sparse, dtype: Any = np.float64) -> DeviceMatrix:
         """Brought to the device."""
-        return DeviceMatrix.brought(X, self.device, dtype=dtype)
+        indptr, indices, values = compressed(X, self.device)
+        return DeviceMatrix(indptr, indices, values.to(NUMBERS[np.dtype(dtype)]), X.shape)
 
     def laplacian(self, S: Any, *, normalised: bool = False, dtype: Any = np.float64) -> DeviceOperator:
         """Brought to the device; an operator that is there stays as it is."""
         if isinstance(S, DeviceOperator):
             return S
-        return DeviceOperator.brought(S, self.device, normalised=normalised, dtype=dtype)
+        return DeviceOperator.laplacian(*compressed(S, self.device), normalised=normalised, dtype=dtype)
 
     def symmetric(self, S: Any, *, dtype: Any = np.float64) -> DeviceOperator:
         """Brought to the device."""
-        return DeviceOperator.symmetric(S, self.device, dtype=dtype)
+        return DeviceOperator.symmetric(*compressed(S, self.device), dtype=dtype)

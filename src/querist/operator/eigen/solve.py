@@ -29,6 +29,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from querist.errors import QueristError
+from querist.operator.backend import backend_of
 from querist.operator.eigen.chebyshev import filtered_pairs, precision, precision_for, width_of
 from querist.operator.eigen.density import Density, density
 from querist.operator.eigen.lanczos import largest_pairs
@@ -116,14 +117,10 @@ class EigenProblem:
 
     def _on_device(self, kind: Any) -> Any:
         """The entries are there once, in the precision of the filter."""
-        from querist.operator.device.matrix import DeviceOperator
-
-        assert self.device is not None
         if not self._made:
             filter_kind = np.dtype(precision(self.tol, self.ceiling))
-            self._made[filter_kind] = DeviceOperator.brought(
-                self.S, self.device, normalised=self.normalised, dtype=filter_kind
-            )
+            made = backend_of(self.device).laplacian(self.S, normalised=self.normalised, dtype=filter_kind)
+            self._made[filter_kind] = made
         return next(iter(self._made.values())).to(kind)
 
     @cached_property
