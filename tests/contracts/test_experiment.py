@@ -284,9 +284,9 @@ def seen(monkeypatch) -> list[str]:
         return functools.update_wrapper(spy, made)
 
     class SpyWalk(RandomWalk):
-        def fit_all(self, workspace, several):
+        def fit_all(self, workspace, tasks):
             look("walks", workspace.graph)
-            return super().fit_all(workspace, several)
+            return super().fit_all(workspace, tasks)
 
     monkeypatch.setitem(CLASSIFIERS, "wvrn", Spy)
     for name in ("pounce", "msg"):

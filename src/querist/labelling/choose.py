@@ -237,8 +237,8 @@ def _held_out(folds: LabelFolds, model: Model, seen: Seen) -> Floats:
 
 def _tables(folds: LabelFolds, table: Callable[[A], Floats], which: Iterable[A]) -> list[Floats]:
     """Several tables of logits, at the same time where they are small enough to share the memory."""
-    several = folds.workspace.graph.n_nodes * folds.Y.shape[1] <= SIDE_BY_SIDE
-    return side_by_side(table, which, several=several)
+    small = folds.workspace.graph.n_nodes * folds.Y.shape[1] <= SIDE_BY_SIDE
+    return side_by_side(table, which, in_threads=small)
 
 
 def _scale_of(folds: LabelFolds, fitted: Fitted, tables: Sequence[Floats]) -> Scale:

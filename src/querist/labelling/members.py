@@ -205,12 +205,12 @@ class RandomWalk(Model):
         """All classes count alike."""
         return replace(self, by_share=False)
 
-    def fit_all(self, workspace: Workspace, several: Sequence[Seen]) -> list[Fitted]:
+    def fit_all(self, workspace: Workspace, tasks: Sequence[Seen]) -> list[Fitted]:
         """Logits of the walks' shares; nodes that no walk visits lean to no class but the larger ones."""
         backend, degrees = workspace.backend, workspace.graph.degrees
         root = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
         starts = []
-        for labelled, Y, _ in several:
+        for labelled, Y, _ in tasks:
             shares = Y.sum() if self.by_share else Y.sum(axis=0) * np.count_nonzero(Y.any(axis=0))
             own = root[labelled] * Y / np.maximum(shares, 1.0)
             starts.append(backend.spread(labelled, own, len(root)))
@@ -219,7 +219,7 @@ class RandomWalk(Model):
         for _ in range(self.steps):
             G = workspace.walks.combine(G, start + 0, scale=-a, shift=a, previous=1 - a)
         F, K, found = backend.given(root) * G, starts[0].shape[1], list[Fitted]()
-        for which, seen in enumerate(several):
+        for which, seen in enumerate(tasks):
             own = F[:, which * K : (which + 1) * K]
             typical = float(own.clip(0).sum()) / max(1, int((own > 0).sum())) or 1.0
             found.append(FoundLogits(partial(self._logits, workspace, own, typical, seen)))
@@ -264,17 +264,17 @@ class ClassifierModel(Model):
         words = graph.attributes.nnz if self.counts and graph.attributes is not None else 0
         return fits * self.passes * classes * (4.0 * words + 30.0 * graph.adjacency.nnz)
 
-    def fit_all(self, workspace: Workspace, several: Sequence[Seen]) -> list[Fitted]:
+    def fit_all(self, workspace: Workspace, tasks: Sequence[Seen]) -> list[Fitted]:
         """The logits of its answers."""
         from querist.collective.catalogue import CLASSIFIERS
 
         graph = workspace.counted if self.counts else workspace.graph
-        multilabel, K = several[0].multilabel, several[0].Y.shape[1]
+        multilabel, K = tasks[0].multilabel, tasks[0].Y.shape[1]
         where: dict[str, Any] = {"device": workspace.device} if uses_device(self.name) else {}
         kind = CLASSIFIERS["mrgm" if self.name == "gmnr" and multilabel else self.name]
         classifier = kind(**self.parameters, **where)
-        problems, columns = [], [np.flatnonzero(seen.Y.any(axis=0)) for seen in several]
-        for (labelled, Y, _), present in zip(several, columns, strict=True):
+        problems, columns = [], [np.flatnonzero(seen.Y.any(axis=0)) for seen in tasks]
+        for (labelled, Y, _), present in zip(tasks, columns, strict=True):
             at, codes = np.nonzero(Y[:, present])
             known = Labels.at(labelled[at], codes, graph.n_nodes, present.tolist(), multilabel)
             problems.append(Problem(graph, known))

@@ -26,9 +26,9 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-def side_by_side(work: Callable[[A], T], items: Iterable[A], *, several: bool = True) -> list[T]:
-    """`work(item)` for every item, on all threads if `several` at the same time share the memory."""
-    with ThreadPoolExecutor(available() if several else 1) as pool:
+def side_by_side(work: Callable[[A], T], items: Iterable[A], *, in_threads: bool = True) -> list[T]:
+    """`work(item)` for every item, on all threads, or one after the other."""
+    with ThreadPoolExecutor(available() if in_threads else 1) as pool:
         return list(pool.map(work, items))
 
 
@@ -229,9 +229,9 @@ class Model:
         """Learn from labels. A model has this or `fit_all`."""
         return self.fit_all(workspace, [seen])[0]
 
-    def fit_all(self, workspace: Workspace, several: Sequence[Seen]) -> Sequence[Fitted]:
+    def fit_all(self, workspace: Workspace, tasks: Sequence[Seen]) -> Sequence[Fitted]:
         """Learn from each of several sets of labels: on a device, all labels and those outside each fold."""
-        return side_by_side(partial(self.fit, workspace), several)
+        return side_by_side(partial(self.fit, workspace), tasks)
 
     def refiners(self, workspace: Workspace) -> dict[str, Refiner]:
         """Steps of self-training that go with it, by name (refine.py)."""
