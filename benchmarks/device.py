@@ -20,6 +20,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -398,7 +399,10 @@ def billion(device: Any, n: int, clock: Clock) -> list[Found]:
 
 def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, classes: int = 8) -> list[Found]:
     """Ten iterations over counts and a network (ten edges a node) that lie on the device."""
-    from querist.collective.device import DeviceCounts, DeviceSmoother
+    from querist.collective.device import DeviceCounts
+    from querist.collective.mixture import share
+    from querist.collective.smoothing import Smoother
+    from querist.operator.device.backend import DeviceBackend
     from querist.operator.device.matrix import DeviceMatrix
 
     words = min(words, n)
@@ -425,20 +429,19 @@ def gmnr(device: Any, n: int, counts: int, clock: Clock, words: int = 5000, clas
     rows[seeds] = torch.nn.functional.one_hot(topic[seeds], classes).to(rows.dtype)
 
     def work() -> Any:
-        counted = DeviceCounts.of(X, 1e-30)
+        counted = DeviceCounts(replace(X), 1e-30)
         weights = torch.ones(len(S[1]), dtype=torch.float32, device=device)
         network = DeviceOperator.laplacian(*S, weights, dtype=np.float32)
         one = np.zeros(n, dtype=np.int64)
-        smoother = DeviceSmoother(
-            network, rho, one, np.eye(classes), 5.0, 0.0, dtype=np.float32, device=str(device)
-        )
+        backend = DeviceBackend(str(device))
+        smoother = Smoother(network, rho, one, np.eye(classes), 5.0, 0.0, dtype=np.float32, backend=backend)
         Y, start = rows.clone(), rows * seeds[:, None]
-        F = counted.share(counted.turned @ start + 1)
+        F = share(counted.X.T @ start + 1)
         for _ in range(10):
             Z, G, _ = counted.expect(Y, F, loglik=False)
             Y, how = smoother.solve(Z, Y)
             Y[seeds] = rows[seeds]
-            F = counted.share(G)
+            F = share(G)
         right = float((Y.argmax(dim=1) == topic)[~seeds].float().mean())
         return how, right
 

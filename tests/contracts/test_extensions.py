@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from querist.embedding.kinds import KINDS, known
 from querist.errors import UnknownNameError
 from querist.experiment import Specification
 from querist.experiment.runner import run_here
+from querist.labelling.members import MEMBERS
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +41,8 @@ from querist.collective.relational import WVRN
 from querist.embedding import Embedding
 from querist.embedding.kinds import Kind, register
 from querist.embedding_options import EmbeddingOptions
+from querist.labelling.members import MEMBERS
+from querist.labelling.workspace import Model
 from querist.options import option
 
 
@@ -72,6 +76,41 @@ class ToyClassifier(WVRN):
 
 
 CLASSIFIERS["toy_method"] = ToyClassifier
+
+
+class Shares:
+    """Every node has the classes' shares."""
+
+    def __init__(self, n, seen):
+        self.n, self.seen = n, seen
+
+    def logits(self, nodes):
+        return np.log(np.maximum(np.tile(self.seen.Y.mean(axis=0), (self.n, 1))[nodes], 1e-6))
+
+    def smoother(self, nodes):
+        return np.full((*np.shape(nodes), len(self.seen.labelled)), 0.5)
+
+
+@dataclass(frozen=True)
+class SharesModel(Model):
+    """A model of a type of its own."""
+
+    uses_attributes = True
+
+    def suits(self, workspace, multilabel):
+        return workspace.graph.n_nodes > 1
+
+    def work(self, workspace, labels, classes, fits):
+        return float(fits * workspace.graph.n_nodes)
+
+    def memory(self, workspace, labels):
+        return 8e12 if workspace.graph.name == "huge" else 8.0 * labels
+
+    def fit(self, workspace, seen):
+        return Shares(workspace.graph.n_nodes, seen)
+
+
+MEMBERS["toy_model"] = SharesModel("the shares of the classes", prior_weight=0.5)
 '''
 
 
@@ -86,7 +125,7 @@ def extended(tmp_path):
     sys.modules["toy_extension"] = module
     spec.loader.exec_module(module)
     yield
-    del STRATEGIES["toy_strategy"], KINDS["toy_embedding"], CLASSIFIERS["toy_method"]
+    del STRATEGIES["toy_strategy"], KINDS["toy_embedding"], CLASSIFIERS["toy_method"], MEMBERS["toy_model"]
     del sys.modules["toy_extension"]
 
 
@@ -94,7 +133,7 @@ def test_lists_name_them(extended, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["algorithms"]) == 0
     listed = capsys.readouterr().out
-    assert "toy_embedding" in listed and "toy_method" in listed
+    assert "toy_embedding" in listed and "toy_method" in listed and "toy_model" in listed
     assert "toy_strategy" in listed and "it has the most neighbours of all" in listed
 
 
@@ -111,6 +150,22 @@ def test_calls_take_them_by_name_and_suggest_them(extended):
     ):
         with pytest.raises(UnknownNameError, match="did you mean 'toy_"):
             call()
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_a_model_of_any_type_is_one_class(extended, device):
+    if device is not None:
+        pytest.importorskip("torch", reason="devices are the extra [torch]")
+    karate = querist.load_graph("karate")
+    known = {node: karate.labels[node] for node in range(0, 34, 3)}
+    found = querist.label(karate, known, device=device)
+    score = next(score for score in found.choice.scores if score.name == "toy_model")
+    assert score.what == "the shares of the classes" and score.log_loss > 0
+    alone = querist.label(karate, known, method="toy_model", device=device)
+    assert alone.choice.method == "toy_model" and len(set(alone.labels)) == 2
+    assert alone.model.weights(np.arange(3))[1].shape == (3, len(known)) and alone.choice.representation
+    with pytest.raises(MemoryError, match="toy_model"):
+        querist.label(replace(karate, name="huge"), known, method="toy_model")
 
 
 def test_options_of_a_kind_are_on_the_command_line(tmp_path):

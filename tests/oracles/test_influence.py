@@ -13,7 +13,8 @@ import pytest
 import scipy.sparse as sp
 
 from querist.labelling import influence
-from querist.labelling.influence import by_pagerank, influences, insert, largest, of_rows, spread_rows
+from querist.labelling.influence import by_pagerank, influences, insert, of_rows, spread_rows
+from querist.progress import silent
 from querist.types import Codes, Floats, Sparse
 
 pytestmark = pytest.mark.slow
@@ -190,8 +191,7 @@ def test_a_graph_of_tiny_weights_is_labelled_and_written(tmp_path: Path) -> None
 def test_largest_against_a_sort(seed: int) -> None:
     rng = np.random.default_rng(seed)
     W = rng.choice([-1.0, 0.0, 0.5, 1.0, 2.0, rng.random()], (50, 9))
-    places, values = np.empty((50, 3), dtype=np.int64), np.empty((50, 3))
-    largest(W, places, values)
+    places, values = of_rows(lambda nodes: (np.arange(9), W[nodes]), 50, silent)
     for row, where, what in zip(W, places, values, strict=True):
         order = [k for k in np.argsort(-row, kind="stable") if row[k] > 0][:3]
         assert where.tolist() == order + [-1] * (3 - len(order))

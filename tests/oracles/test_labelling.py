@@ -14,10 +14,10 @@ from querist.datasets import sbm
 from querist.graph import as_graph
 from querist.labelling import combine, kernel_ridge
 from querist.labelling.heads import JUDGES, discriminant, judgeable, ridge, unit_rows
-from querist.labelling.kernel_ridge import ChannelKernel, Channels, GaussianKernel, KernelRidge
+from querist.labelling.kernel_ridge import ChannelKernel, ChannelRidge, GaussianKernel
 from querist.labelling.members import MEMBERS, RandomWalk, SmoothedRidge
 from querist.labelling.rows import RowSettings, features, smoothed_rows
-from querist.labelling.workspace import Workspace
+from querist.labelling.workspace import Seen, Workspace
 
 
 def problem(m, d, K, seed=0):
@@ -140,7 +140,7 @@ def test_a_strong_ridge_counts_by_what_it_says_beside_the_shares():
     ]
     labelled = np.sort(np.concatenate(own))
     ridge = SmoothedRidge("links", RowSettings("links", 10, 0.9))
-    fitted = ridge.fit(Workspace(graph), labelled, np.eye(19)[graph.codes[labelled]], False)
+    fitted = ridge.fit(Workspace(graph), Seen(labelled, np.eye(19)[graph.codes[labelled]]))
     assert np.mean(fitted.logits(slice(None)).argmax(axis=1) == graph.codes) > 0.13
 
 
@@ -225,16 +225,30 @@ def test_walks_are_the_truncated_series_of_personalised_pagerank(graph):
     for _ in range(20):
         F = 0.9 * P.T @ F + 0.1 * start
     expected = F / degree[:, None]
-    found = np.exp(RandomWalk().fit(Workspace(graph), labelled, Y, False).logits(slice(None)))
+    found = np.exp(RandomWalk().fit(Workspace(graph), Seen(labelled, Y)).logits(slice(None)))
     smallest = 1e-2 * expected[expected > 0].mean() * Y.mean(axis=0)
     np.testing.assert_allclose(found, expected + smallest, rtol=1e-9)
 
 
+def test_a_pool_of_regressions_is_the_sum_of_theirs(graph):
+    labelled, Y = np.array([0, 3, 7, 30, 45, 51]), np.eye(2)[[0, 0, 0, 1, 1, 1]]
+    settings, workspace = RowSettings("attributes", 10, 0.9), Workspace(graph)
+    fitted = SmoothedRidge("", settings).fit(workspace, Seen(labelled, Y))
+    expected = sum(
+        share * scale.of(one.answer(workspace.rows(settings).take(rank)))
+        for share, (rank, one, scale) in zip(fitted.found.shares, fitted.found.fits, strict=True)
+    )
+    np.testing.assert_allclose(fitted.logits(slice(None)), expected, atol=1e-9)
+    np.testing.assert_allclose(fitted.logits(np.array([5, 2])), expected[[5, 2]], atol=1e-9)
+    assert fitted.logits(np.array([], dtype=int)).shape == (0, 2)
+
+
 def test_the_weights_of_labels_rebuild_the_heaviest_members_answer(graph):
     labelled, Y = np.array([0, 3, 30, 45]), np.eye(2)[[0, 0, 1, 1]]
-    fitted = SmoothedRidge("", RowSettings("attributes", 10, 0.9)).fit(Workspace(graph), labelled, Y, False)
-    rank, member, _ = fitted.fits[int(fitted.shares.argmax())]
-    rows = fitted.rows.take(rank)
+    settings, workspace = RowSettings("attributes", 10, 0.9), Workspace(graph)
+    fitted = SmoothedRidge("", settings).fit(workspace, Seen(labelled, Y))
+    rank, member, _ = fitted.found.fits[int(fitted.found.shares.argmax())]
+    rows = workspace.rows(settings).take(rank)
     expected = member.answer(rows)
     weights = fitted.smoother(np.arange(60))
     np.testing.assert_allclose(weights @ (Y - Y.mean(axis=0)) + Y.mean(axis=0), expected, atol=1e-9)
@@ -327,7 +341,7 @@ def test_kernel_ridge_is_that_of_scikit_learn_on_its_landmarks(described, landma
     monkeypatch.setattr(kernel_ridge, "LANDMARKS", landmarks)
     labelled = np.arange(0, 90, 4)
     Y = np.eye(3)[described.graph.codes[labelled]]
-    fitted = KernelRidge("", Channels("attributes", 2)).fit(described, labelled, Y, False)
+    fitted = ChannelRidge("", "attributes", 2).fit(described, Seen(labelled, Y))
     answer = (fitted.logits(slice(None)) - fitted.scale.shift) / fitted.scale.steepness
     kernel, B = fitted.kernel, fitted.landmarks
     assert B.size == min(landmarks, labelled.size) and set(B) <= set(labelled)
@@ -363,7 +377,6 @@ def test_nodes_without_edges_or_attributes_have_logits_too():
     X[:3, :2] = [[1, 0], [1, 1], [0, 1]]
     workspace = Workspace(replace(graph, attributes=sp.csr_array(X)))
     for name in ("channels", "link_channels"):
-        method = MEMBERS[name].method
-        assert method.suits(workspace, False)
-        fitted = method.fit(workspace, np.array([0, 2, 4]), np.eye(2)[[0, 1, 1]], False)
+        assert MEMBERS[name].suits(workspace, False)
+        fitted = MEMBERS[name].fit(workspace, Seen(np.array([0, 2, 4]), np.eye(2)[[0, 1, 1]]))
         assert np.isfinite(fitted.logits(slice(None))).all()

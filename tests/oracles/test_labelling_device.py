@@ -1,4 +1,4 @@
-"""`labelling/device` against the same mathematics in this process, which has oracles of its own.
+"""The models of `label` on a device against the same in this process, which has oracles of its own.
 
 Rows are those of the device in both, for randomised ones differ by more than rounding.
 """
@@ -10,22 +10,16 @@ import pytest
 import scipy.sparse as sp
 
 from querist.datasets import sbm
-from querist.labelling import combine
 from querist.labelling.folds import LabelFolds, cut_folds
-from querist.labelling.heads import judgeable, ridge
-from querist.labelling.members import MEMBERS, ClassifierMethod, SmoothedRidge, for_picked
+from querist.labelling.members import MEMBERS, ClassifierModel, row_kinds, settle
 from querist.labelling.refine import by_counts, by_rows
 from querist.labelling.rows import SingularRows, features
 from querist.labelling.workspace import Workspace
+from querist.operator.backend import backend_of
 
 torch = pytest.importorskip("torch", reason="devices are the extra [torch]")
 
-from querist.collective.device import DeviceCounts  # noqa: E402
-from querist.labelling.device import fits, refining, regress  # noqa: E402
-from querist.labelling.device.place import DeviceGraph  # noqa: E402
-from querist.labelling.device.ridge_rows import RowCuts  # noqa: E402
-
-KINDS = [member.method.settings for member in MEMBERS.values() if isinstance(member.method, SmoothedRidge)]
+KINDS = row_kinds(MEMBERS)
 
 
 @pytest.fixture(scope="module")
@@ -51,40 +45,32 @@ class GivenRows(Workspace):
         return self.given[settings]
 
 
-def folds_on(graph, device, labels=18, n_folds=3) -> LabelFolds:
-    labelled = np.sort(np.random.default_rng(1).choice(graph.n_nodes, labels, replace=False))
-    workspace = GivenRows(graph.without_labels(), rank=16, device=device)
+def folds_on(graph, device, given, n_folds=3) -> LabelFolds:
+    labelled = np.sort(np.random.default_rng(1).choice(graph.n_nodes, 18, replace=False))
+    workspace = GivenRows(
+        graph.without_labels(), rank=16, device=device, backend=backend_of(device), given=given
+    )
     return cut_folds(workspace, labelled, np.eye(3)[graph.codes[labelled]], False, n_folds, seed=0)
 
 
 @pytest.fixture(scope="module")
-def here(graph):
-    return folds_on(graph, None)
+def given(graph):
+    alone = Workspace(graph.without_labels(), rank=16, device="cpu")
+    rows = {kind: alone.rows(kind) for kind in KINDS}
+    return {
+        kind: SingularRows(own.left.astype(np.float32).astype(float), own.values)
+        for kind, own in rows.items()
+    }
 
 
 @pytest.fixture(scope="module")
-def there(graph, here):
-    folds = folds_on(graph, "cpu")
-    alone = Workspace(graph.without_labels(), rank=16, device="cpu")
-    for kind in KINDS:
-        made = alone.rows(kind)
-        here.workspace.given[kind] = SingularRows(made.left.astype(np.float32).astype(float), made.values)
-    folds.workspace.given = here.workspace.given
-    return fits.DeviceFolds.brought(folds)
+def here(graph, given):
+    return folds_on(graph, None, given)
 
 
-def place_of(graph) -> DeviceGraph:
-    return DeviceGraph(Workspace(graph, rank=16, device="cpu"))
-
-
-@pytest.mark.parametrize("source", ["attributes", "links"])
-@pytest.mark.parametrize("scale", [1.0, 0.3, -1.0])
-def test_features_are_those_of_this_process(graph, source, scale):
-    graph = replace(graph, attributes=scale * graph.attributes)
-    both = place_of(graph).features(source)
-    expected = features(graph, source).toarray()
-    assert (both.X @ torch.eye(both.X.shape[1]).double()).numpy() == pytest.approx(expected, abs=1e-14)
-    assert (both.turned @ torch.eye(len(expected)).double()).numpy() == pytest.approx(expected.T, abs=1e-14)
+@pytest.fixture(scope="module")
+def there(graph, given):
+    return folds_on(graph, "cpu", given)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -99,102 +85,47 @@ def test_rows_span_the_leading_singular_vectors_of_the_smoothed_features(graph, 
     for _ in range(kind.steps):
         Z = kind.damping * T @ Z + (1 - kind.damping) * X
     U, values, _ = np.linalg.svd(Z)
-    left, found = there.place.rows(kind)
-    left = left.double().numpy()
+    left, found = there.workspace.left(kind).double().numpy(), there.workspace.rows(kind).values
     assert left.T @ left == pytest.approx(np.eye(left.shape[1]), abs=1e-5)
-    assert found.numpy()[:6] == pytest.approx(values[:6], rel=2e-2)
+    assert found[:6] == pytest.approx(values[:6], rel=2e-2)
     assert np.linalg.norm(left.T @ U[:, :2], axis=0) == pytest.approx(1.0, abs=2e-2)
 
 
-def test_regressions_are_those_that_are_fitted_one_by_one(there, here):
-    cuts = RowCuts(there.place.rows(KINDS[0]), [4, 9])
-    z = cuts.at(there.labelled)
-    W = there.labels.W
-    found = regress.ridges(W[:, None, :, None] * W[:, None, None, :] * (z @ z.transpose(1, 2)), there.labels)
-    coefficients = z.transpose(1, 2) @ found.alpha
-    answers = cuts.answers(slice(None), coefficients).numpy()
-    for fit, kept in enumerate([np.ones(18, dtype=bool), *(here.kept(fold) for fold in range(3))]):
-        Y, total = here.Y[kept], 0.0
-        for pair, rank in enumerate(cuts.ranks):
-            rows = here.workspace.rows(KINDS[0]).take(rank)
-            expected = ridge(rows[here.labelled[kept]], Y)
-            assert found.left_out[fit, pair].numpy()[kept] == pytest.approx(expected.left_out, abs=1e-8)
-            assert (found.left_out[fit, pair].numpy()[~kept] == 0).all()
-            total = total + expected.answer(rows) - expected.mean
-        assert answers[fit] == pytest.approx(total, abs=1e-8)
-        assert there.labels.judged[fit].numpy()[kept] == pytest.approx(judgeable(Y).astype(float))
+MODELS = {**MEMBERS, "picked walks": MEMBERS["walks"].for_picked()}
+EXACT = {"lam": 2.5, "objective": False, "solver_tol": 1e-11}
 
 
-@pytest.mark.parametrize("size", [0.0, 0.01, 1.0, 50.0])
-def test_the_steepness_is_that_of_this_process(size):
-    rng = np.random.default_rng(0)
-    Y = np.eye(4)[rng.integers(4, size=30)]
-    L = size * (Y + 0.5 * rng.standard_normal((30, 4)))
-    judged = rng.random(30) < 0.7
-    arrays = [torch.as_tensor(array).double() for array in (L, np.ones(30), judged, Y)]
-    expected = combine.scaled_with_prior(L, Y, False, judged)
-    found = float(regress.steepness(*arrays))
-    assert found == pytest.approx(expected.steepness, rel=1e-3)
-    scaled = expected.of(L)[judged]
-    loss = regress.losses(torch.as_tensor(expected.of(L)), arrays[2], arrays[3])
-    assert float(loss) == pytest.approx(combine.loss(scaled, Y[judged], False))
+@pytest.mark.parametrize("multilabel", [False, True], ids=["one label", "several"])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_that_are_fitted_at_once_are_those_fitted_one_by_one(there, here, name, multilabel):
+    model, close = MODELS[name], 1e-8
+    if name == "counts":  # sweeps go on until all are done
+        model, close = replace(model, parameters=EXACT), 1e-5
+    at = lambda folds: [  # noqa: E731
+        seen._replace(multilabel=multilabel)
+        for seen in (folds.seen(), *(folds.seen(fold) for fold in range(folds.n_folds)))
+    ]
+    together = model.fit_all(there.workspace, at(there))
+    for found, seen in zip(together, at(here), strict=True):
+        one = model.fit(here.workspace, seen)
+        assert found.logits(slice(None)) == pytest.approx(one.logits(slice(None)), abs=close)
+        assert found.logits(here.sample) == pytest.approx(one.logits(here.sample), abs=close)
+        assert (found.smoother is None) == (one.smoother is None)
+        if one.smoother is not None:
+            assert found.smoother(np.array([0, 3])) == pytest.approx(
+                one.smoother(np.array([0, 3])), abs=close
+            )
 
 
-GMNR = ClassifierMethod("counts", "gmnr", {"lam": 5.0, "solver_tol": 1e-11}, counts=True)
-METHODS = {name: member.method for name, member in MEMBERS.items() if name != "own_gaussian"} | {
-    "counts": GMNR,
-    "picked walks": for_picked(MEMBERS["walks"]).method,
-}
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_members_are_those_that_are_fitted_one_by_one(there, here, name):
-    method = METHODS[name]
-    whole, tables = there.fits(method)
-    every = np.arange(len(here.Y))
-    for table, kept, nodes in [
-        (whole.logits(slice(None)), every, slice(None)),
-        *((t, here.kept(fold), here.sample) for fold, t in enumerate(tables)),
-    ]:
-        fitted = method.fit(here.workspace, here.labelled[kept], here.Y[kept], False)
-        assert table == pytest.approx(fitted.logits(nodes), abs=2e-3 if method is GMNR else 1e-3)
-    weights = whole.smoother(np.array([0, 3]))
-    assert weights is None or weights.shape == (2, len(here.Y))
-
-
-def test_methods_that_are_not_for_a_device_are_fitted_one_by_one(there):
-    assert there.fits(ClassifierMethod("wvrn", "wvrn")) is None
-    assert there.fits(MEMBERS["own_gaussian"].method) is None
-    other = ClassifierMethod("counts", "gmnr", {"clamp": "none"}, counts=True)
-    assert there.fits(other) is None
-
-
-def test_one_label_a_class_leaves_nothing_to_hold_out(graph):
+def test_counts_of_weights_far_from_one_another_are_modelled_too(graph):
+    model = ClassifierModel("counts", "gmnr", {"lam": "auto"}, counts=True)
     labelled = np.array([0, 60, 110])
-    folds = cut_folds(Workspace(graph, rank=16, device="cpu"), labelled, np.eye(3), False, 2, seed=0)
-    for method in METHODS.values():
-        fitted, tables = fits.DeviceFolds.brought(folds).fits(method)
-        assert tables == []
-        assert fitted.logits(labelled).argmax(axis=1).tolist() == [0, 1, 2]
-
-
-def test_members_are_fitted_at_once_where_labels_are_few_and_there_is_room(graph, monkeypatch):
-    folds = folds_on(graph, "cpu")
-    assert fits.can_be_together(folds, [])
-    assert not fits.can_be_together(folds_on(graph, None), [])
-    assert not fits.can_be_together(replace(folds, multilabel=True), [])
-    many = np.repeat(folds.Y, 30, axis=0)
-    assert not fits.can_be_together(replace(folds, Y=many), [])
-    monkeypatch.setattr(fits, "free_on", lambda _: 1e9)
-    assert not fits.can_be_together(folds, [])
-
-
-def test_counts_are_those_of_this_process(graph):
-    for scale in (1.0, 0.3):
-        one = Workspace(replace(graph, attributes=scale * graph.attributes), device="cpu")
-        found = DeviceGraph(one).counts
-        assert isinstance(found, DeviceCounts)
-        assert found.X.values.numpy() == pytest.approx(one.counted.attributes.data)
+    found = []
+    for device in (None, "cpu"):
+        workspace = Workspace(graph, device=device, backend=backend_of(device))
+        folds = cut_folds(workspace, labelled, np.eye(3), False, 2, seed=0)
+        found.append(model.fit_all(workspace, [folds.seen(), folds.seen()])[1].logits(slice(None)))
+    assert found[0] == pytest.approx(found[1], abs=1e-2)
 
 
 @pytest.mark.parametrize("nodes", [slice(None), np.arange(3, 90, 2)], ids=["all", "some"])
@@ -202,7 +133,19 @@ def test_self_training_is_that_of_this_process(there, here, nodes):
     count = len(np.arange(120)[nodes])
     P = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, count))
     for own in P:
-        found = refining.by_rows(there.place, KINDS[0], nodes, own)
-        assert found == pytest.approx(by_rows(here.workspace, KINDS[0], nodes, own), abs=1e-8)
-        found = refining.by_counts(there.place, nodes, own)
-        assert found == pytest.approx(by_counts(here.workspace, nodes, own), abs=1e-10)
+        found, expected = (by_rows(one.workspace, KINDS[0], nodes, own) for one in (there, here))
+        assert found == pytest.approx(expected, abs=1e-8)
+        found, expected = (by_counts(one.workspace, nodes, own) for one in (there, here))
+        assert found == pytest.approx(expected, abs=1e-10)
+
+
+def test_models_work_in_this_process_if_their_rows_alone_have_room(graph, monkeypatch):
+    Y = np.eye(3)[[0, 1, 2, 0, 1, 2]]
+    workspace = Workspace(graph, device="cpu")
+    settle(workspace, MEMBERS, 3, Y)
+    assert workspace.backend.name == "cpu"
+    workspace.leave()
+    assert workspace.backend.name is None
+    monkeypatch.setattr("querist.labelling.members.free_on", lambda _: 1e9)
+    settle(workspace, MEMBERS, 3, Y)
+    assert workspace.device == "cpu" and workspace.backend.name is None

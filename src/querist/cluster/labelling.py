@@ -10,10 +10,10 @@ features' side does too where features are links, for then they are nodes; words
 them all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +38,7 @@ from querist.graph_options import FileKeywords
 from querist.labelling import combine
 from querist.labelling.decisions.estimate import Estimate, point_estimate
 from querist.labelling.heads import is_right, judgeable
-from querist.labelling.members import CLUSTER_RANK, MEMBERS, FittedRidges, SmoothedRidge, regressions
+from querist.labelling.members import CLUSTER_RANK, DESCRIBED, LINKED, Regressions
 from querist.labelling.rows import FEW_SWEEPS, LARGE, SWEEPS, RowSettings, SingularRows, decisive
 from querist.operator.kernels import scale_entries
 from querist.operator.local import LocalSpace
@@ -47,9 +47,6 @@ from querist.progress import silent
 from querist.stats import wilson
 from querist.tables.arrow import pa
 from querist.types import Bools, Codes, Floats, Sparse
-
-LINKS, ATTRIBUTES = "links", "smoothed"
-"""The members of `querist.label` that are taken."""
 
 CHUNK = 4096
 """Nodes that are answered at a time."""
@@ -146,29 +143,31 @@ def label(
 
 def label_rows(group: Group, place: Path, seed: int) -> dict[str, Any]:
     """Own labels by regressions on smoothed rows, written; what is known of all of it."""
-    rows, beside, counts = load_rows(group, place / WORK)
-    shard, about = rows.shard(group), read_about(place / WORK)
+    loaded, beside, counts = load_rows(group, place / WORK)
+    shard, about = loaded.shard(group), read_about(place / WORK)
     codes, classes = beside["codes"], np.array(about["classes"], dtype=object)
     Y = _indicators(shard, codes, classes.size)
-    names = [LINKS, *([ATTRIBUTES] if "words" in about else [])]
-    fitted: dict[str, FittedRidges] = {}
-    for name in names:
-        method = cast(SmoothedRidge, MEMBERS[name].method)
-        if name == LINKS:
+    models = {"links": LINKED, **({"smoothed": DESCRIBED} if "words" in about else {})}
+    fitted = list[tuple[SingularRows, Regressions]]()
+    for model in models.values():
+        if model.settings.source == "links":
             features = link_features(shard)
         else:
             features = word_features(shard, word_weights(shard, counts))
         sweeps = SWEEPS if shard.n <= LARGE else FEW_SWEEPS
-        triples = smoothed_triples(shard, features, method.settings, CLUSTER_RANK, sweeps=sweeps, seed=seed)
-        fitted[name] = _fitted(shard, decisive(triples, CLUSTER_RANK), codes, Y)
-    P, left_out = _pooled(shard, fitted, codes, Y)
+        triples = smoothed_triples(shard, features, model.settings, CLUSTER_RANK, sweeps=sweeps, seed=seed)
+        rows = decisive(triples, CLUSTER_RANK)
+        every = np.concatenate(shard.group.everyone(rows.left[codes >= 0]))
+        found = Regressions.of(SingularRows(every, rows.values), CLUSTER_RANK, Y, multilabel=False)
+        fitted.append((rows, found))
+    P, left_out = _pooled(shard, fitted, Y)
     judged = judgeable(Y)
     right = is_right(left_out, Y)[judged]
     interval = wilson(right.sum(), right.size) if right.size else (0.0, 1.0)
     is_reached = spread(shard, codes >= 0)
-    method_text = " and ".join(f"{MEMBERS[name].method.what} ({name})" for name in names)
-    found = _written(shard, place, P, is_reached, codes, classes)
-    return found | {
+    method_text = " and ".join(f"{model.what} ({name})" for name, model in models.items())
+    written = _written(shard, place, P, is_reached, codes, classes)
+    return written | {
         "labels": len(Y),
         "accuracy": point_estimate(right),
         "interval": (float(interval[0]), float(interval[1])),
@@ -184,20 +183,13 @@ def _indicators(shard: Shard, codes: Codes, count: int) -> Floats:
     return np.asarray(np.eye(count)[every])
 
 
-def _fitted(shard: Shard, rows: SingularRows, codes: Codes, Y: Floats) -> FittedRidges:
-    """Regressions on the labelled rows of all ranks, which answer for own rows."""
-    labelled = codes >= 0
-    every = np.concatenate(shard.group.everyone(rows.left[labelled]))
-    found = regressions(SingularRows(every, rows.values), CLUSTER_RANK, Y, multilabel=False)
-    return FittedRidges(rows, *found, np.flatnonzero(labelled))
-
-
 def _pooled(
-    shard: Shard, fitted: Mapping[str, FittedRidges], codes: Codes, Y: Floats
+    shard: Shard, fitted: Sequence[tuple[SingularRows, Regressions]], Y: Floats
 ) -> tuple[Floats, Floats]:
-    """(own, K) probabilities, and the pooled answers at all labels that were left out."""
+    """(own, K) probabilities from own rows and regressions, and the pooled answers at all labels that were
+    left out."""
     judged = judgeable(Y)
-    tables = [_left_out(one) for one in fitted.values()]
+    tables = [found.left_out() for _, found in fitted]
     weights = np.full(len(tables), 1 / len(tables))
     if judged.any() and len(tables) > 1:
         weights = combine.stacked([table[judged] for table in tables], Y[judged], weights, multilabel=False)
@@ -207,15 +199,10 @@ def _pooled(
     steepness = float(shard.group.everyone(np.array(scale.steepness))[0])
     P = np.empty((shard.own, Y.shape[1]))
     for rows in shard.parts(CHUNK):  # the same bits in any company
-        L = combine.pooled([one.logits(rows) for one in fitted.values()], weights)
+        own = [found.logits(part.left[rows], part.values) for part, found in fitted]
+        L = combine.pooled(own, weights)
         P[rows] = combine.probabilities(steepness * L, multilabel=False)
     return P, left_out
-
-
-def _left_out(fitted: FittedRidges) -> Floats:
-    """(m, K) the pool of the regressions' answers at labels that were left out."""
-    pool = zip(fitted.shares, fitted.fits, strict=True)
-    return np.asarray(sum(share * scale.of(fit.left_out) for share, (_, fit, scale) in pool))
 
 
 def _written(

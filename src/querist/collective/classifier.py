@@ -131,17 +131,29 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """The answer of the method; rows of seeds are overwritten afterwards."""
         raise NotImplementedError
 
+    def infer_all(self, problems: Sequence[Problem]) -> list[Inference]:
+        """`infer` for several labellings of one graph; a method may know how to do all at once."""
+        return [self.infer(problem) for problem in problems]
+
     def answer(self, problem: Problem) -> Inference:
         """`infer` on weights that doubles can work with; refused where the answer shows they could not."""
+        return self.answers([problem])[0]
+
+    def answers(self, problems: Sequence[Problem]) -> list[Inference]:
+        """`answer` for several labellings of one graph."""
         if self.compares_weights():
-            problem = in_range(problem)
+            problems = [in_range(problem) for problem in problems]
         else:
-            check_range(problem.graph, type(self).__name__)
+            check_range(problems[0].graph, type(self).__name__)
         try:
-            found: Inference | None = self.infer(problem)
+            found: Sequence[Inference | None] = self.infer_all(problems)
         except SingularError:
-            found = None
-        far = far_apart(problem.graph.adjacency) or (found is not None and found.rough)
+            found = [None]
+        far = far_apart(problems[0].graph.adjacency)
+        return [self._digits_left(problems[0], each, far) for each in found]
+
+    def _digits_left(self, problem: Problem, found: Inference | None, far: bool) -> Inference:
+        far = far or (found is not None and found.rough)
         if found is None or not _probable(found, strict=far):
             raise InputError(
                 f"{_far_weights(problem, found)}: {type(self).__name__} has no digits left there. Leave the "

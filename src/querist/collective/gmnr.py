@@ -18,20 +18,22 @@ says that the objective never falls; eq. 18 is an approximation and it can fall
 regulariser has a weight of its own, since the network's is far too strong for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from querist.collective.classifier import Classifier
-from querist.collective.mixture import CountMatrix, initial_words
+from querist.collective.mixture import CountMatrix, initial_words, share
 from querist.collective.problem import LARGEST, Features, Inference, Problem, reach
 from querist.collective.smoothing import Smoother, Solver
 from querist.errors import InputError
 from querist.graph import Graph
 from querist.graph.scaling import common_factor, divided
+from querist.operator.backend import Backend, backend_of
 from querist.operator.device.choice import device_for
 from querist.parameters import Range
 from querist.progress import count
@@ -89,32 +91,52 @@ class Generative(Classifier):
 
     def infer(self, problem: Problem) -> Inference:
         """Expectation-maximisation from the word counts of the labelled nodes."""
+        return self.infer_all([problem])[0]
+
+    def infer_all(self, problems: Sequence[Problem]) -> list[Inference]:
+        """The same for several labellings of one graph, whose classes are columns side by side.
+
+        `objective` and `change` are those of all together.
+        """
+        problem = problems[0]
         counted = problem.counts(self.features)
-        counts, smoothing = self._placed(counted, problem)
-        regularisers = self.regularisers(problem)
-        check_strength(regularisers["lam"], problem.graph, counted.rho)
-        smoother = smoothing(
+        widths = [each.n_classes for each in problems]
+        parts = [slice(*ends) for ends in pairwise([0, *np.cumsum(widths).tolist()])]
+        backend = self._backend(counted, problem, sum(widths))
+        counts = counts_on(backend, counted, self.dtype)
+        regularisers = [self.regularisers(each) for each in problems]
+        together = {**regularisers[0], "F": block_diag(*[own["F"] for own in regularisers])}
+        check_strength(together["lam"], problem.graph, counted.rho)
+        smoother = Smoother(
             problem.graph.adjacency,
             counted.rho,
             problem.graph.components,
-            **regularisers,
+            **together,
             dtype=np.dtype(self.dtype).type,
+            backend=backend,
+            parts=parts,
         )
-        seeds, given = counts.rows(problem.seeds), counts.block(problem.rows, self.dtype)
+        seeds = [backend.given(each.seeds) for each in problems]
+        given = backend.beside([backend.given(each.rows, self.dtype) for each in problems])
         Y = given + 0
-        F = counts.block(initial_words(counted, problem.known.indicator, self.smooth), self.dtype)
+        words_of = (initial_words(counted, each.known.indicator, self.smooth) for each in problems)
+        F = backend.beside([backend.given(own, self.dtype) for own in words_of])
         change: list[float] = []
         loglik: list[float] = []
         penalties: list[float] = []
         how = ""
         for done in range(1, self.max_iter + 1):
-            Z, G, before = counts.expect(Y, F, loglik=self.objective and done > 1)
+            passed = [
+                counts.expect(Y[:, part], F[:, part], loglik=self.objective and done > 1) for part in parts
+            ]
+            Z, G = (backend.beside([each[which] for each in passed]) for which in (0, 1))
+            before = sum(each[2] for each in passed)
             latest, how = smoother.solve(Z, Y)
-            if self.clamp == "reset":
-                latest[seeds] = given[seeds]
+            for own, part in zip(seeds if self.clamp == "reset" else (), parts, strict=False):
+                latest[own, part] = given[own, part]
             Y -= latest  # a block of a large graph is not made twice
             change.append(float(max(Y.max(), -Y.min())))
-            words = counts.block(counts.share(G), self.dtype)
+            words = backend.given(share(G), self.dtype)
             # Where all classes start with the same words, P(c|x) stands still while P(w|c) sets out.
             still = not len(F) or float(abs(words - F).max()) <= self.tol
             settled = change[-1] <= self.tol and still
@@ -127,23 +149,32 @@ class Generative(Classifier):
             if settled:
                 break
         if self.objective:
-            loglik.append(counts.loglik(Y, F))
-        reached = reach(counted.X, problem.seeds, problem.graph.components if smoother.lam > 0 else None)
-        Y, F = counts.array(Y), counts.array(F)
-        details: dict[str, Any] = {"distribution": Y, "words": F, "solver": how, "lam": regularisers["lam"]}
-        return Inference(Y, reached, np.subtract(loglik, penalties).tolist(), change, details=details)
+            loglik.append(sum(counts.expect(Y[:, part], F[:, part])[2] for part in parts))
+        Y, F = backend.array(Y), backend.array(F)
+        components = problem.graph.components if smoother.lam > 0 else None
+        objective = np.subtract(loglik, penalties).tolist()
+        found = []
+        for each, part in zip(problems, parts, strict=True):
+            details = {"distribution": Y[:, part], "words": F[:, part], "solver": how, "lam": together["lam"]}
+            reached = reach(counted.X, each.seeds, components)
+            found.append(Inference(Y[:, part], reached, objective, change, details=details))
+        return found
 
-    def _placed(self, counts: CountMatrix, problem: Problem) -> tuple[Any, Callable[..., Smoother]]:
-        """The counts, and what smooths, where the blocks are to live."""
+    def _backend(self, counts: CountMatrix, problem: Problem, columns: int) -> Backend:
+        """Where the blocks are to live."""
         graph, entries = problem.graph, counts.X.nnz + problem.graph.adjacency.nnz
-        need = AN_ENTRY * entries + A_NUMBER * problem.n_classes * sum(counts.X.shape)
+        need = AN_ENTRY * entries + A_NUMBER * columns * sum(counts.X.shape)
         what = f"modelling {counts.X.nnz:,} counts of {graph.n_nodes:,} nodes"
-        device = device_for(self.device, what, graph.n_nodes + graph.n_edges, need).name
-        if device is None:
-            return counts, Smoother
-        from querist.collective.device import DeviceCounts, DeviceSmoother
+        return backend_of(device_for(self.device, what, graph.n_nodes + graph.n_edges, need).name)
 
-        return DeviceCounts.brought(counts, device, self.dtype), partial(DeviceSmoother, device=device)
+
+def counts_on(backend: Backend, counts: CountMatrix, dtype: Any) -> Any:
+    """The passes over the counts (`CountMatrix.expect`) where the blocks live."""
+    if backend.has_factors:
+        return counts
+    from querist.collective.device import DeviceCounts
+
+    return DeviceCounts(backend.matrix(counts.X, dtype), counts.floor(np.dtype(dtype)))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -189,15 +220,16 @@ class GMNR(Generative):
         """They are weighed against counts."""
         return False
 
-    def answer(self, problem: Problem) -> Inference:
+    def answers(self, problems: Sequence[Problem]) -> list[Inference]:
         """If `lam` is "auto", weights far from 1 times a number change nothing but `lam_`."""
         if self.lam != "auto":
-            return super().answer(problem)
-        factor = common_factor(problem.graph)
-        found = super().answer(replace(problem, graph=divided(problem.graph, factor)))
-        if self.features == "attributes":  # links that are counts are divided alike
+            return super().answers(problems)
+        factor = common_factor(problems[0].graph)
+        graph = divided(problems[0].graph, factor)
+        answers = super().answers([replace(problem, graph=graph) for problem in problems])
+        for found in answers if self.features == "attributes" else []:  # links as counts are divided alike
             found.details["lam"] /= factor
-        return found
+        return answers
 
     def regularisers(self, problem: Problem) -> dict[str, Any]:
         """`(Lambda + lam L) Y = Z`."""

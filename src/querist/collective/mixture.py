@@ -27,7 +27,7 @@ import numpy as np
 from querist.collective.sweeps import blocks_of
 from querist.compiled import compiled
 from querist.operator.threads import each
-from querist.types import Bools, Floats, Sparse
+from querist.types import Floats, Sparse
 
 
 @compiled
@@ -99,26 +99,6 @@ class CountMatrix:
         """Blocks of rows with about equally many non-zeros; each has a `G` of its own."""
         return blocks_of(self.X.indptr)
 
-    # -- blocks of this process ----------------------------------------------------------
-
-    def block(self, rows: Floats, dtype: Any) -> Any:
-        """Rows in a precision."""
-        return rows.astype(dtype, copy=False)
-
-    def array(self, block: Any) -> Floats:
-        """Itself."""
-        return np.asarray(block)
-
-    def rows(self, mask: Bools) -> Any:
-        """Which rows of a block."""
-        return mask
-
-    def share(self, G: Any) -> Any:
-        """`P(w|c)` (eq. 9)."""
-        return share(G)
-
-    # -- passes ----------------------------------------------------------------------------
-
     def floor(self, dtype: Any) -> float:
         """Likelihoods are above this, so that `count/q` stays finite."""
         return float(np.finfo(dtype).tiny) * 10 * max(1e6, float(self.X.data.max(initial=0.0)))
@@ -145,11 +125,11 @@ class CountMatrix:
 
 def initial_words(counts: CountMatrix, indicator: Floats, smooth: float) -> Floats:
     """(M, K) `P(w|c)` from the labelled rows, `smooth` added to every count of a word and a class."""
-    seen = np.asarray(counts.X.T @ indicator) + smooth
-    return share(seen)
+    own = np.flatnonzero(indicator.any(axis=1))
+    return np.asarray(share(counts.X[own].T @ indicator[own] + smooth))
 
 
-def share(G: Floats) -> Floats:
+def share(G: Any) -> Any:
     """Columns scaled to sum to one (eq. 9); a class without a single word stays at zero."""
     total = G.sum(axis=0)
-    return np.asarray(G / np.where(total > 0, total, 1.0))
+    return G / (total + (total == 0))

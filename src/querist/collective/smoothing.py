@@ -23,6 +23,7 @@ A component without any count has no equation to fix its level. Each of its node
 its present distribution as posterior, so that labels still spread there.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -30,9 +31,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from querist.collective.sweeps import Sweeper
+from querist.errors import InputError
+from querist.operator.backend import HERE, Backend
 from querist.operator.solve import cheap, lengths
 from querist.operator.space import Space
-from querist.operator.value import Operator
 from querist.types import Bools, Floats, Sparse
 
 Solver: TypeAlias = Literal["auto", "factor", "cg", "jacobi"]
@@ -55,6 +57,8 @@ class Smoother:
     ----------
     S : (n, n) weights; rho : (n,) counts; components : (n,) of the network
     F : (K, K) similarity of the classes; lam, lam_labels : weights of the two regularisers
+    backend : where blocks live
+    parts : the columns of each distribution, if a block holds several side by side
     """
 
     S: Sparse
@@ -67,39 +71,35 @@ class Smoother:
     tol: float = 1e-3
     sweeps: int = 10
     dtype: Any = np.float64
+    backend: Backend = HERE
+    parts: Sequence[slice] = (slice(None),)
 
-    def solve(self, Z: Floats, Y: Floats) -> tuple[Floats, str]:
+    def __post_init__(self) -> None:
+        if self.solver == "factor" and not self.backend.has_factors:
+            raise InputError(
+                "solver = 'factor' makes a sparse factor, which a device does not; take 'auto', 'cg' or "
+                "'jacobi', or no device"
+            )
+
+    def solve(self, Z: Any, Y: Any) -> tuple[Any, str]:
         """The new distribution from the expected counts `Z` and the present one, and how it was found."""
         B = Z
         if self._idle.any():
-            idle = self._mask(self._idle)
+            idle = self.backend.given(self._idle)
             B = Z + 0
             B[idle] = Y[idle]
         return self._solved(B, Y)
 
-    # -- where blocks live: these change on a device -------------------------------------
-
-    def _mask(self, rows: Bools) -> Any:
-        """Rows of a block."""
-        return rows
-
-    def _laplacian_of(self, S: Sparse) -> Any:
-        return Operator.laplacian(S, dtype=self.dtype)
-
-    def _sweeper_of(self, operator: Any) -> Any:
-        return Sweeper(operator.indptr, operator.indices, operator.values)
-
-    def _divided(self, B: Any, rho: Floats) -> Any:
-        return np.asarray(B / rho[:, None], dtype=self.dtype)
-
-    def _turned(self, B: Any, V: Floats) -> Any:
-        return (B @ V).astype(self.dtype)
+    def _given(self, array: Any) -> Any:
+        return self.backend.given(array, self.dtype)
 
     def _on_simplex(self, X: Any, B: Any, rho: Floats) -> Any:
         """Nothing below 0, and rows that sum to one where the exact solution's would."""
-        X = np.maximum(X, 0)
-        if np.allclose(B.sum(axis=1), rho, rtol=1e-4):
-            X /= np.maximum(X.sum(axis=1, keepdims=True), np.finfo(X.dtype).tiny)
+        X, total = X.clip(0), self._given(rho)
+        for part in self.parts:
+            own = X[:, part]
+            if self.backend.xp.allclose(B[:, part].sum(axis=1), total, rtol=1e-4):
+                own /= own.sum(axis=1, keepdims=True).clip(float(np.finfo(self.dtype).tiny))
         return X
 
     def penalty(self, Y: Any) -> float:
@@ -107,13 +107,12 @@ class Smoother:
         (eq. 6)."""
         if self.lam == 0 and self.lam_labels == 0:
             return 0.0
-        logs = np.maximum(Y, 0)  # an iterative solve may leave a share a hair below 0
-        logs += np.asarray(EPS, dtype=Y.dtype)
-        np.log(logs, out=logs)
-        R = np.einsum("ij,ij->", Y, self._operators[0].matmat(logs), dtype=np.float64) if self.lam else 0.0
-        L_F = np.diag(self.F.sum(axis=1)) - self.F
-        H = np.einsum("ij,ij->", Y @ L_F, logs) if self.lam_labels else 0.0
-        return float(self.lam * float(R) + self.lam_labels * H)
+        # An iterative solve may leave a share a hair below 0.
+        logs = self.backend.xp.log(Y.clip(0) + EPS)
+        R = self._space.dots(Y, self._operators[0].matmat(logs)).sum() if self.lam else 0.0
+        L_F = self._given(np.diag(self.F.sum(axis=1)) - self.F)
+        H = self._space.dots(Y @ L_F, logs).sum() if self.lam_labels else 0.0
+        return float(self.lam * R + self.lam_labels * H)
 
     # -- parts that stay the same --------------------------------------------------------
 
@@ -141,8 +140,11 @@ class Smoother:
 
     @cached_property
     def _operators(self) -> list[Any]:
-        """One a system, since each keeps its own factor; they share the arrays of the network."""
-        return [self._laplacian_of(self.S) for _ in range(1 if self._shared else len(self.F))]
+        """One a system where each keeps its own factor; they share the arrays of the network."""
+        several = self.backend.has_factors and not self._shared
+        return [
+            self.backend.laplacian(self.S, dtype=self.dtype) for _ in range(len(self.F) if several else 1)
+        ]
 
     @cached_property
     def _space(self) -> Space:
@@ -151,10 +153,10 @@ class Smoother:
 
     # -- solving -------------------------------------------------------------------------
 
-    def _solved(self, B: Floats, start: Floats) -> tuple[Floats, str]:
+    def _solved(self, B: Any, start: Any) -> tuple[Any, str]:
         rho = self._diagonal
         if self.lam == 0 and self._shared:
-            return self._divided(B, rho), "division"
+            return B / self._given(rho)[:, None], "division"
         if self.solver == "jacobi":
             return self._swept(B, start)[0], f"{self.sweeps} Jacobi sweeps"
         swept = 0
@@ -169,34 +171,37 @@ class Smoother:
     def _method(self) -> str:
         if self.solver != "auto":
             return self.solver
+        if not self.backend.has_factors:
+            return "sweeps"
         return "factor" if cheap(self._operators[0]) else "sweeps"
 
-    def _exact(self, B: Floats, start: Floats, rho: Floats) -> tuple[Floats, str]:
+    def _exact(self, B: Any, start: Any, rho: Floats) -> tuple[Any, str]:
         """By factors or conjugate gradients, a system a class where classes are related."""
         if self._shared:
             X, how = self._one(0, B, rho, start)
             return self._proper(X, how, B, rho), how
         s, V = self._spectrum
-        B_hat, start_hat = self._turned(B, V), self._turned(start, V)
+        turn = self._given(V)
+        B_hat, start_hat = B @ turn, start @ turn
         X_hat = self._space.empty(len(s))
         for k in range(len(s)):
             column, guess = B_hat[:, k : k + 1], start_hat[:, k : k + 1]
             X_hat[:, k : k + 1], how = self._one(k, column, rho + self.lam_labels * s[k], guess)
-        return self._proper(self._turned(X_hat, V.T), how, B, rho), how
+        return self._proper(X_hat @ turn.T, how, B, rho), how
 
-    def _one(self, k: int, B: Floats, diagonal: Floats, start: Floats) -> tuple[Floats, str]:
+    def _one(self, k: int, B: Any, diagonal: Floats, start: Any) -> tuple[Any, str]:
         method = "cg" if self._method == "sweeps" else self._method
-        X, how = self._operators[k].solve(
+        X, how = self._operators[k % len(self._operators)].solve(
             B, diagonal=diagonal, weight=self.lam, x0=start, tol=self.tol, method=method
         )
         return X, how.method
 
-    def _proper(self, X: Floats, how: str, B: Floats, rho: Floats) -> Floats:
+    def _proper(self, X: Any, how: str, B: Any, rho: Floats) -> Any:
         """An inexact solution put back on the simplex. That of a factor is there already, unless weights are
         so much larger than counts that the counts are lost in rounding."""
         return X if how == "factor" and is_distribution(X) else self._on_simplex(X, B, rho)
 
-    def _swept(self, B: Floats, Y: Floats, tol: float = 0.0) -> tuple[Floats, int, bool]:
+    def _swept(self, B: Any, Y: Any, tol: float = 0.0) -> tuple[Any, int, bool]:
         """`sweeps` of them, or until `tol`: the distribution, how many, whether `tol` was reached."""
         sweeper, rho = self._sweeper, self._diagonal
         f = self.F.sum(axis=1)
@@ -206,7 +211,7 @@ class Smoother:
         degrees = np.asarray(space.array(self._operators[0].diagonal()), dtype=np.float64)
         diagonal, size = rho + self.lam * degrees, lengths(space, B)
         centre, step = space.given(diagonal), space.given(1 / (diagonal + most))
-        spare: list[Floats] = []
+        spare: list[Any] = []
         worst: list[float] = []
         for done in range(1, (MOST_SWEEPS if tol else self.sweeps) + 1):
             out = spare.pop() if spare else space.empty(Y.shape[1])
@@ -228,7 +233,12 @@ class Smoother:
 
     @cached_property
     def _sweeper(self) -> Any:
-        return self._sweeper_of(self._operators[0])
+        operator = self._operators[0]
+        if self.backend.has_factors:
+            return Sweeper(operator.indptr, operator.indices, operator.values)
+        from querist.collective.device import DeviceSweeper
+
+        return DeviceSweeper.of(operator)
 
 
 def is_distribution(X: Floats) -> bool:

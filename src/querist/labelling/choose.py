@@ -23,9 +23,9 @@ The constants were fixed on other data than the reported ones (docs/assist.md).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,15 +37,16 @@ from querist.labelling.decisions.estimate import Estimate, judge, point_estimate
 from querist.labelling.decisions.goals import GoalDecision, cost_table
 from querist.labelling.folds import LabelFolds, cut_folds
 from querist.labelling.heads import is_right
-from querist.labelling.kernel_ridge import KernelRidge, are_measurements
-from querist.labelling.members import SmoothedRidge, for_picked, plan, settle
+from querist.labelling.kernel_ridge import are_measurements
+from querist.labelling.members import plan, row_kinds, settle
 from querist.labelling.options import Costs
 from querist.labelling.refine import refined, refiners
-from querist.labelling.workspace import Fitted, LabellingMethod, Member, Workspace
+from querist.labelling.workspace import Fitted, Model, Seen, Workspace, side_by_side
 from querist.operator.device.choice import ChosenDevice
-from querist.operator.threads import available
 from querist.progress import Progress, part, silent
 from querist.types import Bools, Codes, Floats
+
+A = TypeVar("A")
 
 MATCHING = (0.0, 1.0, 3.0, 10.0, 30.0, None)
 """How far the shares may be matched: as if so many labels a class had the shares that the pool itself finds;
@@ -113,22 +114,17 @@ class Prediction:
 
 @dataclass(frozen=True)
 class FittedMembers:
-    """The fitted members and their weights."""
+    """What is left of the members: how much the labelled rows weighed in the heaviest that can say."""
 
     labelled: Codes
-    fitted: Mapping[str, Fitted]
-    shares: Mapping[str, float]
+    smoother: Callable[[Any], Floats] | None
 
     def weights(self, nodes: Any) -> tuple[Codes, Floats] | None:
         """The labelled rows, and how much each weighed: (m,) for one node, (nodes, m) for several.
 
-        By the heaviest member that can say (a row of its smoothing matrix); None where none can.
+        By a row of the member's smoothing matrix; None if no member has one.
         """
-        for name in sorted(self.fitted, key=lambda member: -self.shares[member]):
-            found = self.fitted[name].smoother(nodes)
-            if found is not None:
-                return self.labelled, found
-        return None
+        return None if self.smoother is None else (self.labelled, self.smoother(nodes))
 
 
 def choose(
@@ -154,7 +150,7 @@ def choose(
     Y = problem.known.indicator[labelled]
     members, n_folds, skipped = plan(workspace, method, Y, multilabel)
     if picked:
-        members = {name: for_picked(member) for name, member in members.items()}
+        members = {name: member.for_picked() for name, member in members.items()}
     place = settle(workspace, members, n_folds, Y)
     folds = cut_folds(workspace, labelled, Y, multilabel, n_folds, seed)
     fitted, tables = fit_members(folds, members, progress)
@@ -173,9 +169,9 @@ def choose(
     spread = picked and not points
     pool = LogitPool(multilabel, _weighed(folds, members, judged, PICKED if spread else 1.0))
     scores = _scored(folds, members, judged, pool.weights)
-    if informative and any(isinstance(m.method, (SmoothedRidge, KernelRidge)) for m in members.values()):
+    if informative and any(member.is_regression for member in members.values()):
         pool = replace(pool, matching=_how_far(folds, pool, held, picked))
-    own = _side_by_side(folds, lambda name: scales[name].of(fitted[name].logits(slice(None))), members)
+    own = _tables(folds, lambda name: scales[name].of(fitted[name].logits(slice(None))), members)
     logits_by_member = dict(zip(members, own, strict=True))
     L = pool.of(logits_by_member, Y)
     models = refiners(workspace, members) if auto and not multilabel else {}
@@ -188,17 +184,17 @@ def choose(
         members,
         scores,
         skipped,
+        folds,
         asked=not auto,
-        folds=folds.n_folds,
-        labels=len(labelled),
         matching=pool.matching,
         self_training=self_training,
         warnings=warnings_of(scores, problem.known.classes, folds, estimate),
         place=place,
     )
-    workspace.place = None  # the memory of a device is not kept
+    workspace.leave()
     progress(1.0, "labelled")
-    model = FittedMembers(labelled, fitted, pool.weights)
+    by_weight = (fitted[score.name].smoother for score in scores)
+    model = FittedMembers(labelled, next(filter(None, by_weight), None))
     return Prediction(P, reached(problem), choice, decision, estimate, model, logits_by_member)
 
 
@@ -206,59 +202,43 @@ def choose(
 
 
 def fit_members(
-    folds: LabelFolds, members: Mapping[str, Member], show: Progress
+    folds: LabelFolds, members: Mapping[str, Model], show: Progress
 ) -> tuple[dict[str, Fitted], dict[str, list[Floats]]]:
-    """Each member fitted to all labels; and to those outside each fold, as its logits at `folds.sample`."""
+    """Each member fitted to all labels; and to those outside each fold, as its logits at `folds.sample`.
+
+    All fits of a member are one on a device; in this process the folds follow, several side by side.
+    """
     fitted: dict[str, Fitted] = {}
     tables: dict[str, list[Floats]] = {}
-    workspace, methods = folds.workspace, {name: member.method for name, member in members.items()}
+    workspace = folds.workspace
+    seen = [folds.seen(), *(folds.seen(fold) for fold in range(folds.n_folds))]
+    first, later = (seen, []) if workspace.backend.at_once else (seen[:1], seen[1:])
     show(0.0, "looking at the graph")
-    together = _on_device(folds, list(methods.values()))
-    if together is None:
-        workspace.compute_rows([way.settings for way in methods.values() if isinstance(way, SmoothedRidge)])
-    span = 0.85 / len(methods)
-    for number, (name, method) in enumerate(methods.items()):
-        text = f"trying {method.what}"
+    workspace.compute_rows(row_kinds(members))
+    span = 0.85 / len(members)
+    for number, (name, model) in enumerate(members.items()):
+        text = f"trying {model.what}"
         own = part(show, number * span, span, text)
         own(0.0, text)
         # The rows are computed in the first fit, which takes long on a large graph: it tells how far it is.
         workspace.progress = part(own, 0.0, 0.8)
-        fits = None if together is None else together.fits(method)
-        if fits is not None:
-            fitted[name], tables[name] = fits
-            continue
-        fitted[name] = method.fit(workspace, folds.labelled, folds.Y, folds.multilabel)
+        fitted[name], *others = model.fit_all(workspace, first)
         own(0.8, text)
-        tables[name] = _held_out(folds, method)
+        tables[name] = [other.logits(folds.sample) for other in others]
+        tables[name] += _tables(folds, partial(_held_out, folds, model), later)
     workspace.progress = silent  # the fitted keep the workspace, and whoever keeps them may pickle them
     return fitted, tables
 
 
-def _on_device(folds: LabelFolds, methods: Sequence[LabellingMethod]) -> Any:
-    """The folds on the device, where members can be fitted there to all folds at once; or None."""
-    if folds.workspace.device is None:
-        return None
-    from querist.labelling.device.fits import DeviceFolds, can_be_together
-
-    return DeviceFolds.brought(folds) if can_be_together(folds, methods) else None
+def _held_out(folds: LabelFolds, model: Model, seen: Seen) -> Floats:
+    """The logits at `folds.sample` from the labels that are seen."""
+    return model.fit(folds.workspace, seen).logits(folds.sample)
 
 
-def _held_out(folds: LabelFolds, method: LabellingMethod) -> list[Floats]:
-    """The logits at `folds.sample` of the method fitted without each fold."""
-
-    def without(fold: int) -> Floats:
-        kept = folds.kept(fold)
-        fewer = method.fit(folds.workspace, folds.labelled[kept], folds.Y[kept], folds.multilabel)
-        return fewer.logits(folds.sample)
-
-    return _side_by_side(folds, without, range(folds.n_folds))
-
-
-def _side_by_side(folds: LabelFolds, table: Callable[[Any], Floats], which: Iterable[Any]) -> list[Floats]:
+def _tables(folds: LabelFolds, table: Callable[[A], Floats], which: Iterable[A]) -> list[Floats]:
     """Several tables of logits, at the same time where they are small enough to share the memory."""
-    several = folds.workspace.graph.n_nodes * folds.Y.shape[1] <= SIDE_BY_SIDE
-    with ThreadPoolExecutor(available() if several else 1) as pool:
-        return list(pool.map(table, which))
+    small = folds.workspace.graph.n_nodes * folds.Y.shape[1] <= SIDE_BY_SIDE
+    return side_by_side(table, which, in_threads=small)
 
 
 def _scale_of(folds: LabelFolds, fitted: Fitted, tables: Sequence[Floats]) -> Scale:
@@ -279,7 +259,7 @@ def _judged(folds: LabelFolds, tables: Sequence[Floats], match: bool) -> Floats:
 
 
 def _weighed(
-    folds: LabelFolds, members: Mapping[str, Member], judged: Mapping[str, Floats], trust: float
+    folds: LabelFolds, members: Mapping[str, Model], judged: Mapping[str, Floats], trust: float
 ) -> dict[str, float]:
     """The weight of each member: its prior one, moved by the held-out labels as far as they are trusted."""
     weights = np.array([member.prior_weight for member in members.values()])
@@ -293,7 +273,7 @@ def _weighed(
 
 def _scored(
     folds: LabelFolds,
-    members: Mapping[str, Member],
+    members: Mapping[str, Model],
     judged: Mapping[str, Floats],
     weights: Mapping[str, float],
 ) -> list[Score]:
@@ -305,7 +285,7 @@ def _scored(
         if folds.n_folds:
             right = point_estimate(is_right(judged[name], own))
             log_loss = combine.loss(judged[name], own, folds.multilabel)
-        scores.append(Score(name, member.method.what, right, log_loss, weights[name] / total))
+        scores.append(Score(name, member.what, right, log_loss, weights[name] / total))
     return sorted(scores, key=lambda score: -score.weight)
 
 
@@ -406,29 +386,26 @@ def reached(problem: Problem) -> Bools:
 
 
 def explained(
-    members: Mapping[str, Member],
+    members: Mapping[str, Model],
     scores: Sequence[Score],
     skipped: Sequence[str],
+    folds: LabelFolds,
     *,
     asked: bool,
-    folds: int,
-    labels: int,
     matching: float | None,
     self_training: Mapping[str, float],
     warnings: Sequence[str],
     place: ChosenDevice,
 ) -> Choice:
     """The choice in words. `asked`: the user named the method; `self_training`: the weights of its models."""
-    words = any(member.method.uses_attributes for member in members.values())
-    representation = "attributes and links" if words else "links"
-    alone = len(members) == 1
+    words, alone = any(member.uses_attributes for member in members.values()), len(members) == 1
     if asked:
         why = [f"{scores[0].name}, as asked for."]
     elif alone:
         why = [f"{scores[0].what} ({scores[0].name}) is the one method that suits this graph and its size."]
     else:
         sources = "attributes and links" if words else "links alone"
-        why = [f"{len(scores)} methods were tried on {sources}.", *_weights_in_words(scores, folds, labels)]
+        why = [f"{len(scores)} methods were tried on {sources}.", *_weights_in_words(scores, folds)]
     if matching is not None:
         how = "" if matching == 0 else f", as if {matching:g} more a class had the shares that were found"
         why.append(f"The classes' shares were matched to those of the labels{how}.")
@@ -446,7 +423,7 @@ def explained(
     if place.name is not None:
         why.append(f"Rows were smoothed and counts were modelled on {place.name}.")
     method = scores[0].name if alone else "combination of " + ", ".join(s.name for s in heavy(scores))
-    return Choice(method, representation, tuple(why), tuple(scores))
+    return Choice(method, "attributes and links" if words else "links", tuple(why), tuple(scores))
 
 
 def warnings_of(
@@ -477,15 +454,15 @@ def heavy(scores: Sequence[Score]) -> list[Score]:
     return [score for score in scores if score.weight >= 0.5 / len(scores)]
 
 
-def _weights_in_words(scores: Sequence[Score], folds: int, labels: int) -> list[str]:
-    if not folds:
+def _weights_in_words(scores: Sequence[Score], folds: LabelFolds) -> list[str]:
+    if not folds.n_folds:
         return ["No label could be held out, so the methods have the weights that they start with."]
     best = min(scores, key=lambda score: score.log_loss)
     right = f"accuracy {best.accuracy:.3f}, " if np.isfinite(best.accuracy) else ""
     carried = ", ".join(f"{score.name} {score.weight:.2f}" for score in heavy(scores))
     return [
         f"Best on held-out labels: {best.what} ({best.name}), {right}"
-        f"log-loss {best.log_loss:.3f} ({folds}-fold cross-validation, {labels} labels).",
+        f"log-loss {best.log_loss:.3f} ({folds.n_folds}-fold cross-validation, {len(folds.Y)} labels).",
         f"{len(heavy(scores))} of them carry the answer, as a product weighted by held-out labels: "
         f"{carried}.",
     ]

@@ -49,10 +49,13 @@ class Scale(NamedTuple):
 
 def log_probabilities(L: Floats, multilabel: bool) -> Floats:
     """(n, K) logarithms of the probabilities that logits mean."""
-    if multilabel:
-        return np.asarray(-np.logaddexp(0.0, -L))
-    top = L.max(axis=1, keepdims=True)
-    return np.asarray(L - top - np.log(np.exp(L - top).sum(axis=1, keepdims=True)))
+    return np.asarray(-np.logaddexp(0.0, -L)) if multilabel else np.asarray(log_softmax(L, np))
+
+
+def log_softmax(L: Any, xp: Any) -> Any:
+    """(n, K) with the functions `xp` of a `Backend`."""
+    L = L - xp.amax(L, axis=1, keepdims=True)
+    return L - xp.log(xp.exp(L).sum(axis=1, keepdims=True))
 
 
 def probabilities(L: Floats, multilabel: bool) -> Floats:

@@ -19,7 +19,7 @@ from querist.labelling.influence import Influences, influences
 from querist.labelling.labelling import Labelling, label
 from querist.labelling.options import LabelKeywords, LabelOptions
 from querist.labelling.reading import OF_FILES, FileName, GraphFiles, Source, check_weights, classes_in
-from querist.labelling.storage import Rows, write as write_rows
+from querist.labelling.storage import RowKeywords, write as write_rows
 from querist.operator.threads import one_blas_thread
 from querist.progress import Progress, silent, stages
 from querist.tables.formats import some
@@ -185,7 +185,8 @@ def from_files(
         done = FilesLabelled(source, seeds, found, who, place, page, kept, first, rank)
         if place is not None:
             show["writing"](0.0, f"writing {place.name}")
-            write_rows(found, place, found=who, rows=Rows(first, probabilities, rank), safe_csv=safe_csv)
+            rows: RowKeywords = {"first": first, "probabilities": probabilities, "rank": rank}
+            write_rows(found, place, found=who, safe_csv=safe_csv, **rows)
         if kept is not None:
             show["saving"](0.0, f"saving {kept.name}")
             found.save(kept)

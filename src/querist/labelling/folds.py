@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from querist.labelling.heads import judgeable
-from querist.labelling.workspace import Workspace
+from querist.labelling.workspace import Seen, Workspace
 from querist.types import Bools, Codes, Floats
 
 SAMPLE = 4000
@@ -38,6 +38,11 @@ class LabelFolds:
     def kept(self, fold: int) -> Bools:
         """(m,) the labels that are seen while a fold is held out."""
         return np.asarray(self.fold_of != fold)
+
+    def seen(self, fold: int | None = None) -> Seen:
+        """The labels while a fold is held out; all of them without one."""
+        kept = slice(None) if fold is None else self.kept(fold)
+        return Seen(self.labelled[kept], self.Y[kept], self.multilabel)
 
     def held_out(self, tables: Sequence[Floats]) -> Floats:
         """(m, K) from each fold's table the rows of the labels that it did not see."""

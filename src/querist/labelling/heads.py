@@ -15,10 +15,11 @@ divided among the classes by its present probabilities: one step of self-trainin
 drift away from the labels (they lowered the accuracy on every development set), so one is taken.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from querist.operator.backend import HERE, Backend
 from querist.types import Bools, Floats
 
 STRENGTHS = 10.0 ** np.arange(-4, 2.01, 0.5)
@@ -91,21 +92,23 @@ def _thin(z: Floats) -> tuple[Floats, Floats, Floats]:
     return (vectors, d, other) if wide else (other, d, vectors)
 
 
-def discriminant(Z: Floats, P: Floats) -> Floats:
+def discriminant(Z: Any, P: Any, backend: Backend = HERE) -> Any:
     """(n, K) linear discriminant scores, the moments weighted by the probabilities `P` (n, K).
 
     Divided by `sqrt(d)`: the columns are far from independent, and undamped scores are all 0 or 1.
     """
-    n, d = Z.shape
-    total = np.maximum(P.sum(axis=0), 1e-9)
-    means = (P.T @ Z) / total[:, None]
-    apart = P @ means
-    np.subtract(Z, apart, out=apart)
-    C = apart.T @ apart / n
+    (n, d), space = Z.shape, backend.space(len(Z))
+    total = np.maximum(backend.array(P.sum(axis=0)), 1e-9)
+    means = space.gram(P, Z) / total[:, None]
+    apart = P @ backend.given(means)
+    apart -= Z
+    C = space.gram(apart, apart) / n
     C += np.eye(d) * (SHRINKAGE * np.trace(C) / d + 1e-12)
     pulled = np.linalg.solve(C, means.T)
-    scores = Z @ pulled - 0.5 * np.einsum("kd,dk->k", means, pulled) + np.log(total / total.sum())
-    return np.asarray(scores / np.sqrt(d))
+    level = np.log(total / total.sum()) - 0.5 * np.einsum("kd,dk->k", means, pulled)
+    scores = Z @ backend.given(pulled)
+    scores += backend.given(level)
+    return scores / np.sqrt(d)
 
 
 def is_right(scores: Floats, Y: Floats) -> Bools:
@@ -113,10 +116,15 @@ def is_right(scores: Floats, Y: Floats) -> Bools:
     return np.asarray(Y[np.arange(len(Y)), scores.argmax(axis=1)] > 0)
 
 
-def unit_rows(Z: Floats, out: Floats | None = None) -> Floats:
-    """Rows of length one, in the place of `out` where that is given; a row of zeros stays."""
-    length = np.linalg.norm(Z, axis=1, keepdims=True)
-    return np.ascontiguousarray(np.divide(Z, np.where(length > 0, length, 1.0), out=out))
+def unit_rows(Z: Floats) -> Floats:
+    """Rows of length one; a row of zeros stays."""
+    return np.ascontiguousarray(Z / row_lengths(Z))
+
+
+def row_lengths(Z: Any) -> Any:
+    """(n, 1) the lengths of rows; 1 for a row of zeros."""
+    length = (Z * Z).sum(axis=1, keepdims=True) ** 0.5
+    return length + (length == 0)
 
 
 def squared_distances(X: Floats, Y: Floats) -> Floats:

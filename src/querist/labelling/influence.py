@@ -14,7 +14,6 @@ and stops when hardly any node's three change any more.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from querist.compiled import compiled
 from querist.operator.local import empty_block
-from querist.operator.threads import available, cuts
+from querist.operator.threads import available, cuts, each
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -86,10 +85,14 @@ def of_rows(weights_of: Callable[[Codes], Any], n: int, progress: Progress) -> t
     while first < n:
         nodes = np.arange(first, min(n, first + block))
         labelled, W = weights_of(nodes)
-        places = np.empty((nodes.size, SHOWN), dtype=np.int64)
-        W = np.ascontiguousarray(W, dtype=np.float64).reshape(nodes.size, -1)
-        largest(W, places, weights[nodes[0] : nodes[-1] + 1])
-        rows[nodes] = np.where(places >= 0, np.asarray(labelled)[places], -1)
+        W = np.array(W, dtype=np.float64).reshape(nodes.size, -1)
+        every = np.arange(nodes.size)
+        for k in range(SHOWN):  # of equal ones the first comes first
+            place = W.argmax(axis=1)
+            value = np.maximum(W[every, place], 0.0)
+            rows[nodes, k] = np.where(value > 0, np.asarray(labelled)[place], -1)
+            weights[nodes, k] = value
+            W[every, place] = 0.0
         first += block
         block = max(1, int(BLOCK / max(1, W.shape[1])))
         progress(first / n, "finding who weighed most")
@@ -138,14 +141,13 @@ def by_pagerank(
             spread_rows(*entries, *state, code, 1 - damping, *rooms[k], SHOWN, bounds[k], bounds[k + 1])
         )
 
-    with ThreadPoolExecutor(len(bounds) - 1) as pool:
-        for step in range(most):
-            changed = sum(pool.map(part, range(len(bounds) - 1)))
-            lists.reverse()
-            shares.reverse()
-            progress((step + 1) / most, "finding who weighed most")
-            if changed <= settled * n:
-                break
+    for step in range(most):
+        changed = sum(each(part, range(len(bounds) - 1)))
+        lists.reverse()
+        shares.reverse()
+        progress((step + 1) / most, "finding who weighed most")
+        if changed <= settled * n:
+            break
     found = lists[0][:, :SHOWN]
     return np.where(found >= 0, labelled[found], -1), shares[0][:, :SHOWN].astype(np.float64)
 
@@ -157,7 +159,7 @@ def _table(n: int, width: int) -> tuple[Any, Any]:
     return both[:, :width], both.view(np.float32)[:, width:]
 
 
-# -- the inner loops, compiled: one step of top-k propagation, and the largest of many ---------------------
+# -- the inner loop, compiled: one step of top-k propagation ------------------------------------------------
 
 
 @compiled
@@ -173,17 +175,6 @@ def insert(places: Any, values: Any, place: int, value: float) -> None:
         places[k], values[k] = places[k - 1], values[k - 1]
         k -= 1
     places[k], values[k] = place, value
-
-
-@compiled
-def largest(W: Any, places: Any, values: Any) -> None:
-    """The largest positive entries of every row of W, falling; -1 and 0 where there are fewer."""
-    for i in range(W.shape[0]):
-        places[i, :] = -1
-        values[i, :] = 0.0
-        for s in range(W.shape[1]):
-            if W[i, s] > 0:
-                insert(places[i], values[i], s, W[i, s])
 
 
 @compiled

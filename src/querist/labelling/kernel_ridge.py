@@ -14,7 +14,7 @@ rows `k(., B) C^-T` have the kernel of the landmarks as their inner products, an
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ from querist.labelling import combine
 from querist.labelling.combine import Scale
 from querist.labelling.heads import RidgeFit, judgeable, ridge, squared_distances
 from querist.labelling.rows import Source
-from querist.labelling.workspace import Workspace
+from querist.labelling.workspace import Model, Seen, Workspace
 from querist.operator.value import LocalMatrix
 from querist.types import Codes, Floats, Sparse
 
@@ -53,7 +53,7 @@ WIDTH = 0.3
 BLOCK = 4096
 
 
-@dataclass
+@dataclass(eq=False)
 class ChannelKernel:
     """Inner products of the features 0, 1, ... `hops` steps away."""
 
@@ -71,14 +71,16 @@ class ChannelKernel:
 
     def times(self, nodes: Codes | slice, others: Codes, B: Floats) -> Floats:
         """`between(nodes, others) @ B`, through coefficients: all nodes cost as much as few."""
-        X = self.workspace.features(self.source)
-        total = np.zeros((X.shape[0], B.shape[1]))
+        X, backend, total = self.workspace.matrix(self.source), self.workspace.backend, 0.0
+        inverse = self.workspace.placed(
+            self, lambda: backend.given(np.stack(self.inverse_lengths)[:, :, None])
+        )
         for hop, W in enumerate(np.split(np.asarray(self._channels(others).T @ B), self.hops + 1)):
-            block = np.asarray(X @ W)
+            block = X @ backend.given(W)
             for _ in range(hop):
                 block = self.workspace.neighbours(block)
-            total += self.inverse_lengths[hop][:, None] * block
-        return total[nodes]
+            total = total + inverse[hop] * block
+        return np.asarray(backend.array(self.workspace.taken(total, nodes)))
 
     def _channels(self, nodes: Codes) -> Sparse:
         """(nodes, features of all hops). Rows last computed are kept: folds ask for some of them again."""
@@ -153,34 +155,6 @@ class GaussianKernel:
         )
 
 
-Kernel: TypeAlias = ChannelKernel | GaussianKernel
-
-
-@dataclass(frozen=True)
-class Channels:
-    """The kernel of `KernelRidge` for features `hops` steps around."""
-
-    source: Source
-    hops: int
-
-    def suits(self, workspace: Workspace) -> bool:
-        """Needs its features, and edges to tell the channels apart."""
-        return workspace.graph.n_edges > 0 and (self.source == "links" or workspace.has_attributes)
-
-    def of(self, workspace: Workspace) -> Kernel:
-        """The kernel on a graph."""
-        return ChannelKernel(workspace, self.source, self.hops)
-
-    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
-        """Lengths and channels; inner products."""
-        walked = workspace.graph.adjacency.nnz * self.hops + workspace.features(self.source).nnz
-        held = labels * channel_entries(workspace, self.source, self.hops) * (self.hops + 1)
-        if held > SPACE:
-            return np.inf
-        each = held * min(labels, LANDMARKS) / 4 + classes * walked * (self.hops + 1)
-        return float(SKETCH * walked + 10 * held + fits * each)
-
-
 def are_measurements(X: Sparse | None) -> bool:
     """Whether attributes (n, d) are points of a space, not words: few columns, and most entries not zero."""
     return X is not None and bool(X.shape[1] <= COLUMNS and X.nnz > DENSE * X.shape[0] * X.shape[1])
@@ -197,57 +171,104 @@ def typical_distance(some: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Gaussians:
-    """The kernel of `KernelRidge` for attributes that are points."""
-
-    source: Source = "attributes"
-
-    def suits(self, workspace: Workspace) -> bool:
-        """Attributes are points if most of them are not zero."""
-        return workspace.has_attributes and are_measurements(workspace.graph.attributes)
-
-    def of(self, workspace: Workspace) -> Kernel:
-        """The kernel on a graph, as wide as its points lie apart."""
-        points = workspace.standardised
-        some = points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]]
-        return GaussianKernel(points, WIDTH * typical_distance(some))
-
-    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
-        """Distances to the landmarks."""
-        X = workspace.graph.attributes
-        n, columns = (0, 0) if X is None else X.shape
-        return fits * (n / 2 + labels) * min(labels, LANDMARKS) * (columns / 8 + 10)
-
-
-@dataclass(frozen=True)
-class KernelRidge:
+class KernelRidge(Model):
     """Ridge regression with a kernel."""
 
-    what: str
-    family: Channels | Gaussians
+    is_regression: ClassVar[bool] = True
 
-    @property
-    def uses_attributes(self) -> bool:
-        """Links have channels too."""
-        return self.family.source == "attributes"
+    def kernel(self, workspace: Workspace) -> Any:
+        """The similarity of nodes on a graph: `between(nodes, others)`, `times(nodes, others, B)`."""
+        raise NotImplementedError
 
-    def suits(self, workspace: Workspace, multilabel: bool) -> bool:
-        """What the kernel needs."""
-        return self.family.suits(workspace)
-
-    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
-        """That of the kernel, and the decompositions of its rows."""
-        return self.family.work(workspace, labels, classes, fits) + fits * 0.6 * min(labels, LANDMARKS) ** 3
-
-    def fit(self, workspace: Workspace, labelled: Codes, Y: Floats, multilabel: bool) -> "FittedKernelRidge":
+    def fit(self, workspace: Workspace, seen: Seen) -> "FittedKernelRidge":
         """The regression on the landmarks, which are drawn among the labelled nodes."""
-        kernel = workspace.kernel(self.family)
+        labelled, Y, multilabel = seen
+        kernel = self.kernel(workspace)
         chosen = np.sort(workspace.shuffled[labelled].argsort()[:LANDMARKS])
         K = kernel.between(labelled, labelled[chosen])
         C = _factor(K[chosen])
         fitted = ridge(solve_triangular(C, K.T, lower=True).T, Y)
         scale = combine.scaled_ridge(fitted.left_out, fitted.mean, Y, multilabel, judgeable(Y))
         return FittedKernelRidge(kernel, labelled[chosen], C, fitted, scale)
+
+
+def _decomposition(labels: int) -> float:
+    """Multiplications of a fit, beside those of the kernel."""
+    return 0.6 * min(labels, LANDMARKS) ** 3
+
+
+@dataclass(frozen=True)
+class ChannelRidge(KernelRidge):
+    """By features `hops` steps around."""
+
+    source: Source
+    hops: int
+
+    @property
+    def uses_attributes(self) -> bool:
+        """Links have channels too."""
+        return self.source == "attributes"
+
+    def suits(self, workspace: Workspace, multilabel: bool) -> bool:
+        """Needs its features, and edges to tell the channels apart."""
+        return workspace.graph.n_edges > 0 and (self.source == "links" or workspace.has_attributes)
+
+    def kernel(self, workspace: Workspace) -> ChannelKernel:
+        """Inner products of channels."""
+        kernel = ChannelKernel(workspace, self.source, self.hops)
+        return cast(ChannelKernel, workspace.made((self.source, self.hops), lambda: kernel))
+
+    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
+        """Lengths and channels; inner products."""
+        walked = workspace.graph.adjacency.nnz * self.hops + workspace.features(self.source).nnz
+        held = self._held(workspace, labels)
+        if held > SPACE:
+            return np.inf
+        each = held * min(labels, LANDMARKS) / 4 + classes * walked * (self.hops + 1)
+        return float(SKETCH * walked + 10 * held + fits * (each + _decomposition(labels)))
+
+    def memory(self, workspace: Workspace, labels: int) -> float:
+        """The channels of the labelled nodes."""
+        return 12 * self._held(workspace, labels)
+
+    def _held(self, workspace: Workspace, labels: int) -> float:
+        return labels * channel_entries(workspace, self.source, self.hops) * (self.hops + 1)
+
+
+@dataclass(frozen=True)
+class GaussianRidge(KernelRidge):
+    """By the distances of attributes that are points; it works in this process."""
+
+    @property
+    def uses_attributes(self) -> bool:
+        """As points."""
+        return True
+
+    def suits(self, workspace: Workspace, multilabel: bool) -> bool:
+        """Attributes are points if most of them are not zero."""
+        return workspace.has_attributes and are_measurements(workspace.graph.attributes)
+
+    def kernel(self, workspace: Workspace) -> GaussianKernel:
+        """As wide as the points lie apart."""
+
+        def make() -> GaussianKernel:
+            points = workspace.standardised
+            some = points[np.random.default_rng(0).permutation(len(points))[:LANDMARKS]]
+            return GaussianKernel(points, WIDTH * typical_distance(some))
+
+        return cast(GaussianKernel, workspace.made("gaussian", make))
+
+    def work(self, workspace: Workspace, labels: int, classes: int, fits: int) -> float:
+        """Distances to the landmarks."""
+        X = workspace.graph.attributes
+        n, columns = (0, 0) if X is None else X.shape
+        distances = (n / 2 + labels) * min(labels, LANDMARKS) * (columns / 8 + 10)
+        return fits * (distances + _decomposition(labels))
+
+    def memory(self, workspace: Workspace, labels: int) -> float:
+        """The points, and a copy while they are made."""
+        X = workspace.graph.attributes
+        return 0.0 if X is None else 16.0 * X.shape[0] * X.shape[1]
 
 
 def _factor(K: Floats) -> Floats:
@@ -268,7 +289,7 @@ def _factor(K: Floats) -> Floats:
 class FittedKernelRidge:
     """The regression on the rows `k(., landmarks) C^-T`."""
 
-    kernel: Kernel
+    kernel: Any
     landmarks: Codes
     C: Floats
     fitted: RidgeFit

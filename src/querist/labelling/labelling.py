@@ -318,9 +318,9 @@ class Labelling:
 
         `probabilities` adds a column a class; `rank` names a class whose likeliest nodes come first.
         """
-        from querist.labelling.storage import Rows, write
+        from querist.labelling.storage import write
 
-        write(self, path, rows=Rows(self.n_old if new_only else 0, probabilities, rank))
+        write(self, path, first=self.n_old if new_only else 0, probabilities=probabilities, rank=rank)
 
     def label_new(
         self,
@@ -483,7 +483,7 @@ def label(
 def _refuse_idle(asked: LabelOptions, labels: Any, attributes: Any) -> None:
     """Refuse options that would change nothing."""
     method = asked.method
-    links_only = attributes is not None and method != "auto" and not member_of(method).method.uses_attributes
+    links_only = attributes is not None and method != "auto" and not member_of(method).uses_attributes
     refuse(
         {
             f'attributes do nothing with method "{method}", which learns from links; leave them out, or take '

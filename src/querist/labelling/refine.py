@@ -11,19 +11,17 @@ count: columns, or counts. Then a model weighs as far as held-out labels bear it
 (`self_training_weight`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from querist.collective.mixture import share
 from querist.labelling import combine
 from querist.labelling.folds import LabelFolds
-from querist.labelling.heads import discriminant
-from querist.labelling.members import ClassifierMethod, SmoothedRidge
+from querist.labelling.heads import discriminant, row_lengths
 from querist.labelling.rows import RowSettings
-from querist.labelling.workspace import Member, Workspace
+from querist.labelling.workspace import Model, Refiner, Workspace
 from querist.types import Codes, Floats
 
 RANKS = (25, 50, 100)
@@ -32,25 +30,14 @@ RANKS = (25, 50, 100)
 PRIOR = 0.1
 """How many counts a class has of an average word before any is seen, divided as in all nodes together."""
 
-Refiner: TypeAlias = Callable[[Any, Floats], Floats]
-"""(m, K) log-probabilities of m nodes from their rows, and from the classes (m, K) that they seem to have."""
 
-
-def refiners(workspace: Workspace, members: Mapping[str, Member]) -> dict[str, Refiner]:
-    """The models for a graph with these members: of the first rows there are, and of the counts."""
-    models: dict[str, Refiner] = {}
-    methods = [member.method for member in members.values()]
-    settings = next((method.settings for method in methods if isinstance(method, SmoothedRidge)), None)
-    place = workspace.place
-    if place is not None:
-        from querist.labelling.device import refining
-    if settings is not None:
-        here: Refiner = partial(by_rows, workspace, settings)
-        models["rows"] = here if place is None else partial(refining.by_rows, place, settings)
-    if any(isinstance(method, ClassifierMethod) and method.counts for method in methods):
-        here = partial(by_counts, workspace)
-        models["counts"] = here if place is None else partial(refining.by_counts, place)
-    return models
+def refiners(workspace: Workspace, members: Mapping[str, Model]) -> dict[str, Refiner]:
+    """The steps that go with these members, one of a name: of the first rows there are, and of the counts."""
+    steps = dict[str, Refiner]()
+    for member in members.values():
+        for name, step in member.refiners(workspace).items():
+            steps.setdefault(name, step)
+    return steps
 
 
 def refined(
@@ -95,25 +82,30 @@ def self_training_weight(folds: LabelFolds, without: Sequence[Floats], together:
 
 def by_rows(workspace: Workspace, settings: RowSettings, nodes: Any, P: Floats) -> Floats:
     """Log-probabilities by the discriminants."""
-    rows = workspace.rows(settings)
-    part = type(rows)(rows.left[nodes], rows.values)
-    ranks = sorted({min(rank, rows.values.size) for rank in RANKS})
-    return np.asarray(sum(_logs(discriminant(part.take(rank, 0.5), P)) for rank in ranks) / len(ranks))
+    backend, values = workspace.backend, workspace.rows(settings).values
+    left = backend.given(workspace.taken(workspace.left(settings), nodes), np.float64)
+    given, total = backend.given(P), 0.0
+    ranks = sorted({min(rank, values.size) for rank in RANKS})
+    for rank in ranks:
+        Z = left[:, :rank] * backend.given(values[:rank] ** 0.5)
+        Z /= row_lengths(Z)
+        total = total + combine.log_softmax(discriminant(Z, given, backend), backend.xp)
+    return np.asarray(backend.array(total) / len(ranks))
 
 
 def by_counts(workspace: Workspace, nodes: Any, P: Floats) -> Floats:
     """Log-probabilities by the multinomials."""
-    X = workspace.counted.attributes
-    assert X is not None
-    presumed = np.zeros((workspace.graph.n_nodes, P.shape[1]))
-    presumed[nodes] = P
-    words = np.asarray(X.T @ (presumed + workspace.neighbours(presumed, mean=False)))
+    backend, X, K = workspace.backend, workspace.matrix("counts"), P.shape[1]
+    rows = np.arange(workspace.graph.n_nodes)[nodes]
+    presumed = backend.spread(rows, P, workspace.graph.n_nodes)
+    words = X.T @ (presumed + workspace.neighbours(presumed, mean=False))
     common = words.sum(axis=1, keepdims=True)
-    words += PRIOR * len(words) * common / max(float(common.sum()), combine.TINY)
-    logs = np.log(np.maximum(share(words), combine.TINY))
-    own = np.asarray(X @ np.column_stack([logs, np.ones(len(logs))]))
-    scores = (own + workspace.neighbours(own))[nodes]
-    return _logs(scores[:, :-1] / np.sqrt(np.maximum(scores[:, -1:], 1.0)))
+    words = words + PRIOR * len(words) * common / max(float(common.sum()), combine.TINY)
+    logs = backend.xp.log(share(words).clip(combine.TINY))
+    own = X @ backend.beside([logs, logs[:, :1] * 0 + 1])
+    scores = workspace.taken(own + workspace.neighbours(own), nodes)
+    likely = scores[:, :K] / scores[:, K:].clip(1.0) ** 0.5
+    return np.asarray(backend.array(combine.log_softmax(likely, backend.xp)))
 
 
 def _presumed(L: Floats, own: Codes, Y: Floats) -> Floats:

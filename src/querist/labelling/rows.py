@@ -30,6 +30,7 @@ from querist.embedding.kinds.diffusion import (
 )
 from querist.graph import Graph
 from querist.graph.scaling import scaled
+from querist.labelling.heads import row_lengths
 from querist.progress import Progress, silent
 from querist.types import Floats, Sparse
 
@@ -58,12 +59,11 @@ class SingularRows:
     left: Floats
     values: Floats
 
-    def take(self, rank: int, power: float = 1.0) -> Floats:
-        """(n, rank) `U Sigma^power`, rows of length one."""
-        from querist.labelling.heads import unit_rows
-
-        rows = self.left[:, :rank] * self.values[:rank] ** power
-        return unit_rows(rows, out=rows)
+    def take(self, rank: int) -> Floats:
+        """(n, rank) `U Sigma`, rows of length one."""
+        rows: Floats = self.left[:, :rank] * self.values[:rank]
+        rows /= row_lengths(rows)
+        return rows
 
 
 def quick_rows(graph: Graph, rank: int, *, device: str | None = None, progress: Any = None) -> Embedding:
@@ -91,17 +91,16 @@ def rows_bytes(graph: Graph, kinds: Collection[RowSettings], rank: int, at_once:
     """What these kinds of rows take, made so many at a time: features, blocks, and the rows that are kept."""
     n, entries = graph.n_nodes, graph.adjacency.nnz
     linked = replace(graph, attributes=graph.adjacency)
-    sources = {kind.source: linked if kind.source == "links" else graph for kind in kinds}
-    features = sum(12.0 * (own.attributes.nnz + n) for own in sources.values() if own.attributes is not None)
-    made = [
-        smoothed_bytes(*own.attributes.shape, entries, own.attributes.nnz, rank, item=4)
-        for own in sources.values()
-        if own.attributes is not None
-    ]
-    # A regression takes the rows it needs twice: scaled, and of length one.
-    held = features + 8.0 * n * min(rank, n) * (len(kinds) + 2 * bool(kinds))
-    blocks = min(at_once, len(kinds)) * max(made, default=0.0)
-    return RowBytes(held, blocks, max((device_bytes(own, rank) for own in sources.values()), default=0.0))
+    graphs = {kind.source: linked if kind.source == "links" else graph for kind in kinds}.values()
+    sources = [own.attributes for own in graphs if own.attributes is not None]
+    made = [smoothed_bytes(*X.shape, entries, X.nnz, rank, item=4) for X in sources]
+    # Self-training takes the rows it needs twice: of length one, and without the means of the classes.
+    rows = 8.0 * n * min(rank, n) * (len(kinds) + 2 * bool(kinds))
+    return RowBytes(
+        held=sum(12.0 * (X.nnz + n) for X in sources) + rows,
+        blocks=min(at_once, len(kinds)) * max(made, default=0.0),
+        on_device=max((device_bytes(own, rank) for own in graphs), default=0.0),
+    )
 
 
 def features(graph: Graph, source: Source) -> Sparse:

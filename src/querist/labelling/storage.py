@@ -15,7 +15,7 @@ is None.
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -142,30 +142,13 @@ def _weights(labelling: Labelling) -> KeptWeights | None:
 # -- one row a node ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Rows:
+class RowKeywords(TypedDict, total=False):
     """Which rows and columns are written: from row `first` on; with a column of probabilities a class; in the
     order of the class `rank`, whose probability is then a column too."""
 
-    first: int = 0
-    probabilities: bool = False
-    rank: Hashable = None
-
-    def columns(self, labelling: Labelling) -> list[int]:
-        """The classes that have a column of their own."""
-        if self.probabilities:
-            return list(range(len(labelling.classes)))
-        return [] if self.rank is None else [labelling.code_of(self.rank)]
-
-    def of(self, labelling: Labelling, table: Any) -> Any:
-        """The rows of a table of all nodes."""
-        if self.rank is None:
-            return table.slice(self.first)
-        order = labelling.ranked(self.rank)
-        return table.take(pa.array(order[order >= self.first]))
-
-
-ALL = Rows()
+    first: int
+    probabilities: bool
+    rank: Hashable
 
 
 def write(
@@ -174,21 +157,30 @@ def write(
     progress: Progress = silent,
     *,
     found: Influences | None = None,
-    rows: Rows = ALL,
     safe_csv: bool = False,
+    **rows: Unpack[RowKeywords],
 ) -> None:
     """Write a `Labelling`, all of its rows or nothing; its influences are found, unless they are given.
 
     `safe_csv` puts an apostrophe before a text that a spreadsheet would run, in a file of text.
     """
     place = check_place(path)
-    rows.columns(labelling)  # a class that there is not is refused before the work
+    if rows.get("rank") is not None:
+        labelling.code_of(rows["rank"])  # a class that there is not is refused before the work
     who = influences(labelling, progress) if found is None else found
-    table = columns_of(labelling, who, rows, text=not place.name.lower().endswith(".parquet"))
+    table = columns_of(labelling, who, text=not place.name.lower().endswith(".parquet"), **rows)
     write_table(table, place, safe=safe_csv)
 
 
-def columns_of(labelling: Labelling, found: Influences, rows: Rows = ALL, *, text: bool) -> Any:
+def columns_of(
+    labelling: Labelling,
+    found: Influences,
+    *,
+    text: bool,
+    first: int = 0,
+    probabilities: bool = False,
+    rank: Hashable = None,
+) -> Any:
     """The Arrow table that is written; in text, lists become one field."""
     table = labelling.table()
     nodes = arrow_array(table["node"], nested=False)
@@ -213,9 +205,14 @@ def columns_of(labelling: Labelling, found: Influences, rows: Rows = ALL, *, tex
         "reached": reached,
         "influences": who,
     }
-    for k in rows.columns(labelling):
+    shown = labelling.classes if probabilities else () if rank is None else (rank,)
+    for k in map(labelling.code_of, shown):
         columns[f"probability_{labelling.classes[k]}"] = rounded(labelling.probabilities[:, k])
-    return rows.of(labelling, pa.table(columns))
+    made = pa.table(columns)
+    if rank is None:
+        return made.slice(first)
+    order = labelling.ranked(rank)
+    return made.take(pa.array(order[order >= first]))
 
 
 def _lists(names: Any, rows: Codes) -> Any:

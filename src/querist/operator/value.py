@@ -249,6 +249,12 @@ class LocalMatrix:
         return cls(indptr, np.ascontiguousarray(matrix.indices), values, (n, m))
 
     @cached_property
+    def T(self) -> "LocalMatrix":
+        """Turned round, also in CSR."""
+        whole = sp.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
+        return LocalMatrix.of(sp.csr_array(whole.T), self.values.dtype)
+
+    @cached_property
     def _bounds(self) -> list[int]:
         return cuts(self.indptr, min(available(), max(1, self.shape[0])))
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from querist.collective import gmnr
 from querist.collective.gmnr import GMNR, MRGM, PLSA
 from querist.datasets import sbm
 from querist.errors import InputError
 from querist.graph import Graph
+from querist.operator.backend import Backend, backend_of
 from querist.operator.device import choice
 
 pytest.importorskip("torch", reason="devices are the extra [torch]")
@@ -61,16 +63,13 @@ def test_a_factor_is_not_made_on_a_device(graph: Graph) -> None:
 
 def test_auto_takes_a_gpu_if_the_graph_is_large(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "graphics", lambda: "cpu")  # as if it were one
-    from querist.collective.device import DeviceCounts
-
     seen: list[str] = []
-    brought = DeviceCounts.brought
 
-    def recorded(counts: Any, device: str, dtype: Any) -> DeviceCounts:
-        seen.append(device)
-        return brought(counts, device, dtype)
+    def recorded(device: str | None) -> Backend:
+        seen.extend([] if device is None else [device])
+        return backend_of(device)
 
-    monkeypatch.setattr(DeviceCounts, "brought", recorded)
+    monkeypatch.setattr(gmnr, "backend_of", recorded)
     here = GMNR(solver="jacobi", device="auto").fit(graph, LABELS).probabilities_
     assert seen == []
     monkeypatch.setattr(choice, "LARGE", 100)

@@ -17,7 +17,7 @@ from querist.labelling.decisions.estimate import estimated
 from querist.labelling.decisions.goals import decide
 from querist.labelling.folds import cut_folds, stratified
 from querist.labelling.members import MEMBERS, RandomWalk, plan
-from querist.labelling.workspace import Member, Workspace
+from querist.labelling.workspace import Workspace
 from querist.stats import wilson
 
 pytestmark = pytest.mark.slow
@@ -347,8 +347,8 @@ def test_a_notebook_shows_what_was_found_before_what_was_given():
 
 def test_a_member_is_one_registered_value(blocks, monkeypatch):
     graph, codes = blocks
-    walk = RandomWalk("short walks", damping=0.5)
-    monkeypatch.setitem(MEMBERS, "short_walks", Member(walk, prior_weight=2.0))
+    walk = RandomWalk("short walks", damping=0.5, prior_weight=2.0)
+    monkeypatch.setitem(MEMBERS, "short_walks", walk)
     given = some(codes, 1)
     scores = {score.name: score for score in label(graph, given).choice.scores}
     assert scores["short_walks"].what == "short walks"

@@ -30,12 +30,11 @@ from querist.embedding_options import DiffusionOptions, Weighting
 from querist.errors import InputError, check_name
 from querist.graph.graph import Graph
 from querist.graph.scaling import scaled
+from querist.operator.backend import backend_of
 from querist.operator.eigen.chebyshev import COLUMNS
 from querist.operator.eigen.ritz import thin_qr
-from querist.operator.local import LocalSpace
 from querist.operator.space import BlockOperator, Space
 from querist.operator.threads import one_blas_thread
-from querist.operator.value import LocalMatrix, Operator
 from querist.progress import Progress, silent
 from querist.types import Codes, Floats, Sparse
 
@@ -161,27 +160,16 @@ def smoothed_products(
     dtype: Any = np.float64,
 ) -> Products:
     """The smoothed attributes by the recursion (T is symmetric), on a device or in this process."""
-    place: Any
-    if device is None:
-        X, columns = X.astype(dtype, copy=False), LocalSpace(X.shape[1], np.dtype(dtype))
-        place = Operator.symmetric(T, dtype=dtype), columns, lambda A: LocalMatrix.of(A, dtype)
-    else:
-        from querist.operator.device.blocks import DeviceSpace
-        from querist.operator.device.matrix import DeviceMatrix, DeviceOperator
-
-        there = DeviceOperator.symmetric(T, device, dtype=dtype)
-        columns = DeviceSpace(X.shape[1], np.dtype(dtype), there.space.device)
-        place = there, columns, lambda A: DeviceMatrix.brought(A, device, dtype=dtype)
-    operator, columns, matrix = place
-    wide, tall = matrix(X), matrix(sp.csr_array(X.T))
+    backend = backend_of(device)
+    operator, A = backend.symmetric(T, dtype=dtype), backend.matrix(X, dtype)
 
     def forward(B: Any) -> Any:
-        return smoothed(operator, wide @ B, steps, damping)
+        return smoothed(operator, A @ B, steps, damping)
 
     def backward(B: Any) -> Any:
-        return tall @ smoothed(operator, B, steps, damping)
+        return A.T @ smoothed(operator, B, steps, damping)
 
-    return Products(forward, backward, operator.space, columns)
+    return Products(forward, backward, operator.space, backend.space(X.shape[1], dtype))
 
 
 def smoothed(T: BlockOperator, block: Any, steps: int, damping: float) -> Any:

@@ -27,12 +27,12 @@ from querist.embedding.value import Embedding
 from querist.embedding_options import SpectralOptions
 from querist.graph import Graph
 from querist.graph.scaling import common_factor, divided, scaled
+from querist.operator.backend import backend_of
 from querist.operator.eigen import krylov, solve
 from querist.operator.eigen.chebyshev import precision, width_of
 from querist.operator.eigen.pool import Pool, pooled_pairs
 from querist.operator.resistance import null_signs
 from querist.operator.threads import over_parts
-from querist.operator.value import Operator
 from querist.progress import Progress, silent
 from querist.types import Bools, Codes, Floats
 
@@ -172,11 +172,7 @@ def orientation(vectors: Floats) -> Floats:
 
 def laplacian_on(graph: Graph, device: str | None, *, normalised: bool, dtype: Any = np.float64) -> Any:
     """The Laplacian of a graph, on a device or in this process."""
-    if device is None:
-        return Operator.laplacian(graph.adjacency, normalised=normalised, dtype=dtype)
-    from querist.operator.device.matrix import DeviceOperator
-
-    return DeviceOperator.brought(graph.adjacency, device, normalised=normalised, dtype=dtype)
+    return backend_of(device).laplacian(graph.adjacency, normalised=normalised, dtype=dtype)
 
 
 def unresolved(L: Any, components: Codes, values: Floats, owner: Codes) -> Bools:

@@ -12,7 +12,6 @@ import torch
 from querist.errors import InputError, check_name
 from querist.operator.device import kernel
 from querist.operator.device.blocks import NUMBERS, Block, DeviceSpace
-from querist.operator.device.choice import chosen_device
 from querist.operator.solve import Solution, conjugate_gradients, doubt
 from querist.operator.value import checked_dtype
 
@@ -68,19 +67,12 @@ class DeviceOperator:
         return cls(indptr, indices, scaled, (degrees > 0).to(number), -1, kind)
 
     @classmethod
-    def brought(
-        cls, adjacency: Any, device: str, *, normalised: bool = False, dtype: Any = np.float64
+    def symmetric(
+        cls, indptr: Any, indices: Any, values: Any, *, dtype: Any = np.float64
     ) -> "DeviceOperator":
-        """The Laplacian of a CSR adjacency of this process, on the device of this name."""
-        arrays = compressed(adjacency, chosen_device(device))
-        return cls.laplacian(*arrays, normalised=normalised, dtype=dtype)
-
-    @classmethod
-    def symmetric(cls, matrix: Any, device: str, *, dtype: Any = np.float64) -> "DeviceOperator":
-        """Any symmetric CSR matrix of this process as it is, on the device of this name."""
-        kind, place = checked_dtype(dtype), chosen_device(device)
-        indptr, indices, values = compressed(matrix, place)
-        nothing = torch.zeros(len(indptr) - 1, dtype=NUMBERS[kind], device=place)
+        """Any symmetric matrix as it is, from tensors on one device."""
+        kind = checked_dtype(dtype)
+        nothing = torch.zeros(len(indptr) - 1, dtype=NUMBERS[kind], device=indptr.device)
         return cls(indptr, indices, values.to(NUMBERS[kind]), nothing, 1, kind)
 
     def to(self, dtype: Any) -> "DeviceOperator":
@@ -181,11 +173,26 @@ class DeviceMatrix:
     shape: tuple[int, int]
     longest: int | None = None
 
-    @classmethod
-    def brought(cls, matrix: Any, device: str, *, dtype: Any = np.float64) -> "DeviceMatrix":
-        """A CSR matrix of this process, on the device of this name."""
-        indptr, indices, values = compressed(matrix, chosen_device(device))
-        return cls(indptr, indices, values.to(NUMBERS[np.dtype(dtype)]), matrix.shape)
+    @cached_property
+    def rows(self) -> Any:
+        """(nnz,) the row of each entry."""
+        lengths = self.indptr[1:] - self.indptr[:-1]
+        rows = torch.arange(self.shape[0], device=lengths.device, dtype=torch.int32)
+        return torch.repeat_interleave(rows, lengths, output_size=len(self.indices))
+
+    @cached_property
+    def order(self) -> Any:
+        """(nnz,) where each entry of `T` comes from."""
+        return torch.sort(self.indices, stable=True).indices
+
+    @cached_property
+    def T(self) -> "DeviceMatrix":
+        """Turned round, also a CSR matrix."""
+        n, m = self.shape
+        columns = self.indices[self.order]
+        ends = torch.arange(m + 1, device=columns.device, dtype=columns.dtype)
+        starts = torch.searchsorted(columns, ends).to(torch.int64)
+        return DeviceMatrix(starts, self.rows[self.order], self.values[self.order], (m, n))
 
     def with_values(self, values: Any) -> "DeviceMatrix":
         """Other entries on the same pattern."""

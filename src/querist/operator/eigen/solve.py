@@ -32,6 +32,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from querist.errors import QueristError
+from querist.operator.backend import backend_of
 from querist.operator.eigen.chebyshev import filtered_pairs, precision, precision_for, width_of
 from querist.operator.eigen.filter import Density, density
 from querist.operator.solve import factor_fits, factorise
@@ -125,14 +126,10 @@ class EigenProblem:
 
     def _on_device(self, kind: Any) -> Any:
         """The entries are there once, in the precision of the filter."""
-        from querist.operator.device.matrix import DeviceOperator
-
-        assert self.device is not None
         if not self._made:
             filter_kind = np.dtype(precision(self.tol, self.ceiling))
-            self._made[filter_kind] = DeviceOperator.brought(
-                self.S, self.device, normalised=self.normalised, dtype=filter_kind
-            )
+            made = backend_of(self.device).laplacian(self.S, normalised=self.normalised, dtype=filter_kind)
+            self._made[filter_kind] = made
         return next(iter(self._made.values())).to(kind)
 
     @cached_property

@@ -13,6 +13,8 @@ import torch
 
 from querist.datasets import sbm
 from querist.errors import InputError
+from querist.operator.backend import backend_of
+from querist.operator.device.backend import DeviceBackend
 from querist.operator.device.blocks import DeviceSpace
 from querist.operator.device.choice import chosen_device
 from querist.operator.device.matrix import DeviceOperator, compressed, degrees_of
@@ -53,7 +55,7 @@ def laplacian(S: Any, normalised: bool) -> Floats:
 @pytest.mark.parametrize("columns", [1, 3, 48])
 def test_a_product_is_that_of_the_dense_matrix(dtype: Any, normalised: bool, columns: int) -> None:
     S, rng = graph(), np.random.default_rng(1)
-    M = DeviceOperator.brought(S, "cpu", normalised=normalised, dtype=dtype)
+    M = DeviceBackend("cpu").laplacian(S, normalised=normalised, dtype=dtype)
     X, Z = (rng.standard_normal((300, columns)) for _ in "ab")
     L = laplacian(S, normalised)
     out = M.space.given(Z).clone()
@@ -64,7 +66,7 @@ def test_a_product_is_that_of_the_dense_matrix(dtype: Any, normalised: bool, col
 
 
 def test_a_block_that_does_not_fit_is_refused() -> None:
-    M = DeviceOperator.brought(graph(), "cpu")
+    M = DeviceBackend("cpu").laplacian(graph())
     with pytest.raises(InputError, match=r"the operator needs \(300, k\)"):
         M.matmat(torch.ones((5, 2), dtype=torch.float64))
     with pytest.raises(InputError, match="give contiguous"):
@@ -72,9 +74,9 @@ def test_a_block_that_does_not_fit_is_refused() -> None:
 
 
 def test_half_precision_is_refused() -> None:
-    for make in (DeviceOperator.brought, DeviceOperator.symmetric):
+    for make in (DeviceBackend("cpu").laplacian, DeviceBackend("cpu").symmetric):
         with pytest.raises(InputError, match="use float32 or float64"):
-            make(graph(), "cpu", dtype=np.float16)
+            make(graph(), dtype=np.float16)
 
 
 @pytest.mark.parametrize("name", ["cuda:77", "abacus"])
@@ -208,3 +210,20 @@ def test_the_kernel_by_its_interpreter() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "all products agree" in done.stdout
+
+
+@pytest.mark.parametrize("name", [None, "cpu"])
+def test_a_backend_multiplies_by_a_matrix_both_ways(name: str | None) -> None:
+    backend, rng = backend_of(name), np.random.default_rng(0)
+    A = sp.random_array((7, 5), density=0.4, rng=rng, format="csr")
+    X, B, C = backend.matrix(A), rng.random((5, 2)), rng.random((7, 2))
+    np.testing.assert_allclose(backend.array(X @ backend.given(B)), A @ B)
+    np.testing.assert_allclose(backend.array(X.T @ backend.given(C)), A.T @ C)
+    assert X.T.T.shape == (7, 5)
+    placed = backend.spread(np.array([4, 1]), backend.given(B[:2]), 6)
+    assert (
+        backend.array(placed).tolist()
+        == np.array([0 * B[0], B[1], *np.zeros((2, 2)), B[0], 0 * B[0]]).tolist()
+    )
+    both = backend.beside([placed, placed])
+    assert both.shape == (6, 4) and backend.space(6).gram(both, both).shape == (4, 4)
