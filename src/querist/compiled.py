@@ -37,7 +37,7 @@ except ImportError:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _UNCOUNTED = "_nrt"
 
 
@@ -57,7 +57,7 @@ def compiled_inside(function: F) -> F:
 
     A call copies the arrays of every record that it is given, field by field.
     """
-    return _cached(function, {**_OPTIONS, "forceinline": True})
+    return _cached(function, {**_OPTIONS, "inline": "always"})
 
 
 def compiled_fused(function: F) -> F:

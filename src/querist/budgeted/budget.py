@@ -13,7 +13,18 @@ import scipy.linalg
 from querist import memory
 from querist.budgeted.inverse import inverted
 from querist.budgeted.similarity import dense_row, gram_triangle
-from querist.budgeted.step import PERSIST, REMOVE, SINCE, BudgetRules, BudgetState, drift, settled, size
+from querist.budgeted.step import (
+    PERIOD,
+    PERSIST,
+    REMOVE,
+    SINCE,
+    UPDATES,
+    BudgetRules,
+    BudgetState,
+    settled,
+    size,
+)
+from querist.triangle import product
 from querist.types import Floats
 
 FINE = 1e-10
@@ -155,11 +166,32 @@ def restart(state: BudgetState, rules: BudgetRules) -> float:
     return left
 
 
+def drifted(state: BudgetState, rules: BudgetRules, tolerance: float) -> bool:
+    """Whether the inverse is off by more than the tolerance, by a row of it, a different one each time."""
+    state.counts[SINCE] = 0
+    return not residual(state, rules, state.counts[UPDATES] // PERIOD % size(state)) <= tolerance
+
+
 def residual(state: BudgetState, rules: BudgetRules, j: int) -> float:
-    """How far row j of the inverse is off."""
-    x = np.ascontiguousarray(state.X[:, j])
-    dense_row(rules.kernel, rules.width, state.X, size(state), x, state.k)
-    return float(drift(state, rules, j))
+    """How far row j of `(K + D) H` is from that of the identity.
+
+    Under REMOVE also how far alpha is from solving its own row j.
+    """
+    b, k = size(state), state.k
+    dense_row(rules.kernel, rules.width, state.X, b, state.X[:, j], k)
+    settled(state)
+    k[j] += state.D[j]
+    worst = _off_identity(state.H, b, k, state.a, j)
+    if rules.maintenance == REMOVE:
+        return max([worst, *np.abs(state.alpha[:, :b] @ k[:b] - state.Y[:, j])])
+    k[j] += rules.ridge - state.D[j]
+    return max(worst, _off_identity(state.G, b, k, state.a, j))
+
+
+def _off_identity(H: Floats, b: int, k: Floats, a: Floats, j: int) -> float:
+    product(H, b, k, a)
+    a[j] -= 1
+    return float(np.abs(a[:b]).max())
 
 
 def _times(Y: Floats, lower: Floats) -> Floats:

@@ -15,7 +15,7 @@ Each is O(b^2). The paper moves row i to the front by permutations before it dro
 import numpy as np
 import scipy.linalg
 
-from querist.compiled import compiled, compiled_lanes
+from querist.compiled import compiled, compiled_inside, compiled_lanes
 from querist.errors import InputError
 from querist.triangle import dot, product
 from querist.types import Floats
@@ -47,7 +47,7 @@ def indefinite(what: str, name: str) -> InputError:
     )
 
 
-@compiled
+@compiled_inside
 def column(H: Floats, b: int, i: int, h: Floats) -> None:
     """`h = H[:, i]`, half of it from the row."""
     for j in range(i):
@@ -132,7 +132,7 @@ def add_squares_and_multiply(
         out[i] += s0 + p[i] * x0
 
 
-@compiled
+@compiled_inside
 def _write_slot(H: Floats, b: int, v: Floats, owed: Floats) -> None:
     """The row of the vector that came last; what the squares left there is right up to rounding only."""
     i, s = int(owed[2]), owed[3]

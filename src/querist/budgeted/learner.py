@@ -193,7 +193,7 @@ class BLS(StreamParameters):
             unseen = np.full(M.shape[0], -1)
             blank, rows = Stream.blank(M.shape[0]), checks.as_rows(M)
             record = step.StreamRecord(blank.predicted, out, blank.actions)
-            step.run(self.state, self.rules, rows, unseen, record, 0, M.shape[0], False, 0.0)
+            step.run(self.state, self.rules, rows, unseen, record, 0, M.shape[0], False)
         return out
 
     @one_at_a_time
@@ -244,11 +244,13 @@ class BLS(StreamParameters):
         stuck = -1
         while True:
             assert self.state is not None
-            # How far the inverse may be off before it is computed afresh.
-            tolerance = max(budget.FINE, budget.WORSE * self.floor)
-            at, event = step.run(self.state, self.rules, rows, codes, record, at, stop, True, tolerance)
+            at, event = step.run(self.state, self.rules, rows, codes, record, at, stop, True)
             if event == step.DONE:
                 return at
+            # How far the inverse may be off before it is computed afresh.
+            tolerance = max(budget.FINE, budget.WORSE * self.floor)
+            if event == step.DUE and not budget.drifted(self.state, self.rules, tolerance):
+                continue
             if event == step.FULL:
                 capacity = min(self.rules.limit, 2 * self.state.k.size)
                 self.state = budget.resized(self.state, self.rules, self.state.X.shape[0], capacity)

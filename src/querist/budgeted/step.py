@@ -50,8 +50,8 @@ SINGULAR = -1
 SEEN, LABELLED, UNLABELLED, OLDEST_L, OLDEST_U, UPDATES, SINCE, SLOT = range(8)
 """Places in `State.counts`; SINCE counts updates since the inverse was last checked."""
 
-DONE, DRIFTED, FULL, STUCK = 0, 1, 2, 3
-"""Events: all items done; the inverse is off; no slot is left; the inverse has no digits."""
+DONE, DUE, FULL, STUCK = 0, 1, 2, 3
+"""Events: all items done; the inverse is due for a check; no slot is left; the inverse has no digits."""
 
 PERIOD = 256
 """Updates between two checks of the inverse."""
@@ -186,7 +186,7 @@ def learn(state: BudgetState, rules: BudgetRules, kxx: float, label: int) -> int
     return _renew(state, kxx, d, kind, room)
 
 
-@compiled
+@compiled_inside
 def _append(state: BudgetState, kxx: float, d: float, kind: int) -> int:
     b, k, a = size(state), state.k, state.a
     settled(state)
@@ -202,7 +202,7 @@ def _append(state: BudgetState, kxx: float, d: float, kind: int) -> int:
     return ADDED
 
 
-@compiled
+@compiled_inside
 def _renew(state: BudgetState, kxx: float, d: float, kind: int, room: int) -> int:
     """The oldest of a kind leaves, the item takes its slot."""
     b, k, a, h = size(state), state.k, state.a, state.h
@@ -228,7 +228,7 @@ def _renew(state: BudgetState, kxx: float, d: float, kind: int, room: int) -> in
     return REPLACED
 
 
-@compiled
+@compiled_inside
 def _project(state: BudgetState, rules: BudgetRules, kxx: float, d: float, kind: int) -> int:
     b, k, a, g = size(state), state.k, state.a, state.g
     product(state.H, b, k, a)
@@ -269,7 +269,7 @@ def _project(state: BudgetState, rules: BudgetRules, kxx: float, d: float, kind:
     return ADDED
 
 
-@compiled
+@compiled_inside
 def _extend(alpha: Floats, b: int, a: Floats, c: float) -> None:
     """`alpha <- [alpha - c a; c]`."""
     for j in range(b):
@@ -277,14 +277,14 @@ def _extend(alpha: Floats, b: int, a: Floats, c: float) -> None:
     alpha[b] = c
 
 
-@compiled
+@compiled_inside
 def _enter(state: BudgetState, slot: int, d: float, kind: int) -> None:
     state.ring[kind, state.counts[LABELLED + kind]] = slot
     state.counts[LABELLED + kind] += 1
     _write(state, slot, d)
 
 
-@compiled
+@compiled_inside
 def _write(state: BudgetState, slot: int, d: float) -> None:
     for p in range(state.y.size):
         state.Y[p, slot] = state.y[p]
@@ -293,39 +293,6 @@ def _write(state: BudgetState, slot: int, d: float) -> None:
     state.counts[SLOT] = slot
     state.counts[UPDATES] += 1
     state.counts[SINCE] += 1
-
-
-@compiled
-def drift(state: BudgetState, rules: BudgetRules, j: int) -> float:
-    """How far row j of `(K + D) H` is from that of the identity; `k` holds the kernel of vector j.
-
-    Under REMOVE also how far alpha is from solving its own row j.
-    """
-    b, k, a = size(state), state.k, state.a
-    settled(state)
-    k[j] += state.D[j]
-    product(state.H, b, k, a)
-    worst = _off_identity(a, b, j)
-    if rules.maintenance == REMOVE:
-        for p in range(state.f.size):
-            worst = max(worst, abs(dot(state.alpha[p], k, b) - state.Y[p, j]))
-    else:
-        k[j] += rules.ridge - state.D[j]
-        product(state.G, b, k, a)
-        worst = max(worst, _off_identity(a, b, j))
-    return worst
-
-
-@compiled
-def _off_identity(a: Floats, b: int, j: int) -> float:
-    worst = float(abs(a[j] - 1.0))
-    for i in range(b):
-        if i != j:
-            worst = max(worst, abs(a[i]))
-    return worst
-
-
-# -- the loop ---------------------------------------------------------------------------
 
 
 @compiled_inside
@@ -347,17 +314,13 @@ def run(
     start: int,
     stop: int,
     learning: bool,
-    tolerance: float,
 ) -> tuple[int, int]:
-    """Items start to stop - 1; `(next item, event)`. Without learning, nothing changes but scratch.
-
-    `tolerance` is how far the inverse may be off.
-    """
+    """Items start to stop - 1; `(next item, event)`. Without learning, nothing changes but scratch."""
     dense = rows.indptr.size == 0
     for t in range(start, stop):
         if learning:
-            if state.counts[SINCE] >= PERIOD and drifted(state, rules, tolerance):
-                return t, DRIFTED
+            if state.counts[SINCE] >= PERIOD:
+                return t, DUE
             if full(state, rules):
                 return t, FULL
         b, code, width, k = size(state), rules.kernel, rules.width, state.k
@@ -372,15 +335,6 @@ def run(
         if action not in (NOTHING, PROJECTED):
             put(state, indices, values)
     return stop, DONE
-
-
-@compiled
-def drifted(state: BudgetState, rules: BudgetRules, tolerance: float) -> bool:
-    """Whether the inverse is off by more than the tolerance, by a row of it, a different one each time."""
-    state.counts[SINCE] = 0
-    j = state.counts[UPDATES] // PERIOD % size(state)
-    dense_row(rules.kernel, rules.width, state.X, size(state), state.X[:, j], state.k)
-    return not drift(state, rules, j) <= tolerance
 
 
 @compiled_inside
@@ -418,7 +372,7 @@ def take(
     return action
 
 
-@compiled
+@compiled_inside
 def put(state: BudgetState, indices: Codes, values: Floats) -> None:
     """Write a vector, given by its features and their values, into the slot that was just given to it."""
     slot = state.counts[SLOT]
