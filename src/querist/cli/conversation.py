@@ -3,6 +3,7 @@
 import codecs
 import os
 import re
+import select
 import sys
 import textwrap
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -32,6 +33,9 @@ TERMINAL = "CONIN$" if sys.platform == "win32" else "/dev/tty"
 CTRL_D, AT_ONCE_BYTES = "\x04", 1024
 NO_CHARACTER = re.compile(r"\x1b(?:[\[O][^@-~]*[@-~]?)?")
 """An arrow key or the like, whose letters are no answers (ECMA-48, 5.4)."""
+BEGUN = re.compile(rb"\x1b(?:[\[O][^@-~]*)?$")
+REST_SECONDS = 0.05
+"""How long the rest of such a key is awaited: a slow connection may deliver it in pieces."""
 
 
 def converse(asking: "Asking", texts: "NodeTexts", keyboard: "Keyboard") -> None:
@@ -253,6 +257,10 @@ class Keyboard:
             with _single_keys(file), suppress(OSError):  # the terminal is gone
                 # Not by the file, which would keep what was typed ahead where nobody sees it.
                 data = os.read(file, AT_ONCE_BYTES)
+                while BEGUN.search(data) and select.select([file], [], [], REST_SECONDS)[0]:
+                    if not (more := os.read(file, AT_ONCE_BYTES)):
+                        break
+                    data += more
                 self._typed = NO_CHARACTER.sub("", self._decoder.decode(data))
                 if data and not self._typed:
                     return ""

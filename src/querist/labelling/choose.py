@@ -19,7 +19,7 @@
    the labels were picked or are equally many of every class. The goal says what a node is called; the
    held-out answers say what to expect of that.
 
-The constants were fixed on other data than the reported ones (docs/assist.md).
+The constants were fixed on other data than the reported ones (docs/appendix/label_accuracy.md).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -17,7 +17,7 @@ and `method=` find it there.
 `plan` says which members a graph gets, how many columns and how many folds, by the size of the graph.
 
 Which rows and ranks there are was fixed on data sets and draws other than those of
-`benchmarks/label_efficiency.py` (docs/assist.md names them).
+`benchmarks/label_efficiency.py` (docs/appendix/label_accuracy.md names them).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -5,12 +5,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from querist.asking.keys import COMMANDS, command_keys, keys_for
 from querist.asking.store.sqlite import only_campaign
-from querist.cli import main
+from querist.cli import conversation, main
 from querist.cli.conversation import legend
 
 pytestmark = pytest.mark.slow
@@ -366,6 +367,20 @@ def test_arrow_keys_are_no_answers(files):
     with only_campaign(files / "edges.journal") as journal:
         kinds = [event.kind for event in journal.events]
     assert kinds == ["campaign", "question", "answer", "question"]
+
+
+def test_an_arrow_key_that_comes_in_two_pieces_is_no_answer(monkeypatch):
+    monkeypatch.setattr(conversation, "REST_SECONDS", 60)
+    ours, terminal = os.openpty()
+    with open(terminal, encoding="utf-8") as typed:
+        monkeypatch.setattr(sys, "stdin", typed)
+        keyboard = conversation.Keyboard(["apes", "bears"])  # the arrow's letter is a key
+        os.write(ours, b"\x1b")
+        rest = threading.Timer(0.3, os.write, (ours, b"[Ab"))
+        rest.start()
+        assert keyboard.read() == ("answer", 1)
+        rest.join()
+    os.close(ours)
 
 
 def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
