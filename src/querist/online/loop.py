@@ -6,11 +6,11 @@ learned, and `close_round` ends a round, as in `pace.py` unless the family has i
 into the functions here.
 
 Compositions are also *screened* where most rounds learn nothing: the variances of a block of rows are
-computed together (`quadratic_forms`), which is cheaper but has other last bits. Screened scores settle a round
-only if it clearly learns nothing: the prediction is clear, and the rule decides the same with margin and
-variance moved by `SLACK` either way. All other rounds go to `play`, so what is predicted, asked, mistaken,
-updated and learned has the same bits. After an update the block is patched: with `s = x.g/sqrt(1+r)` for a
-waiting row x, `r_x -= s^2` and `f0_x += s (y - f0)/sqrt(1+r)`.
+computed together (`quadratic_forms`), which is cheaper but has other last bits. Screened scores settle a
+round only if it clearly learns nothing: the prediction is clear, and the rule decides the same with margin
+and variance moved by `SLACK` either way. All other rounds go to `play`, so what is predicted, asked,
+mistaken, updated and learned has the same bits. After an update the block is patched: with `s =
+x.g/sqrt(1+r)` for a waiting row x, `r_x -= s^2` and `f0_x += s (y - f0)/sqrt(1+r)`.
 """
 
 from collections.abc import Callable
