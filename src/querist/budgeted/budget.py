@@ -183,7 +183,7 @@ def residual(state: BudgetState, rules: BudgetRules, j: int) -> float:
     k[j] += state.D[j]
     worst = _off_identity(state.H, b, k, state.a, j)
     if rules.maintenance == REMOVE:
-        return max([worst, *np.abs(state.alpha[:, :b] @ k[:b] - state.Y[:, j])])
+        return max(worst, float(np.abs(state.alpha[:, :b] @ k[:b] - state.Y[:, j]).max()))
     k[j] += rules.ridge - state.D[j]
     return max(worst, _off_identity(state.G, b, k, state.a, j))
 
