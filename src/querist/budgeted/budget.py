@@ -183,9 +183,11 @@ def residual(state: BudgetState, rules: BudgetRules, j: int) -> float:
     k[j] += state.D[j]
     worst = _off_identity(state.H, b, k, state.a, j)
     if rules.maintenance == REMOVE:
-        return max(worst, float(np.abs(state.alpha[:, :b] @ k[:b] - state.Y[:, j]).max()))
-    k[j] += rules.ridge - state.D[j]
-    return max(worst, _off_identity(state.G, b, k, state.a, j))
+        other = np.abs(state.alpha[:, :b] @ k[:b] - state.Y[:, j]).max()
+    else:
+        k[j] += rules.ridge - state.D[j]
+        other = _off_identity(state.G, b, k, state.a, j)
+    return float(np.maximum(worst, other))  # not a number if one of them is not
 
 
 def _off_identity(H: Floats, b: int, k: Floats, a: Floats, j: int) -> float:
