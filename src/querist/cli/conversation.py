@@ -31,8 +31,8 @@ LONGEST = 200
 """Letters shown of one column; the rest is read on demand."""
 TERMINAL = "CONIN$" if sys.platform == "win32" else "/dev/tty"
 CTRL_D, AT_ONCE_BYTES = "\x04", 1024
-NO_CHARACTER = re.compile(r"\x1b(?:[\[O][^@-~]*[@-~]?)?")
-"""An arrow key or the like, whose letters are no answers (ECMA-48, 5.4)."""
+NO_CHARACTER = re.compile(r"\x1b(?:[\[O][^@-~]*[@-~]?|[^\x1b])?")
+"""An arrow key, Alt and a letter, or the like, whose letters are no answers (ECMA-48, 5.4)."""
 BEGUN = re.compile(rb"\x1b(?:[\[O][^@-~]*)?$")
 REST_SECONDS = 0.05
 """How long the rest of such a key is awaited: a slow connection may deliver it in pieces."""
@@ -239,12 +239,12 @@ class Keyboard:
         return "leave", -1
 
     def _meaning(self, typed: str) -> tuple[str, int] | None:
-        """What a key stands for; of a line also the only class whose name begins so."""
-        for form in (typed, typed.strip(), typed.strip().lower(), typed.strip().upper()):
-            if form in self._meanings:
-                return self._meanings[form]
-        begun = [k for k, name in enumerate(self.names) if name.lower().startswith(typed.strip().lower())]
-        return ("answer", begun[0]) if self.by_line and typed.strip() and len(begun) == 1 else None
+        """What a key stands for; of a line also the only class whose name begins so, before another case."""
+        line = typed.strip()
+        begun = [k for k, name in enumerate(self.names) if name.lower().startswith(line.lower())]
+        only = ("answer", begun[0]) if self.by_line and line and len(begun) == 1 else None
+        exact = next((self._meanings[form] for form in (typed, line) if form in self._meanings), only)
+        return exact or self._meanings.get(line.lower()) or self._meanings.get(line.upper())
 
     def _line(self) -> str | None:
         line = self._file.readline()

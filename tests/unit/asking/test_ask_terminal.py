@@ -1,6 +1,7 @@
 """`querist ask` at the terminal: one key answers; off it a line does; and what programs read."""
 
 import csv
+import io
 import json
 import os
 import subprocess
@@ -381,6 +382,31 @@ def test_an_arrow_key_that_comes_in_two_pieces_is_no_answer(monkeypatch):
         assert keyboard.read() == ("answer", 1)
         rest.join()
     os.close(ours)
+
+
+@pytest.mark.parametrize("typed", [b"\x1bbc", b"\x1b\x1b[Bc", b"\x1b[1;5Bc"])
+def test_a_letter_with_alt_is_no_answer(monkeypatch, typed):
+    ours, terminal = os.openpty()
+    with open(terminal, encoding="utf-8") as typing:
+        monkeypatch.setattr(sys, "stdin", typing)
+        keyboard = conversation.Keyboard(["apes", "bears", "cats"])
+        os.write(ours, typed)
+        assert keyboard.read() == ("answer", 2)
+    os.close(ours)
+
+
+@pytest.mark.parametrize(
+    ("names", "line", "meant"),
+    [
+        (["Senior", "Junior"], "S", ("answer", 0)),
+        (["leave", "Quit", "uns"], "U", ("answer", 2)),
+        (["More", "Less"], "MORE", ("answer", 0)),
+        (["cats", "dogs"], "SKIP", ("skip", -1)),
+    ],
+)
+def test_a_line_means_a_class_before_a_command_in_another_case(monkeypatch, names, line, meant):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(line + "\n"))
+    assert conversation.Keyboard(names).read() == meant
 
 
 def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
