@@ -115,7 +115,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
 
     def predict(self, X: Any) -> Any:
         """(n,) the class of every row; the first one where nothing can be said."""
-        return self.classes_[np.maximum(decide(self._scores(X)), 0)]
+        scores = self._scores(X)  # before what only fitting makes
+        return self.classes_[np.maximum(decide(scores), 0)]
 
     def predict_proba(self, X: Any) -> Floats:
         """(n, K) the softmax of the scores times a slope; equal where nothing can be said.
@@ -123,7 +124,8 @@ class BudgetedLeastSquares(ClassifierMixin, BaseEstimator, StreamParameters):  #
         f estimates `2 p - 1` of each class, so the slope is 2 before anything is known; from then on it is
         what makes the last labels likeliest by what was said of them before they were learned.
         """
-        return np.asarray(softmax(_slope(*self._said_) * _columns(self._scores(X)), axis=1))
+        scores = _columns(self._scores(X))
+        return np.asarray(softmax(_slope(*self._said_) * scores, axis=1))
 
     def _scores(self, X: Any) -> Floats:
         """(n, K), or (n, 1) for two classes."""
