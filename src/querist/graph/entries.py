@@ -40,7 +40,10 @@ def number(columns: Sequence[Any], where: str) -> tuple[list[Codes], tuple[Hasha
     >>> number([["b", "a"], ["a", "c"]], "edges")
     ([array([1, 0]), array([0, 2])], ('a', 'b', 'c'))
     """
-    if all(isinstance(c, np.ndarray) and c.dtype.kind in "iu" for c in columns):
+    arrays = all(isinstance(c, np.ndarray) and c.dtype.kind in "iu" for c in columns)
+    if (
+        arrays and np.result_type(*columns).kind in "iu"
+    ):  # numbers of 64 bits with and without a sign have none
         sizes = np.cumsum([len(c) for c in columns])[:-1]
         rows, integers = _number_integers(np.concatenate(columns))
         return np.split(rows, sizes), tuple(integers.tolist())

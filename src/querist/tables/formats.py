@@ -166,9 +166,10 @@ def check_range(found: Entries, n: int, where: str) -> None:
     outside = np.flatnonzero((found.heads >= n) | (found.tails >= n))
     if outside.size:
         k = outside[0]
+        needed = max(found.heads.max(), found.tails.max()) + 1
         raise InputError(
             f"{where}: edge {k} is ({found.heads[k]}, {found.tails[k]}), but there are {n} nodes "
-            f"(0..{n - 1}); mend the edge, pass nodes={found.n}, or give ids of your own as a list of pairs"
+            f"(0..{n - 1}); correct the edge, pass nodes={needed}, or give ids of your own as a list of pairs"
         )
 
 

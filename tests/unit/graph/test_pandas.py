@@ -170,3 +170,8 @@ def test_rows_given_twice_are_dropped_and_rows_that_differ_refused():
     table.loc[2, "x"] = 3.0
     with pytest.raises(InputError, match="node 'a' has two rows that differ, row 0 and row 2"):
         read_nodes(table)
+
+
+def test_ids_with_and_without_a_sign_stay_apart():
+    ends = {"source": np.array([1, 2]), "target": np.array([2**63, 2**64 - 1], dtype=np.uint64)}
+    assert querist.as_graph(pd.DataFrame(ends)).nodes == (1, 2, 2**63, 2**64 - 1)

@@ -91,7 +91,7 @@ def _vectors(path: Path, label: str | None) -> Vectors:
     y = arrays[key]
     if y.ndim != 1:
         raise InputError(f"{path.name}: {key} is of shape {y.shape}; give one value a row: (n,)")
-    n, y = len(y), y.astype(np.int64) if y.dtype.kind in "iu" else y.tolist()
+    n, y = len(y), y.astype(np.int64) if np.can_cast(y.dtype, np.int64) else y.tolist()
     X = as_floats(arrays["X"], f"{path.name}, X") if "X" in arrays else _csr(arrays, "X", n, path)
     return Vectors(X, y, path.stem)
 

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from querist.errors import InputError, refuse, shortened
+from querist.errors import InputError, QueristError, refuse, shortened
 from querist.memory import ROW
 from querist.tables.arrow import arrow_csv, pa, pc, replaced
 from querist.tables.decimals import COMMA, with_points, with_thousands
@@ -186,7 +186,7 @@ def read_text(path: Path, wanted: Wanted) -> Columns:
             file = replace(file, columns=_numbered(columns), headed=False)
             ids, labels = _texts(file, wanted)
             table = _read(file, [*ids, *labels])
-    except MemoryError:
+    except (MemoryError, QueristError):
         raise
     except (*BROKEN, pa.ArrowException) as error:
         file.refuse_fault([*ids, *labels])
