@@ -99,7 +99,7 @@ def _fetch_file(file: File, folder: Path, retries: int, progress: Progress) -> P
         wrong = f"{file.url} came with the wrong checksum"
     except requests.HTTPError as problem:
         wrong = f"the server answered {problem}"
-    except requests.RequestException:
+    except (requests.RequestException, ValueError):  # the latter for headers that say no number
         wrong = f"the transfer of {file.url} failed"
     if retries > 0:
         return _fetch_file(file, folder, retries - 1, progress)

@@ -155,3 +155,13 @@ def test_two_processes_at_once(site: Site, cache: Path) -> None:
 def test_what_is_cached_needs_no_pickle(site: Site, cache: Path) -> None:
     with np.load(fetch(site.entry(), cache), allow_pickle=False) as arrays:
         assert all(arrays[name].dtype != object for name in arrays.files)
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "no address"])
+def test_an_address_that_is_none(site: Site, cache: Path, url: str) -> None:
+    entry = site.entry()
+    files = [replace(file, url=url) for file in entry.sources[0].files]
+    entry = replace(entry, sources=(replace(entry.sources[0], files=tuple(files)),))
+    with pytest.raises(DownloadError, match=r"the transfer of .* failed"):
+        fetch(entry, cache, retries=0)
+    check_nothing(cache)
