@@ -55,6 +55,9 @@ None leaves those as they are."""
 SIDE_BY_SIDE = 2e7
 """Most logits of a member that are computed at the same time as others."""
 
+LABELS_TOGETHER = 2000
+"""Most labels with which a device fits all folds at once: each fit holds numbers for all pairs of them."""
+
 PICKED = 0.1
 """What a held-out label counts for that was picked: such labels lie far apart, and members that know a node
 by its neighbours seem worse on them than they are. Measurements are picked evenly, and count in full."""
@@ -212,7 +215,8 @@ def fit_members(
     tables: dict[str, list[Floats]] = {}
     workspace = folds.workspace
     seen = [folds.seen(), *(folds.seen(fold) for fold in range(folds.n_folds))]
-    first, later = (seen, []) if workspace.backend.at_once else (seen[:1], seen[1:])
+    together = workspace.backend.at_once and len(seen[0].labelled) <= LABELS_TOGETHER
+    first, later = (seen, []) if together else (seen[:1], seen[1:])
     show(0.0, "looking at the graph")
     workspace.compute_rows(row_kinds(members))
     span = 0.85 / len(members)

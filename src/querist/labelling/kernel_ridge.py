@@ -84,9 +84,10 @@ class ChannelKernel:
 
     def _channels(self, nodes: Codes) -> Sparse:
         """(nodes, features of all hops). Rows last computed are kept: folds ask for some of them again."""
-        if self._kept is None or not _holds(self._kept[0], nodes):
-            self._kept = np.sort(nodes), self._computed(np.sort(nodes))
-        return self._kept[1][np.searchsorted(self._kept[0], nodes)]
+        kept = self._kept  # another thread may replace it
+        if kept is None or not _holds(kept[0], nodes):
+            self._kept = kept = np.sort(nodes), self._computed(np.sort(nodes))
+        return kept[1][np.searchsorted(kept[0], nodes)]
 
     def _computed(self, nodes: Codes) -> Sparse:
         reach: Any = sp.eye_array(self.workspace.graph.n_nodes, format="csr")[nodes]
