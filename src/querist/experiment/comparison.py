@@ -404,7 +404,3 @@ def _curves(name: str, dataset: str, named: Named, panels: Sequence[tuple[str, s
 
     caption = f"{dataset}: mean over the runs; bands are one standard deviation."
     return Figure(name, draw, caption, (6.4, 4.0) if len(panels) == 1 else (9.6, 4.2))
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -13,14 +13,14 @@ from querist import plugins
 from querist.codec import SavedKind
 from querist.online import checks
 from querist.online.catalogue import ALGORITHMS
-from querist.online.composition import OnlineParts
+from querist.online.composition import Composition, OnlineParts
 from querist.online.learner import Learned, Learner, OpenQuestion
 from querist.online.rules import SchemeName
 
 KINDS: dict[str, type[Learner]] = {
     kind.__name__: kind
     for kind in (
-        *ALGORITHMS.data.values(),
+        *(Composition, *ALGORITHMS.data.values()),
         *(plugins.load("learner", name) for name in plugins.names("learner")),
     )
     if isinstance(kind, type)

@@ -16,7 +16,7 @@ from querist_papers.types import Bools, Codes
 
 
 class PeerStream:
-    """A model of another library, row by row; `predict` and `learn` take a row as that library has it."""
+    """A model of another library, row by row; `predict` and `learn` take it, and a row as it has it."""
 
     def __init__(
         self, n_classes: int, model: Any, rows: Callable[[Any], Iterable[Any]], predict: Any, learn: Any
@@ -29,11 +29,11 @@ class PeerStream:
         M, codes = checked_stream(X, labels, labelled, self.n_classes)
         done = Stream.blank(codes.size)
         for t, x in enumerate(self.rows(M)):
-            found = self.predict(x) if self.fitted else None
+            found = self.predict(self.model, x) if self.fitted else None
             done.predicted[t] = -1 if found is None else int(found)
             if codes[t] >= 0:
                 try:
-                    self.learn(x, codes[t])
+                    self.learn(self.model, x, codes[t])
                 except (ValueError, OverflowError) as problem:  # settings or numbers that it refuses
                     name = type(self.model).__name__
                     raise InputError(f"{name} cannot learn row {t}: {problem}") from problem
@@ -67,7 +67,11 @@ def of_river(n_classes: int, model: Any) -> PeerStream:
     """A river classifier; labels of two classes are yes or no."""
     kind = bool if checked_count("n_classes", n_classes, 2) == 2 else int
     return PeerStream(
-        n_classes, model, dictionaries, model.predict_one, lambda x, code: model.learn_one(x, kind(code))
+        n_classes,
+        model,
+        dictionaries,
+        lambda model, x: model.predict_one(x),
+        lambda model, x, code: model.learn_one(x, kind(code)),
     )
 
 
@@ -78,8 +82,8 @@ def of_sklearn(n_classes: int, model: Any) -> PeerStream:
         n_classes,
         model,
         lambda M: (M[t : t + 1] for t in range(M.shape[0])),
-        lambda row: model.predict(row)[0],
-        lambda row, code: model.partial_fit(row, [code], classes=classes),
+        lambda model, row: model.predict(row)[0],
+        lambda model, row, code: model.partial_fit(row, [code], classes=classes),
     )
 
 

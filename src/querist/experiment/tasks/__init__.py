@@ -107,10 +107,12 @@ DATA_AT_HAND: dict[str, Any] = {}
 @contextmanager
 def at_hand(name: str, data: Any) -> Iterator[None]:
     """Data in memory, by the name that specifications have for them; for runs in this process only."""
-    _prepared.clear()  # what was prepared from other data of this name is not taken for theirs
+    with _lock:
+        _prepared.clear()  # what was prepared from other data of this name is not taken for theirs
     DATA_AT_HAND[name] = data
     try:
         yield
     finally:
         del DATA_AT_HAND[name]
-        _prepared.clear()
+        with _lock:
+            _prepared.clear()
