@@ -33,5 +33,5 @@ def test_a_page_has_its_parts_and_its_table(page):
 
 def test_the_table_of_parameters_is_read_from_the_code():
     shown = with_tables("<!-- registered: online msg -->")
-    assert "| `h` | a finite number | `0.01` |" in shown
+    assert "| `h` | a finite number, above 0 | `0.01` |" in shown
     assert "Multi-class selective sampling" in shown
