@@ -13,8 +13,8 @@ from querist.online import checks, kernels, loop
 from querist.online.learner import Learner, LearnerOptions
 from querist.online.pace import ring, spending
 from querist.online.rules import (
+    LIMITS,
     MARGIN_UNCERTAINTY,
-    NUMBERS,
     TARGETS,
     UPDATES,
     SchemeName,
@@ -57,11 +57,15 @@ class OnlineParts(NamedTuple):
     def saved_faults(self) -> dict[str, Any]:
         """What kernels take for granted beside shapes and ranges."""
         rules = self.rules
-        known = 0 <= rules.query < len(NUMBERS)
+        known = 0 <= rules.query < len(LIMITS)
+        limits = LIMITS[rules.query] if known else ()
+        numbers = rules.numbers[: len(limits)].tolist()
         return {
             f"query rule {rules.query}": not known,
-            f"{rules.numbers.size} numbers for it": known
-            and rules.numbers.size != max(1, NUMBERS[rules.query]),
+            f"{rules.numbers.size} numbers for it": known and rules.numbers.size != max(1, len(limits)),
+            f"numbers {numbers} for it": any(
+                not low <= number <= high for number, (low, high) in zip(numbers, limits, strict=False)
+            ),
             f"update {rules.update}": not 0 <= rules.update < len(UPDATES),
             f"gamma = {rules.gamma}": not rules.gamma > 0,
             f"target {rules.target}": not 0 <= rules.target < len(TARGETS),

@@ -20,11 +20,22 @@ Letters: `t` the round (from 1), `r` the variance of a node before the round, `D
 minus second best; |f| for a binary problem), `K` the number of classes, `u` a uniform draw.
 """
 
+import math
 from typing import Literal, TypeAlias, get_args
 
 ALWAYS, RANDOM, VARIANCE, EPSILON, CONFIDENCE, LOG_CONFIDENCE, MARGIN_UNCERTAINTY, MARGIN = range(8)
-NUMBERS = (0, 1, 1, 1, 4, 1, 1, 1)
-"""How many numbers a rule has, by its code."""
+SIZE, SHARE = (0.0, math.inf), (0.0, 1.0)
+LIMITS = ((), (SHARE,), (SHARE,), (SIZE,), (SHARE, SIZE, SIZE, SIZE), (SIZE,), (SIZE,), (SIZE,))
+    (),
+    (SHARE,),
+    (SHARE,),
+    (POSITIVE,),
+    (SHARE, *(POSITIVE,) * 3),
+    (POSITIVE,),
+    (POSITIVE,),
+    (POSITIVE,),
+)
+"""Between what the numbers of a rule lie, by its code."""
 
 UpdateName: TypeAlias = Literal["mistake", "always", "certain"]
 """Which answers are learned: those to wrong predictions (conservative: GPA, OLLGC, SSLGC, CMOG); all (BBQ,

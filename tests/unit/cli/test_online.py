@@ -181,7 +181,7 @@ def test_settings_reach_the_learner(querist):
         (["--pace", "0", "--budget", "3"], "above 0"),
         (["--pace", "1", "--budget", "3", "--set", "pace=2"], "set twice"),
         (["--method", "random_sampling", "--set", "second_order=maybe"], "true or false"),
-        (["--method", "dgs", "--set", "alpha=x"], "a finite number or none"),
+        (["--method", "dgs", "--set", "alpha=x"], "a finite number, 0 or more, or none"),
         (["--set", "scheme=one-vs-rest"], "unknown parameter 'scheme'"),
         (["--rank", "100"], "a rank from 1 to 34"),
         (["--embedding", "diffusion"], "no attributes"),
