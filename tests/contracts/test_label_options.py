@@ -29,8 +29,7 @@ def shown(graph: Any, labels: Any = None, **keywords: Any) -> tuple[Any, ...]:
         found = querist.label(graph, labels, **keywords)
     except InputError as error:
         return (str(error),)
-    said = found.probabilities.round(6).tobytes(), str(found.labels), str(found.estimate), found.choice.why
-    return (*said, type(next(iter(found.model.fitted.values()))).__name__)
+    return found.probabilities.round(6).tobytes(), str(found.labels), str(found.estimate), found.choice.why
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -167,9 +166,3 @@ def test_probabilities_are_the_same_after_pickling_and_change_nothing():
     again = pickle.loads(pickle.dumps(whole))
     np.testing.assert_array_equal(again.predict_proba(Z), whole.predict_proba(Z))
     np.testing.assert_array_equal(whole.decision_function(Z), before)
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
-def test_a_learner_that_has_seen_nothing_says_so(method):
-    with pytest.raises(NotFittedError):
-        getattr(BudgetedLeastSquares(), method)(np.eye(2))
