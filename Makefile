@@ -6,20 +6,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test again quick lint bench faults installed fresh fuzz load docs site tutorials pictures picture screenshots results lowest locks clean size fingerprint
+.PHONY: demo test rest test-all again quick lint bench faults installed fresh fuzz load docs site tutorials pictures picture screenshots results lowest locks clean size fingerprint
 
 demo: $(READY)  ## label handwritten digits by asking about a few of them
 	$(BIN)/querist demo
 
-test: lint $(DEV)  ## lint, types, import contract, then every test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --durations 25
+test: lint $(DEV)  ## lint, types, import contract, then every test but the long ones
+	$(PYTEST) -n auto --dist loadfile --durations 25 -m "not long"
+
+rest: $(DEV)  ## the long tests: site, tutorials, wheels, servers that are killed
+	$(PYTEST) -n auto --dist loadfile --durations 10 -m long
+
+test-all: test rest  ## every test
 
 again: lint $(DEV)  ## the tests that failed last time, one after the other
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(PYTEST) --last-failed --last-failed-no-failures none
 
 quick: lint $(DEV)  ## lint and the tests that are not slow
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow" tests
+	$(PYTEST) -n auto --dist loadfile -m "not slow and not long" tests
 
 lint: $(DEV)
 	$(BIN)/ruff check .

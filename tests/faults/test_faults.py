@@ -23,6 +23,7 @@ from querist.serve.access import Gate
 from querist.serve.opening import create, open_campaign
 from querist.serve.stores import open_store
 
+pytestmark = pytest.mark.long
 KILLS = int(os.environ.get("QUERIST_FAULTS", "10"))
 NODES = 400 + 12 * KILLS
 """Enough to ask about between two kills."""

@@ -44,7 +44,7 @@ WITHIN_TWO_CLICKS = [
     "howto/add_a_strategy.html",
 ]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 pytest.importorskip("mkdocs")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import tutorials
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 pytest.importorskip("ipykernel")
 CHROMIUM = Path("/usr/bin/chromium")
 

@@ -19,7 +19,7 @@ import pytest
 from fresh_install import FIRST_LABELS, sizes
 from querist.version import VERSION
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120_000
 """Milliseconds that a page has: this server has never run before, and compiles as it goes."""
