@@ -26,15 +26,6 @@ from typing import Literal, TypeAlias, get_args
 ALWAYS, RANDOM, VARIANCE, EPSILON, CONFIDENCE, LOG_CONFIDENCE, MARGIN_UNCERTAINTY, MARGIN = range(8)
 SIZE, SHARE = (0.0, math.inf), (0.0, 1.0)
 LIMITS = ((), (SHARE,), (SHARE,), (SIZE,), (SHARE, SIZE, SIZE, SIZE), (SIZE,), (SIZE,), (SIZE,))
-    (),
-    (SHARE,),
-    (SHARE,),
-    (POSITIVE,),
-    (SHARE, *(POSITIVE,) * 3),
-    (POSITIVE,),
-    (POSITIVE,),
-    (POSITIVE,),
-)
 """Between what the numbers of a rule lie, by its code."""
 
 UpdateName: TypeAlias = Literal["mistake", "always", "certain"]
