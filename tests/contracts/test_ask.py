@@ -18,8 +18,6 @@ import pytest
 
 from querist.asking.store.sqlite import only_campaign
 
-pytestmark = pytest.mark.slow
-
 KILLS = 50
 BUDGET = 80
 
@@ -156,6 +154,7 @@ def moment(log, before, took, draw):
     return wait
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forked processes are killed")
 def test_killed_at_fifty_random_moments_it_ends_as_if_never_interrupted(files, tmp_path):
     forks = Forks(*command(files, tmp_path / "warm", tmp_path / "warm.csv"))
@@ -191,6 +190,7 @@ def test_killed_at_fifty_random_moments_it_ends_as_if_never_interrupted(files, t
     assert cut > KILLS // 2, "most kills must fall among the questions"
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_on_one_journal_are_refused(files, tmp_path):
     with only_campaign(tmp_path / "j"):
         refused = subprocess.run(
@@ -205,6 +205,7 @@ def test_two_processes_at_once_on_one_journal_are_refused(files, tmp_path):
     assert not (tmp_path / "o.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_fresh_process_goes_on_from_a_kill(files, tmp_path):
     """Without forks: a whole process, killed when it has acknowledged some answers, and another."""
     arguments = [sys.executable, "-u", "-m", "querist", *command(files, tmp_path / "j", tmp_path / "o.csv")]

@@ -14,8 +14,6 @@ import scipy.sparse as sp
 
 from querist import as_graph, ask
 
-pytestmark = pytest.mark.slow
-
 STARTS = int(os.environ.get("QUERIST_STARTS", "2"))
 FULL = 30
 CLASSES = 4
@@ -133,6 +131,7 @@ def accuracies(graph, codes, strategy, seed):
     return [np.mean(np.array(asking.label_from(dict(answers[:mark])).labels) == codes) for mark in MARKS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", WORLDS, ids=lambda build: build.__name__)
 @pytest.mark.parametrize("attributes", [False, True], ids=["links", "words"])
 def test_the_default_rule_is_not_worse_than_chance(build, attributes):
@@ -148,6 +147,7 @@ def test_the_default_rule_is_not_worse_than_chance(build, attributes):
     assert (ahead.mean(axis=0) + doubt >= -allowed).all(), found.mean(axis=0)
 
 
+@pytest.mark.slow
 def test_questions_go_where_the_nodes_are(data):
     """Cora's edges alone: 92 % of the nodes are in one component, the others in 77 small ones."""
     graph = data("cora")

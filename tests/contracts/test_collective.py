@@ -13,8 +13,6 @@ from querist.collective.catalogue import reads_attributes
 from querist.collective.relational import WVRN
 from querist.datasets import sbm
 
-pytestmark = pytest.mark.slow
-
 NAMES = list(CLASSIFIERS)
 
 
@@ -59,6 +57,7 @@ def test_it_finds_the_camps(name):
     assert right > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_matter(name):
     """A node between two camps goes with the heavier edge."""
@@ -110,6 +109,7 @@ def test_few_seeds_and_classes_without_one(name):
     assert np.isfinite(one.probabilities_).all() and np.isfinite(extra.probabilities_).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_relabelling_nodes_and_classes_permutes(name):
     graph, truth = two_camps(seed=2)
@@ -125,6 +125,7 @@ def test_relabelling_nodes_and_classes_permutes(name):
     assert renamed.probabilities_[:, ::-1] == pytest.approx(model.probabilities_, abs=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [0, 2, 4, 8, 15, 150])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_the_nodes_does_not_matter_at_extreme_weights(name, span):
@@ -146,6 +147,7 @@ def test_the_order_of_the_nodes_does_not_matter_at_extreme_weights(name, span):
     assert answered or span >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_several_labels_a_node(name):
     graph, truth = two_camps()
@@ -236,6 +238,7 @@ def test_clone_and_new_nodes(name):
     assert model.predict_proba(newcomers)[0] == pytest.approx([1, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_grid_search_and_pipelines(name):
     graph, truth = two_camps(n=32)
@@ -258,6 +261,7 @@ def test_grid_search_and_pipelines(name):
         assert scores.mean() > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_not_reached_counts_as_wrong(name):
     """One node in ten is joined to nothing."""
@@ -310,6 +314,7 @@ CANNOT = {
 """Checks of scikit-learn that a transductive classifier of graphs cannot meet (docs/collective.md)."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learns_estimator_checks(name):

@@ -27,7 +27,6 @@ from querist.labelling.members import MEMBERS, RandomWalk
 from querist_papers import all_items
 from querist_papers.theory.runs import BOUNDED
 
-pytestmark = pytest.mark.slow
 all_items()  # the papers, once loaded, have their tasks registered
 
 ROWS = {"rank": 8}
@@ -68,6 +67,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
     return kept(folder)
 
 
+@pytest.mark.slow
 def test_one_process_or_two(alone, tmp_path):
     seen = []
     run(PLAN, Store(tmp_path), processes=2, progress=lambda *told: seen.append(told))
@@ -83,6 +83,7 @@ def test_any_order(alone, tmp_path):
     assert kept(tmp_path) == alone
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_of_two_processes(alone, tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
@@ -128,6 +129,7 @@ KILLED = textwrap.dedent(
 """Kills its own children: a process that starts anew would spend its time importing."""
 
 
+@pytest.mark.slow
 def test_killed_at_twenty_moments_and_resumed(tmp_path):
     folder = tmp_path / "killed"
     command = [sys.executable, "-c", KILLED, str(folder), "20"]
@@ -149,6 +151,7 @@ PARALLEL = textwrap.dedent(
 )
 
 
+@pytest.mark.slow
 def test_workers_go_when_their_master_is_killed_and_the_rest_is_made_later(tmp_path):
     command = [sys.executable, "-c", PARALLEL, str(tmp_path), "5000"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as master:
@@ -215,6 +218,7 @@ SETTINGS = {
 """Where the defaults are not for every data set, or take long."""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("task", "method"), EVERY)
 def test_every_method_runs_with_the_measures_it_promises(task, method, vectors, tmp_path):
@@ -322,12 +326,14 @@ VERBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", PATHS, ids=lambda spec: f"{spec.task}-{spec.method}")
 def test_a_true_label_reaches_a_learner_only_as_an_answer_or_a_seed(spec, seen):
     run([replace(spec, repeats=1)], Store())
     assert seen, "the learner was used"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", VERBS)
 def test_no_verb_shows_a_learner_the_labels(line, seen, tmp_path, monkeypatch, capsys):
     karate = load_graph("karate")

@@ -168,6 +168,7 @@ def test_a_model_of_any_type_is_one_class(extended, device):
         querist.label(replace(karate, name="huge"), known, method="toy_model")
 
 
+@pytest.mark.slow
 def test_options_of_a_kind_are_on_the_command_line(tmp_path):
     uses = """
 import json
@@ -349,6 +350,7 @@ def used(folder: Path, option: str, uses: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_an_option_of_a_campaign_is_one_field(tmp_path):
     pytest.importorskip("fastapi")
     found = used(tmp_path, CAMPAIGN_OPTION, CAMPAIGN_USES)
@@ -364,6 +366,7 @@ def test_an_option_of_a_campaign_is_one_field(tmp_path):
     assert sentence in page and ">Days</label>" in page
 
 
+@pytest.mark.slow
 def test_an_option_that_may_change_is_one_field(tmp_path):
     pytest.importorskip("fastapi")
     found = used(tmp_path, CAMPAIGN_OPTION, CAMPAIGN_USES)
@@ -375,6 +378,7 @@ def test_an_option_that_may_change_is_one_field(tmp_path):
     assert "Questions per hour [default: 5]." in found["manage"] and "toy_days" not in found["manage"]
 
 
+@pytest.mark.slow
 def test_an_option_of_label_is_one_field(tmp_path):
     found = used(tmp_path, LABEL_OPTION, LABEL_USES)
     assert found["python"] == found["saved"] == "walks"

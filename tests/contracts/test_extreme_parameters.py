@@ -150,6 +150,7 @@ def test_whole_numbers_of_numpy_are_numbers(value):
     assert CLASSIFIERS["gmnr"](lam=value, max_iter=value).fit(GRAPH, {0: "a", 1: "b"}).n_iter_ == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
 @pytest.mark.parametrize("name", ["wvrn", "harmonic", "label_spreading", "pagerank"])
 def test_numbers_of_numpy_are_numbers(name, kind):

@@ -58,6 +58,7 @@ def test_every_option_has_a_case() -> None:
     assert sorted(CASES) == sorted(LabelOptions.declared())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_an_option_changes_something_or_is_refused(name: str) -> None:
     if name == "device":
@@ -70,6 +71,7 @@ def test_an_option_changes_something_or_is_refused(name: str) -> None:
             querist.label(KARATE, **{"labels": labels, name: case.value, **beside})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_attributes_and_seed_change_something_or_are_refused(method: str) -> None:
     if method in ("pagerank", "diffusion"):
@@ -124,6 +126,7 @@ VALUES = {"parallel": "sum", "missing": "0", "multilabel": None, "picked": None,
 VALUES |= {"goal": "f1", "costs": "costs.csv", "seed": "1", "device": "cpu", "method": "walks"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({**LabelOptions.on("command line"), **FileOptions.declared()}))
 def test_options_that_a_saved_labelling_has_no_use_for_are_refused(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]

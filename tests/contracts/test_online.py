@@ -26,8 +26,6 @@ from querist.online.checks import Answer
 from querist.online.composition import OnlineParts
 from querist.parameters import parameters_of
 
-pytestmark = pytest.mark.slow
-
 # -- the catalogue ------------------------------------------------------------------
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -179,6 +177,7 @@ SHAPES = [  # rounds, columns, classes
 ]
 
 
+@pytest.mark.slow
 @every_case
 @budgets
 def test_run_is_step(case: Case, budget: int | None) -> None:
@@ -190,6 +189,7 @@ def test_run_is_step(case: Case, budget: int | None) -> None:
         assert bits(compiled) == bits(stepwise)
 
 
+@pytest.mark.slow
 @every_case
 @settings(max_examples=12)
 @given(st.data())
@@ -250,6 +250,7 @@ def everything(decision: querist.Decision) -> list[Any]:
     return [value.tobytes() if isinstance(value, np.ndarray) else value for value in values]
 
 
+@pytest.mark.slow
 @every_case
 def test_decide_changes_nothing(case: Case) -> None:
     here = world(80)
@@ -314,6 +315,7 @@ def test_draws_are_uniform_and_independent() -> None:
 # -- budget ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_case
 @pytest.mark.parametrize("way", ["run", "step", "oracle", "unanswered"])
 def test_a_budget_is_never_exceeded(case: Case, way: str) -> None:
@@ -360,6 +362,7 @@ def test_a_budget_is_never_exceeded(case: Case, way: str) -> None:
 # -- answers: from the oracle alone, late, in any order -------------------------------------
 
 
+@pytest.mark.slow
 @every_case
 def test_the_oracle_is_called_only_when_asked(case: Case) -> None:
     here = world(120)
@@ -560,6 +563,7 @@ def test_a_failing_oracle_loses_nothing(case: Case) -> None:
 # -- save, load, resume ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_case
 @budgets
 def test_save_load_resume(case: Case, budget: int | None, tmp_path: Path) -> None:
@@ -649,6 +653,7 @@ def test_absent_files_are_refused(tmp_path: Path) -> None:
         Learner.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     """A file cut anywhere is refused; one with a byte changed is refused, or loads to the same bits."""
     learner, path = saved(tmp_path)
@@ -715,6 +720,7 @@ def grown(case: Case, moved: bool, steps: int, budget: int | None) -> tuple[Lear
     return learner, traces
 
 
+@pytest.mark.slow
 @every_composition
 @budgets
 @pytest.mark.parametrize("moved", [False, True], ids=["still", "moved"])
@@ -741,6 +747,7 @@ def test_growing_while_rows_stand_still_changes_nothing(case: Case, budget: int 
     assert bits(part) == bits(whole)
 
 
+@pytest.mark.slow
 @every_composition
 def test_rows_that_turned_are_learned_again(case: Case, tmp_path: Path) -> None:
     """Turned rows say the same; so must a learner that follows them, also after `load`."""
@@ -876,6 +883,7 @@ def test_node_relabelling_of_a_graph(case: Case, renumbered_graphs: Any) -> None
 # -- disconnected graphs --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_composition
 @pytest.mark.parametrize("normalised", [True, False])
 @pytest.mark.parametrize("constants", [None, 1], ids=["own-constants", "shared-constant"])
@@ -944,6 +952,7 @@ def graphs(draw: st.DrawFn) -> querist.Graph:
     return querist.as_graph(adjacency, kind="adjacency")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::querist.errors.ResidualWarning")
 @settings(max_examples=2000, suppress_health_check=list(HealthCheck))
 @given(graphs(), st.integers(0, 2**32 - 1))

@@ -235,6 +235,7 @@ def synchronous(monkeypatch):
     monkeypatch.setattr(querist.serve.campaign, "BackgroundLearner", Synchronous)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", OPTIONS)
 def test_both_do_the_same_after_the_same_events(name, seed):
@@ -259,6 +260,7 @@ def without(what):
     return several
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [querist.asking.campaign, querist.serve.campaign])
 @pytest.mark.parametrize(
     ("name", "what"),

@@ -143,6 +143,7 @@ def test_no_file_another_kind_and_another_version_are_named(kept: Kept) -> None:
         codec.read(path, kind, as_it_is)
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_refused_or_the_same(kept: Kept) -> None:
     kind, path = kept
     content, draw = path.read_bytes(), random.Random(0)
@@ -175,6 +176,7 @@ def array_names(path: Path) -> list[str]:
     return [name for name in npz.shapes(path) if name != "saved"]
 
 
+@pytest.mark.slow
 def test_an_array_of_another_form_is_refused(kept: Kept) -> None:
     kind, path = kept
     content = path.read_bytes()
@@ -197,6 +199,7 @@ def test_an_array_of_another_form_is_refused(kept: Kept) -> None:
         codec.read(path, kind, as_it_is)
 
 
+@pytest.mark.slow
 def test_numbers_out_of_range_are_refused(kept: Kept) -> None:
     kind, path = kept
     content = path.read_bytes()
@@ -211,6 +214,7 @@ def test_numbers_out_of_range_are_refused(kept: Kept) -> None:
                 codec.read(path, kind, as_it_is)
 
 
+@pytest.mark.slow
 def test_a_field_too_many_or_too_few_is_refused(kept: Kept) -> None:
     kind, path = kept
     content = path.read_bytes()

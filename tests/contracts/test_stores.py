@@ -61,6 +61,7 @@ def reply_to(key):
     return key, "digest", {}
 
 
+@pytest.mark.slow
 def test_events_come_back_as_they_were_written(store, opened):
     written = [store.create("c", "Cats", BEGUN)]
     written += store.append("c", 1, [asked(3), answered(3, 1)])
@@ -155,6 +156,7 @@ def test_several_requests_are_one_transaction_each_with_its_reply(store, opened)
     assert (store.last("c"), store.reply("c", "k3")) == (5, None)
 
 
+@pytest.mark.slow
 def test_threads_lose_nothing_and_number_nothing_twice(opened):
     """8 threads on two stores of the same place; each appends whenever it knows the newest event."""
     stores = [opened(), opened()]
@@ -208,6 +210,7 @@ store.close()
 """
 
 
+@pytest.mark.slow
 def test_processes_lose_nothing_and_number_nothing_twice(store, place):
     store.create("c", "c", BEGUN)
     workers = [
@@ -232,6 +235,7 @@ def test_processes_lose_nothing_and_number_nothing_twice(store, place):
     assert sorted(acknowledged) == list(range(2, 122))
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_survives_a_kill(store, place):
     store.create("c", "c", BEGUN)
     acknowledged = {}
@@ -303,6 +307,7 @@ def raw(store, place, sql):
             connection.execute(sql)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -449,6 +454,7 @@ def test_a_campaign_that_is_created_while_the_others_are_listed_is_no_damage(sto
 UNFIT = ["a\0b", "a\ud800b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", UNFIT)
 @pytest.mark.parametrize(
     "write",
@@ -510,6 +516,7 @@ def test_a_query_that_fails_ends_no_reading_at_one_moment(new_database):
                 seen.name_person("c", "p", "Ann")
 
 
+@pytest.mark.slow
 def test_more_calls_at_once_than_connections_wait_for_one(new_database):
     place = new_database()
     with open_store(place) as store, psycopg.connect(place, autocommit=True) as watch:
@@ -632,6 +639,7 @@ def toy(tmp_path):
     del sys.modules["toy_store"], STORES["toy"]
 
 
+@pytest.mark.slow
 def test_a_database_store_is_one_module(toy, tmp_path, capsys):
     with open_store(toy) as store, open_store(toy) as other, SqliteStore(tmp_path / "file") as file:
         first = create(store, "karate", budget=4, second_opinions=False)

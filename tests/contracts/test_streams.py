@@ -16,8 +16,6 @@ from querist import STREAMS, BudgetedLeastSquares, InputError, RiverBudgetedLeas
 from querist.budgeted import learner as protocol
 from querist.budgeted.learner import BLS
 
-pytestmark = pytest.mark.slow
-
 MAINTENANCE = ["remove", "projection", "projection-persistent"]
 NAMES = list(STREAMS)
 SLOW = {"sklearn_sgd", "sklearn_naive_bayes", "river_logistic", "river_hoeffding"}
@@ -52,6 +50,7 @@ def assert_same(one, other):
 # -- every learner -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_nothing_is_predicted_before_the_first_label(name, classes):
@@ -60,6 +59,7 @@ def test_nothing_is_predicted_before_the_first_label(name, classes):
     assert (done.predicted == -1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_whole_blocks_or_one_item_at_a_time(name, classes):
@@ -88,6 +88,7 @@ def test_hidden_labels_reach_nobody(name):
     np.testing.assert_array_equal(X, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_it_learns_and_sparse_is_as_good_as_dense(name):
     X, codes, labelled = stream_of(400, 2, labelled=0.5)
@@ -102,6 +103,7 @@ def test_it_learns_and_sparse_is_as_good_as_dense(name):
         assert np.mean(dense.predicted == sparse.predicted) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("spoil", "said"),
@@ -134,6 +136,7 @@ def test_one_class_is_not_enough(name):
 # -- budgeted least squares ----------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("maintenance", MAINTENANCE)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("width", [None, 0.7])
@@ -275,6 +278,7 @@ def test_parameters_out_of_range(bad):
 # -- scikit-learn ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @parametrize_with_checks([BudgetedLeastSquares(maintenance=maintenance) for maintenance in MAINTENANCE])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -346,6 +350,7 @@ def test_what_an_estimator_refuses():
 # -- river --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("maintenance", MAINTENANCE)
 def test_river_contract(maintenance):
     model = RiverBudgetedLeastSquares(maintenance=maintenance)

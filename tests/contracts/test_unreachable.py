@@ -59,6 +59,7 @@ def test_classifiers_and_the_same_on_a_graph(graph: Graph, name: str) -> None:
     assert model.score([0, "x"], [1, 1]) == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(CLASSIFIERS))
 def test_several_labels_of_classifiers_and_the_same_on_a_graph(graph: Graph, name: str) -> None:
     kind, sets = CLASSIFIERS[name], {node: {"one" if own == 1 else "three"} for node, own in KNOWN.items()}

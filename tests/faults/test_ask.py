@@ -52,6 +52,7 @@ def remove(folder, *names):
             path.unlink()
 
 
+@pytest.mark.slow
 def test_what_was_told_survives_kills(start, ran, edges):
     nodes, moments, kills = as_graph(edges / "edges.csv").nodes, random.Random(KILLS), 0
     first = ran(LINE)
@@ -87,6 +88,7 @@ def test_what_was_told_survives_kills(start, ran, edges):
     print(f"{kills} kills of ask, no answer lost")
 
 
+@pytest.mark.slow
 def test_a_second_writer_is_refused(start, ran, edges):
     os.mkfifo(edges / "keys")
     command = start("ask edges.csv --classes a,b --journal kept", streams=["keys", "out.txt", "err.txt"])

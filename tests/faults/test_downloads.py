@@ -79,6 +79,7 @@ def site():
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_killed_download_is_never_taken_for_whole(start, ran, tmp_path, site):
     def options(cache):
         return {"site": site.known, "QUERIST_CACHE": cache, "NO_PROXY": "127.0.0.1", "QUERIST_DATA": ""}

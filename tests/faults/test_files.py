@@ -51,6 +51,7 @@ def lasted(ran, line, **options):
 LABEL = "label edges.csv --labels labels.csv --method wvrn -o out.csv"
 
 
+@pytest.mark.slow
 def test_labels_are_whole_or_absent(start, ran, edges):
     longest, moments = lasted(ran, LABEL), random.Random(KILLS)
     whole = (edges / "out.csv").read_bytes()
@@ -76,6 +77,7 @@ def test_labels_are_whole_or_absent(start, ran, edges):
 EMBED = "embed edges.csv --rank 5 --out rows.npy --json"
 
 
+@pytest.mark.slow
 def test_a_cache_serves_no_damaged_rows(start, ran, edges, small_disk):
     moments = random.Random(KILLS)
     longest = lasted(ran, EMBED, QUERIST_CACHE="first")
@@ -139,6 +141,7 @@ def mine(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_experiment_goes_on_as_if_it_had_not_been_stopped(start, mine, alone):
     folder, longest = alone
     moments, stops = random.Random(KILLS), 0
@@ -150,12 +153,14 @@ def test_an_experiment_goes_on_as_if_it_had_not_been_stopped(start, mine, alone)
         assert numbers(mine / "stopped") == numbers(folder)
 
 
+@pytest.mark.slow
 def test_two_experiments_in_one_folder(start, mine, alone):
     both = [start(f"{EXPERIMENT} both") for _ in range(2)]
     assert [each.wait() for each in both] == [0, 0]
     assert numbers(mine / "both") == numbers(alone[0])
 
 
+@pytest.mark.slow
 def test_an_experiment_on_a_full_disk_goes_on_when_there_is_room(ran, mine, alone):
     short = ran(f"{EXPERIMENT} short", size=12_000)
     assert short.code == 2
@@ -165,6 +170,7 @@ def test_an_experiment_on_a_full_disk_goes_on_when_there_is_room(ran, mine, alon
     assert numbers(mine / "short") == numbers(alone[0])
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_a_run_is_found(mine, alone):
     chance = random.Random(KILLS)
     for spec in Comparison.read(mine / "mine.toml").specifications:
@@ -199,6 +205,7 @@ def runs(folder):
     return {path.name: path.read_bytes().split(b"\n")[:-1] for path in sorted(folder.glob("results/*.jsonl"))}
 
 
+@pytest.mark.slow
 def test_a_reproduction_goes_on_as_if_it_had_not_been_stopped(commands, start, ran, tmp_path):
     commands.warm(f"{REPRODUCE} warm", tmp_path)
     longest = lasted(ran, f"{REPRODUCE} alone")

@@ -32,6 +32,7 @@ def seen(terminal, text, before=""):
     return before
 
 
+@pytest.mark.slow
 @SIGNALS
 def test_a_person_is_interrupted(start, edges, number):
     ours, theirs = pty.openpty()
@@ -148,6 +149,7 @@ raise SystemExit(entry.main(["pooled"]))
 """
 
 
+@pytest.mark.slow
 def test_workers_that_a_library_forks_end_without_a_word():
     """As those of scikit-network do after every fit."""
     run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=False)

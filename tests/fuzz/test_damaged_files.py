@@ -371,6 +371,7 @@ USES: dict[str, Reader] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "journal"])
 def test_extreme_values_are_refused_or_harmless(kind: str, quiet: Path) -> None:
     name, write, _ = KINDS[kind]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 def test_no_load_or_store_lies_beside_an_array():
     found = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("guarded.py"))],

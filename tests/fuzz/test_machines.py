@@ -20,8 +20,6 @@ from promises import finite, probabilities, same
 import querist
 from querist import InputError
 
-pytestmark = pytest.mark.slow
-
 GRAPHS = {
     "path": [(i, i + 1) for i in range(7)],
     "star": [(0, i) for i in range(1, 8)],
@@ -217,6 +215,7 @@ class AskingMachine(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
+@pytest.mark.slow
 def test_online_machine():
     run_state_machine_as_test(OnlineMachine, settings=fuzzed(20, stateful_step_count=15))
 

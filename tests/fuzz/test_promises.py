@@ -6,8 +6,6 @@ from profiles import fuzzed
 from promises import check
 from strategies import cases, numbered_case
 
-pytestmark = pytest.mark.slow
-
 BROKE_ONCE = {
     "online": [173, 1522, 2110, 41723],
     "collective": [600, 1524, 1814, 2850, 2943, 7051, 11944, 15955, 17427, 19852, 41136, 95355],
@@ -17,6 +15,7 @@ BROKE_ONCE = {
 """Cases that `python tests/fuzz` counted as broken: `--only online --case 173` shows one."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operation", "number"), [(name, number) for name, numbers in BROKE_ONCE.items() for number in numbers]
 )
@@ -24,12 +23,14 @@ def test_what_broke_once(operation, number):
     check(numbered_case(operation, 0, number))
 
 
+@pytest.mark.slow
 @fuzzed(60)
 @given(cases("embed"))
 def test_embed(case):
     check(case)
 
 
+@pytest.mark.slow
 @fuzzed(100)
 @given(cases("online"))
 def test_online(case):
@@ -48,6 +49,7 @@ def test_label(case):
     check(case)
 
 
+@pytest.mark.slow
 @fuzzed(12)
 @given(cases("ask"))
 def test_ask(case):

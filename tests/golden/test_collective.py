@@ -18,8 +18,6 @@ from querist.collective.smoothing import Smoother
 from querist.collective.threshold import decide, drop_thresholds
 from querist_papers.rivals.iterative import ICML
 
-pytestmark = pytest.mark.slow
-
 GOLDEN = json.loads((Path(__file__).parent / "collective.json").read_text())
 GIVEN = GOLDEN["inputs"]
 MODELS = [name for name in GOLDEN if name.startswith(("gmnr", "mrgm"))]
@@ -47,6 +45,7 @@ def model_of(name: str, **options):
     return GMNR(**options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["factor", "cg", "jacobi"])
 @pytest.mark.parametrize("iterations", [1, 2, 5, 10])
 @pytest.mark.parametrize("name", MODELS)

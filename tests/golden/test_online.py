@@ -20,8 +20,6 @@ import querist
 from querist import ALGORITHMS, Learner
 from querist.online.composition import OnlineParts
 
-pytestmark = pytest.mark.slow
-
 GRAPHS = json.loads(Path(__file__).with_name("online.json").read_text())["graphs"]
 ATOL = 1e-9
 TIE = 1e-12
@@ -144,6 +142,7 @@ def threshold(rest: str, par: Any, t: int, r: float, asked_r: float) -> float:
     return t**-par
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("graph_name", "key"), ENTRIES)
 def test_stepwise(graph_name: str, key: str, source: str) -> None:
@@ -220,6 +219,7 @@ def test_stepwise(graph_name: str, key: str, source: str) -> None:
         assert close(update_sum, entry["sum_r_over_1pr_updates"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("graph_name", "key"), ENTRIES)
 def test_run(graph_name: str, key: str, source: str) -> None:

@@ -16,8 +16,6 @@ from querist.budgeted.learner import BLS
 from querist_papers.rivals.clustered import SPASC
 from querist_papers.rivals.reliable import ReSSL
 
-pytestmark = pytest.mark.slow
-
 # -- the inverse ---------------------------------------------------------------
 
 

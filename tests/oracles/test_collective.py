@@ -17,8 +17,6 @@ from querist.collective.sweeps import Sweeper
 from querist_papers.rivals.iterative import SemiICA, regularise_labels
 from querist_papers.rivals.latent import mixing_weights, similar_links
 
-pytestmark = pytest.mark.slow
-
 # -- a dense twin of mrgm15, written from the formulas ---------------------------------
 
 
@@ -72,6 +70,7 @@ def networks(draw):
     return X, S + S.T, indicator
 
 
+@pytest.mark.slow
 @given(
     networks(),
     st.sampled_from(["reset", "none"]),
@@ -89,6 +88,7 @@ def test_em_agrees_with_the_explicit_posterior_and_the_whole_system(network, cla
     assert model.words_ == pytest.approx(expected_F, abs=1e-10)
 
 
+@pytest.mark.slow
 @given(networks(), st.sampled_from([0.05, 1.0, 40.0]))
 def test_lam_chosen_by_itself_is_the_rule_from_one_fit(network, words):
     X, S, indicator = network
@@ -127,6 +127,7 @@ def plain_plsa(X, Y, F, seeds, iterations):
     return Y, F
 
 
+@pytest.mark.slow
 @given(networks())
 def test_without_the_network_it_is_plsa(network):
     X, S, indicator = network
@@ -151,6 +152,7 @@ def test_it_does_not_stop_where_all_classes_start_with_the_same_words():
     assert model.distribution_ == pytest.approx(Y, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(networks())
 def test_with_one_label_a_node_mrgm_is_gmnr(network):
     X, S, indicator = network
@@ -160,6 +162,7 @@ def test_with_one_label_a_node_mrgm_is_gmnr(network):
     assert one.probabilities_ == pytest.approx(other.probabilities_, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(networks(), st.sampled_from(["float64", "float32"]))
 def test_single_precision_and_blocks_change_nothing_but_digits(network, dtype):
     X, S, indicator = network
@@ -175,6 +178,7 @@ def test_single_precision_and_blocks_change_nothing_but_digits(network, dtype):
     )
 
 
+@pytest.mark.slow
 @given(networks(), st.sampled_from(["cg", "jacobi"]), st.floats(0, 3))
 def test_inexact_solvers_stay_on_the_simplex_and_arrive(network, solver, lam_labels):
     X, S, indicator = network
@@ -221,6 +225,7 @@ def test_wvrn_reports_the_smoothness_after_every_step(network):
         )
 
 
+@pytest.mark.slow
 @given(networks())
 def test_wvrn_heads_for_the_harmonic_solution_and_networkx_agrees(network):
     import networkx as nx
@@ -262,6 +267,7 @@ def test_harmonic_is_scikit_learns_label_propagation(data):
     assert ours.probabilities_ == pytest.approx(peer.label_distributions_, abs=1e-8)
 
 
+@pytest.mark.slow
 @given(networks())
 def test_one_round_of_ica_is_a_regression_on_attributes_and_neighbours(network):
     from sklearn.linear_model import LogisticRegression
@@ -359,6 +365,7 @@ def test_semiica_is_attributes_times_neighbours():
         assert two.probabilities_[node] == pytest.approx(weight / weight.sum(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_latent_links_are_weighed_by_the_labels_they_join():
     """Against the stated sum of squares over pairs, minimised on a grid."""
     rng = np.random.default_rng(0)
@@ -424,6 +431,7 @@ def test_smoothness_counts_squared_differences_along_edges():
     assert smoothness(graph, P) == pytest.approx(-(2.0 * 2 + 0.5 * 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("K", [1, 3, 4, 10])
 def test_a_sweep_against_dense_products(K, dtype, monkeypatch):

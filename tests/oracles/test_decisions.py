@@ -105,6 +105,7 @@ def merit(goal: str, P: np.ndarray, codes: np.ndarray) -> float:
     return F[P.sum(axis=0).argmin()] if len(F) == 2 else F.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", ["accuracy", "balanced", "f1"])
 @pytest.mark.parametrize(("n", "K"), [(9, 2), (6, 3)])
 def test_a_decision_is_the_best_for_its_goal(goal, n, K):

@@ -24,8 +24,6 @@ from querist.operator.eigen import pool, solve
 from querist.progress import silent
 from querist.types import Floats
 
-pytestmark = pytest.mark.slow
-
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "online.json").read_text())["graphs"]
 DATA = os.environ.get("QUERIST_DATA")
 CLEAR = 1e-4
@@ -117,6 +115,7 @@ def adjacencies(draw: st.DrawFn, signed: bool = False, most: int = 12) -> Floats
 options = st.tuples(st.booleans(), st.sampled_from([0.0, 1.0, 3.0]))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.booleans().flatmap(lambda signed: adjacencies(signed=signed)), options, st.floats(0, 1))
 def test_dense_oracle(S: Floats, option: tuple[bool, float], part: float) -> None:
@@ -196,6 +195,7 @@ def problem(S: Floats, count: int, normalised: bool, tol: float) -> solve.EigenP
     return solve.EigenProblem(scaled, unit, count, normalised, tol, 0, silent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REGULAR)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("normalised", [True, False])
@@ -250,6 +250,7 @@ def oracle_diffusion(S: Floats, X: Floats, rank: int, steps: int, damping: float
     return np.asarray((U[:, :rank] * s[:rank] ** 2) @ U[:, :rank].T), s
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.booleans().flatmap(lambda signed: adjacencies(signed=signed)), st.integers(1, 9), st.integers(0, 4))
 def test_diffusion_oracle(S: Floats, m: int, steps: int) -> None:
@@ -326,6 +327,7 @@ def mean_error(graph: Graph, rows: Floats, shuffles: int, h: float | None) -> tu
     return float(np.mean(errors)), float(np.mean(queries))
 
 
+@pytest.mark.slow
 @needs_data
 def test_cora_spectral_agrees_with_the_dense_solution_and_readings() -> None:
     graph = largest_component("cora")
@@ -359,6 +361,7 @@ TABLES = {
 """readings.md, the papers' tables (combinatorial, constant 3): parameters, error, queries."""
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(("name", "algorithm"), TABLES)
 def test_the_papers_tables_on_the_default_tolerance(name: str, algorithm: str) -> None:
@@ -374,6 +377,7 @@ def test_the_papers_tables_on_the_default_tolerance(name: str, algorithm: str) -
     assert np.mean([run.queries for run in runs]) == pytest.approx(queries, rel=0.06)
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", ALWAYS)
 @pytest.mark.parametrize("normalised", [True, False])

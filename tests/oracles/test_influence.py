@@ -17,8 +17,6 @@ from querist.labelling.influence import by_pagerank, influences, insert, of_rows
 from querist.progress import silent
 from querist.types import Codes, Floats, Sparse
 
-pytestmark = pytest.mark.slow
-
 
 def dense_pagerank(S: Sparse, labelled: Codes, damping: float = 0.85) -> Floats:
     """(n, m) `W = (1 - damping) (I - damping D^-1 S)^-1 E`."""
@@ -58,6 +56,7 @@ def test_pagerank_is_exact_where_every_entry_is_kept(n: int, p: float, m: int, s
     np.testing.assert_allclose(weights, best, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_cut_rows_find_nearly_all(data) -> None:  # type: ignore[no-untyped-def]
     cora = data("cora")
     labelled = np.sort(np.random.default_rng(0).choice(cora.n_nodes, 140, replace=False))
@@ -116,6 +115,7 @@ def faint_graph(seed: int) -> tuple[Sparse, Codes]:
     return sp.csr_array(upper + upper.T), np.sort(rng.choice(40, 6, replace=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [spread_rows, spread_rows.py_func], ids=["compiled", "python"])
 @pytest.mark.parametrize(
     ("S", "labelled"), [spoke_graph(30), *(faint_graph(seed) for seed in range(4))], ids=["spokes", *"0123"]
@@ -169,6 +169,7 @@ for method in ("label_propagation", "pagerank", "harmonic"):
 """
 
 
+@pytest.mark.slow
 def test_a_graph_of_tiny_weights_is_labelled_and_written(tmp_path: Path) -> None:
     """In a process of its own: two thousand shares of 0 once wrote beyond an array."""
     done = subprocess.run(

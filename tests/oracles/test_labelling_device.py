@@ -73,6 +73,7 @@ def there(graph, given):
     return folds_on(graph, "cpu", given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_rows_span_the_leading_singular_vectors_of_the_smoothed_features(graph, there, kind):
     S, X = graph.adjacency.toarray(), features(graph, kind.source).toarray()
@@ -95,6 +96,7 @@ MODELS = {**MEMBERS, "picked walks": MEMBERS["walks"].for_picked()}
 EXACT = {"lam": 2.5, "objective": False, "solver_tol": 1e-11}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multilabel", [False, True], ids=["one label", "several"])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_that_are_fitted_at_once_are_those_fitted_one_by_one(there, here, name, multilabel):
@@ -117,6 +119,7 @@ def test_models_that_are_fitted_at_once_are_those_fitted_one_by_one(there, here,
             )
 
 
+@pytest.mark.slow
 def test_counts_of_weights_far_from_one_another_are_modelled_too(graph):
     model = ClassifierModel("counts", "gmnr", {"lam": "auto"}, counts=True)
     labelled = np.array([0, 60, 110])

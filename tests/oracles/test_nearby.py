@@ -144,6 +144,7 @@ def test_the_earliest_within_a_tie_of_the_smallest(distance: list[float], expect
 # -- learners ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [7, 128])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("make", [POUNCE, Nearest])

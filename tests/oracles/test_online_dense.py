@@ -26,8 +26,6 @@ from querist.online.checks import Answer
 from querist.online.composition import OnlineParts
 from querist.parameters import parameters_of
 
-pytestmark = pytest.mark.slow
-
 ROUNDING, DOUBT = 1e-13, 1e-9
 """Scores closer than ROUNDING times their scale are equal; up to DOUBT nobody can tell."""
 
@@ -373,6 +371,7 @@ def reply(kind: str, number: int, label: int, n_classes: int) -> Any:
     return {"unsure": Answer.UNSURE, "none": Answer.NONE}.get(kind, label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 @given(st.data())
 def test_every_round_and_answer_agrees(name: str, scheme: str, data: st.DataObject) -> None:
@@ -390,6 +389,7 @@ MIDDLING: dict[str, dict[str, float]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_a_longer_game_agrees(name: str, scheme: str) -> None:
     """Eighty rounds in general position, the same every time: single problems ask, histories grow."""
@@ -439,6 +439,7 @@ def play(case: Case) -> None:
     assert learner.pending == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 @given(st.data(), st.booleans())
 def test_run_agrees(name: str, scheme: str, data: st.DataObject, oracle: bool) -> None:

@@ -26,8 +26,6 @@ from querist.operator.local import empty_block
 from querist.operator.value import LocalMatrix, Operator
 from querist.types import Floats
 
-pytestmark = pytest.mark.slow
-
 
 @st.composite
 def adjacencies(draw: st.DrawFn, most: int = 14) -> Floats:
@@ -146,6 +144,7 @@ def test_patterns_that_are_slices_or_read_only_are_read_rightly() -> None:
     np.testing.assert_allclose(M.matmat(X), laplacian(Graph(S)) @ X, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_parts_are_worked_on_at_once_and_come_back_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUERIST_THREADS", "3")
     meeting = Barrier(3)
@@ -181,6 +180,7 @@ def test_cuts_share_the_work_of_a_hub() -> None:
     assert work.max() <= 0.34 * work.sum()  # the hub alone is a third and cannot be cut
 
 
+@pytest.mark.slow
 def test_memory_mapped_arrays_with_int64_pointers_are_not_copied(tmp_path: Path) -> None:
     S = random_graph(400, 6)
     parts = {"indptr": S.indptr.astype(np.int64), "indices": S.indices.astype(np.int64), "data": S.data}
@@ -349,6 +349,7 @@ print(np.array_equal(M.matmat(X), out))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
 def test_an_interrupt_leaves_nothing_broken() -> None:
     assert signal.getsignal(signal.SIGINT) is not None

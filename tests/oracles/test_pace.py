@@ -17,8 +17,6 @@ from querist import ALGORITHMS, Learner
 from querist.online import algebra
 from querist.parameters import parameters_of
 
-pytestmark = pytest.mark.slow
-
 PACED = [name for name in ALGORITHMS if name != "paced"]  # that one has a pace of its own
 OWN = {"dgs": [{}, {"alpha": 0.3}], "bbq": [{"kappa": 0.7}], "msg": [{}, {"h": 3.0}]}
 
@@ -69,6 +67,7 @@ def wish(name: str, own: dict[str, Any], t: int, u: float, margin: float, r: flo
     return 0.0
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize(("budget", "pace", "rounds"), [(40, 1.0, 400), (25, 3.0, 400), (90, 0.5, 500)])
 def test_rounds_follow_the_formulas(name, settings, budget, pace, rounds):
@@ -132,6 +131,7 @@ def test_questions_follow_the_plan(name, settings):
         assert behind.min() > -8
 
 
+@pytest.mark.slow
 @every_form
 def test_run_is_step_and_pieces_are_the_whole(name, settings, tmp_path):
     rows, labels, order = world(333)
@@ -168,6 +168,7 @@ RULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RULES)
 @given(st.data())
 def test_a_rule_never_prefers_a_round_of_less_value(name, data):

@@ -80,6 +80,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "formula"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize("where", ["pagerank", "rows"])
 def test_rounds_follow_the_formulas(given, formula, where):
@@ -114,6 +115,7 @@ def test_the_control_asks_at_the_same_pace_about_random_nodes():
 # -- paced: what it promises -------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [0, 1, 2, 7, 60, 119, 120, 500])
 @pytest.mark.parametrize("pace", [0.5, 1.0, 4.0, 1e9])
 def test_a_budget_is_spent_and_not_exceeded(budget, pace):
@@ -134,6 +136,7 @@ def test_a_higher_pace_asks_earlier():
     assert middles[0] > 35 and middles[-1] == 14.5
 
 
+@pytest.mark.slow
 def test_it_asks_better_questions_than_random_ones_do():
     """More right answers with the same questions, over ten graphs."""
     errors = {True: 0.0, False: 0.0}

@@ -32,8 +32,6 @@ from querist_papers.theory import (
     separating_cover_numbers,
 )
 
-pytestmark = pytest.mark.slow
-
 
 def random_graph(rng: np.random.Generator, n: int, signed: bool) -> Graph:
     """Connected, weighted over two orders of magnitude; a signed one with an odd triangle, so definite."""
@@ -314,6 +312,7 @@ def test_both_ways_to_resistances_agree() -> None:
 # -- the theorems ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signed", [False, True], ids=["unsigned", "signed"])
 def test_theorem_2_over_generated_graphs(signed: bool) -> None:
     """Many graphs, covers exact: no violation; and the bound is sometimes nearly reached."""
@@ -332,6 +331,7 @@ def test_theorem_2_over_generated_graphs(signed: bool) -> None:
     assert closest < 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signed", [False, True], ids=["unsigned", "signed"])
 def test_theorem_5_over_generated_graphs(signed: bool) -> None:
     """`u_i y_i >= 1` allows no less energy than `u_i = y_i`, by non-negative least squares, to 1e-12."""
@@ -437,6 +437,7 @@ def line(n: int) -> Graph:
     return as_graph([(i, i + 1) for i in range(n - 1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_the_search_of_all_orders_is_every_order(n: int) -> None:
     """Every order of the nodes and every cut, played by the twin."""

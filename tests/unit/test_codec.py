@@ -164,6 +164,7 @@ KINDS: dict[str, tuple[Callable[[], Learner], dict[str, Change]]] = {
 CASES = [(kind, name) for kind, (_, own) in KINDS.items() for name in (*EVERY, *own)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[f"{kind}-{name}" for kind, name in CASES])
 def test_a_learner_that_cannot_have_been_saved_is_refused(kind: str, name: str, tmp_path: Path) -> None:
     make, own = KINDS[kind]

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 INNER = """
 from querist.compiled import compiled
 
@@ -38,6 +36,7 @@ def played(folder: Path) -> str:
     return found.stdout.strip()
 
 
+@pytest.mark.slow
 def test_an_edit_beside_a_kernel_is_seen(tmp_path: Path) -> None:
     (tmp_path / "inner.py").write_text(textwrap.dedent(INNER.format(step="1.0")))
     (tmp_path / "outer.py").write_text(textwrap.dedent(OUTER))
@@ -68,6 +67,7 @@ print(outer({name}(2.0)))
 """
 
 
+@pytest.mark.slow
 def test_cached_code_that_names_a_class_which_is_gone_is_made_anew(tmp_path: Path) -> None:
     (tmp_path / "outer_kernel.py").write_text("import outer\n")
     for name in ("State", "CoverState"):
@@ -100,6 +100,7 @@ print(outer.outer(1.0), type(outer.outer).__name__)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", ["", "._nrt"])
 def test_a_numba_without_what_we_reach_for_still_works(tmp_path: Path, rest: str) -> None:
     """It has no such option, or no such class of options, and its dispatchers show nothing of their cache."""
@@ -122,6 +123,7 @@ def test_packages_that_call_kernels_of_the_operator_see_its_edits() -> None:
     assert Path(kernels.__file__).name in names
 
 
+@pytest.mark.slow
 def test_cached_code_that_names_a_class_which_has_gone_is_compiled_anew(tmp_path):
     source = (
         "from typing import NamedTuple\nfrom querist.compiled import compiled\n"

@@ -116,6 +116,7 @@ def spellings(tree):
             yield node.value
 
 
+@pytest.mark.slow
 def test_several_labels_per_node_are_spelled_multilabel():
     found = {
         (name, path.name)

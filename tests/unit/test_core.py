@@ -14,7 +14,6 @@ import pytest
 
 from querist.cli import main
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = [
@@ -80,6 +79,7 @@ def example(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_the_core_labels_asks_and_embeds(example, monkeypatch):
     """Nothing of the extras is imported, and a table comes out as it does with them."""
     said = without([*EXTRAS, *POSIX], WORK, example, typed="even\nodd\neven\nleave\n")
@@ -111,6 +111,7 @@ MISSING = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_named_with_what_to_install(tmp_path):
     code = "import json, querist\nsaid = {}\n" + "".join(
         f"try:\n    {call}\nexcept querist.QueristError as missing:\n    said[{extra!r}] = str(missing)\n"
@@ -176,6 +177,7 @@ def optional_imports():
                     yield path.name, owners, around.get(id(node), GUARDED.get(package))
 
 
+@pytest.mark.slow
 def test_every_import_of_an_extra_names_it():
     found = list(optional_imports())
     assert len(found) > 20
@@ -184,6 +186,7 @@ def test_every_import_of_an_extra_names_it():
         assert owners & declared(extra), f"{where} says {extra!r}, which has no {owners}"
 
 
+@pytest.mark.slow
 def test_a_terminal_without_single_keys_takes_lines(example):
     """As on Windows: a key, or the name of a class, and Enter."""
     import pexpect
@@ -219,6 +222,7 @@ for _ in range(20):
 """
 
 
+@pytest.mark.slow
 def test_processes_take_turns_without_posix_locks(tmp_path):
     """Three processes that each read and write a file whole lose nothing of each other."""
     (tmp_path / "runs").mkdir()

@@ -11,8 +11,6 @@ import pytest
 
 from querist import __version__
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EVERYBODY_HAS = {"querist", *sys.stdlib_module_names}
@@ -53,12 +51,14 @@ def distributions(module: str) -> set[str]:
     return {name.lower().replace("_", "-") for name in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(imports(at_once=False)))
 def test_every_imported_package_is_declared(module: str) -> None:
     extras = [name for lines in PROJECT["optional-dependencies"].values() for name in lines]
     assert distributions(module) & names(PROJECT["dependencies"] + extras), imports(at_once=False)[module]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     sorted(name for name, places in imports(at_once=True).items() if not places <= DEVICE | SERVER),
@@ -81,6 +81,7 @@ def test_the_version_is_said_once() -> None:
 DOCUMENTED = {"os._exit"}
 
 
+@pytest.mark.slow
 def test_no_private_name_of_another_library_is_reached_for() -> None:
     """`module._name`, where the module is not ours. What dispatchers hide is in `compiled.py`, guarded."""
     for path in sorted((ROOT / "src" / "querist").rglob("*.py")):

@@ -44,6 +44,7 @@ def together(work):
         raise problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["msg", "sslgc", "pounce", "fastonl", "paced"])
 def test_a_learner_of_several_threads_keeps_its_budget_and_counts_every_round(name):
     graph = querist.as_graph([(k, (k + step) % N) for k in range(N) for step in (1, 2)])

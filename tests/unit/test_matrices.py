@@ -11,6 +11,7 @@ from querist.graph.neighbours import Pairs, longest_bridge
 PAIRS = np.array([0, 1]), np.array([1, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "expected"),
     [

@@ -14,8 +14,6 @@ import querist
 from querist.asking.model import QuickModel
 from querist.types import Floats
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(path.parent.name for path in (ROOT / "src" / "querist").glob("*/__init__.py"))
 
@@ -94,6 +92,7 @@ def test_what_is_misspelt_fails_when_it_runs(call):
         eval(call, names)
 
 
+@pytest.mark.slow
 def test_parameters_are_typed(tmp_path):
     """mypy accepts the calls of the probe, and refuses each that is misspelt."""
     pytest.importorskip("mypy")
@@ -128,6 +127,7 @@ def test_vectors_and_graphs_come_as_what_they_are(tmp_path):
     assert querist.load_graph("karate").n_nodes == 34
 
 
+@pytest.mark.slow
 def test_documented_python_passes_mypy(tmp_path):
     pytest.importorskip("mypy")
     docs = ROOT / "docs"

@@ -9,8 +9,6 @@ import pytest
 from querist.experiment import Store, run
 from querist_papers.bls19 import static, streams
 
-pytestmark = pytest.mark.slow
-
 DATA = os.environ.get("QUERIST_DATA")
 
 TABLE_1 = [  # set, setting, method, share, held out, best per cell, best per run, published
@@ -38,6 +36,7 @@ def available(name):
         pytest.skip(f"{name}.npz is not in QUERIST_DATA ({DATA or 'which is not set'})")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "setting", "method", "share", "held_out", "cell", "each", "published"), TABLE_1
 )
@@ -54,6 +53,7 @@ def test_table_1(monkeypatch, tmp_path, name, setting, method, share, held_out, 
     assert (abs(each - published) > 4) == missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "parameters", "reached", "published"), TABLE_2)
 def test_table_2(monkeypatch, tmp_path, method, parameters, reached, published):
     """phishing, 10 % labelled, two streams, with parameters of the grid."""
@@ -67,6 +67,7 @@ def test_table_2(monkeypatch, tmp_path, method, parameters, reached, published):
         assert result.mean("kept") == pytest.approx(175, abs=5)
 
 
+@pytest.mark.slow
 def test_projection_keeps_as_many_of_electricity_as_the_paper_if_nothing_is_added_to_the_kernel(
     monkeypatch, tmp_path
 ):

@@ -17,8 +17,6 @@ from querist_papers.mrgm15.single import FEW, METHODS, OTHERS
 from querist_papers.mrgm15.tasks import dblp_a
 from querist_papers.verdicts import AGREES, DIFFERS
 
-pytestmark = pytest.mark.slow
-
 GMNR = {
     "cora": {0.01: 0.742, 0.02: 0.789, 0.05: 0.821, 0.1: 0.840, 0.2: 0.855},
     "citeseer": {0.01: 0.662, 0.02: 0.697, 0.05: 0.723, 0.1: 0.735, 0.2: 0.747},
@@ -83,6 +81,7 @@ def check(cell, found, reached, tolerance):
     assert found == pytest.approx(expected, abs=allowed + 1e-9), cell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(GMNR))
 def test_gmnr(data, name):
     graph = data(name)
@@ -101,6 +100,7 @@ def test_more_iterations_are_worse(data):
     assert ten > fifty + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", list(RIVALS))
 def test_rivals_on_cora(data, title):
     graph, settings = data("cora"), {**METHODS, **OTHERS}[title]
@@ -120,6 +120,7 @@ def test_rivals_on_cora(data, title):
             assert by is None or number.difference == pytest.approx(by, abs=0.003), number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "labelled"), list(SEVERAL))
 def test_several_labels_a_node(data, name, labelled):
     """mrgm with the paper's weight of the label regulariser, which is that of the network."""
@@ -130,6 +131,7 @@ def test_several_labels_a_node(data, name, labelled):
         check((name, labelled, key), found.mean(key), reached, 0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", list(DBLP_A))
 def test_every_line_of_figure_2(data, title):
     data("dblp_multilabel")

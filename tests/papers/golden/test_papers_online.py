@@ -18,8 +18,6 @@ from querist_papers.msg16.table import CASES as MULTICLASS, CONSERVATIVE
 from querist_papers.sslgc13.published import CHOSEN
 from querist_papers.sslgc13.tables import CASES as ONE_VS_REST
 
-pytestmark = pytest.mark.slow
-
 ERROR, QUERIES = 0.005, 0.06
 """How far from the reached columns: error rates absolutely, query counts relatively."""
 
@@ -72,6 +70,7 @@ def name(value: object) -> str | None:
     return " ".join(map(str, value)) if isinstance(value, tuple) else "" if isinstance(value, Cases) else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cases", "label", "error", "queries"), REACHED, ids=name)
 def test_reached(play: Play, cases: Cases, label: Label, error: float, queries: int) -> None:
     result = play(cases, label)
@@ -80,6 +79,7 @@ def test_reached(play: Play, cases: Cases, label: Label, error: float, queries: 
     assert result.mean("queries") == pytest.approx(queries, rel=QUERIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", CHOSEN)
 def test_the_figures_take_the_mu_that_table_2_chooses(play: Play, dataset: str) -> None:
     for method in ("OLLGC", "SSLGC"):

@@ -12,8 +12,6 @@ from querist.experiment import Result, Specification, Store, run
 from querist.graph import Graph
 from querist_papers import item_of
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def play(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Result]:

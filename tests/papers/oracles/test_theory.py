@@ -28,8 +28,6 @@ from querist_papers.theory import (
 )
 from querist_papers.theory.covers import fewest_colours
 
-pytestmark = pytest.mark.slow
-
 # -- resistance, cut, energy -------------------------------------------------------
 
 
@@ -136,6 +134,7 @@ def discrepancy(rng: np.random.Generator, n: int, levels: int) -> np.ndarray:
     return d + d.T
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(1, 7), st.sampled_from([2, 3, 50]))
 def test_cover_numbers_by_brute_force(seed: int, n: int, levels: int) -> None:
     d = discrepancy(np.random.default_rng(seed), n, levels)
@@ -265,6 +264,7 @@ def labels_of(graph: Graph, kind: str, rng: np.random.Generator) -> np.ndarray:
     return graph.codes if kind == "own" else rng.integers(0, graph.n_classes, graph.n_nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["own", "noise"])
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize(
@@ -338,6 +338,7 @@ def test_any_comparator_satisfies_theorem_1() -> None:
     assert taken.observed <= taken.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "h"), [("msg", 1.0), ("msg", 0.1), ("cmog_selected", 0.1)])
 def test_expectations_over_draws(algorithm: str, h: float) -> None:
     """Mistakes stay below the mean bound; the weighted count and the questions have the means they should."""

@@ -155,6 +155,7 @@ FOR_MISSES = 150
 """Of these, what the numbers that are not reached may take: of made-up runs nearly all are missed."""
 
 
+@pytest.mark.slow
 def test_the_report_finds_every_number_and_fits_five_pages(every_item: Path) -> None:
     text = (every_item / "REPORT.md").read_text()
     assert all(f"\n## {item.paper.name}\n" in text for item in all_items())

@@ -100,6 +100,7 @@ def table_row(folder, name):
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
+@pytest.mark.slow
 def test_the_index_counts_verdicts_and_lists_what_is_not_there(tmp_path):
     reproduce([TINY], tmp_path, quick=True, known=KNOWN)
     reproduce([OTHER], tmp_path, known=KNOWN)

@@ -47,6 +47,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sorted(SELECTIVE))
 def test_the_strategy_asks_and_learns_what_the_learner_does(digits, method):
     """Query by query and update by update, with the algorithm's own rule of what is learned."""

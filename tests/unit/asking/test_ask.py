@@ -16,8 +16,6 @@ from querist.asking.store.sqlite import SqliteStore, StoredCampaign
 from querist.embedding import Embedding
 from querist.errors import InputError
 
-pytestmark = pytest.mark.slow
-
 CHOICES = [
     {"strategy": "pool"},
     {"strategy": "ambiguity"},
@@ -67,6 +65,7 @@ def states(model):
     return [*model.regressions, model.choosing]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", CHOICES, ids=str)
 def test_it_asks_once_each_only_what_it_must_and_ends_at_the_budget(chosen):
     graph, labels = planted()
@@ -364,6 +363,7 @@ def test_all_of_the_audit_is_due_by_the_end_of_the_budget(audit, budget):
     assert done == audit
 
 
+@pytest.mark.slow
 def test_the_audit_is_unbiased_where_chosen_answers_are_not():
     """Over many draws its mean is the accuracy of the predictions on nodes not asked; the guesses' is not."""
     graph, labels = planted(200, seed=3)
@@ -406,6 +406,7 @@ def test_it_stops_when_an_answer_is_expected_to_gain_little():
     assert np.mean(gains[-10:]) < 0.005 <= np.mean(gains[-11:-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["contrast", "coverage", "ambiguity", "margin"])
 def test_a_question_is_chosen_within_100_ms_on_20_000_nodes(rule):
     from querist.asking.choosers import most_valuable
@@ -696,6 +697,7 @@ def test_what_cannot_be_is_said(call, message):
         call(planted(12)[0])
 
 
+@pytest.mark.slow
 def test_it_shows_itself():
     graph, labels = planted()
     asking = ask(graph, None, budget=10, classes=sorted(set(labels.values())), audit=2)

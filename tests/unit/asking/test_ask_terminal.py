@@ -15,8 +15,6 @@ from querist.asking.store.sqlite import only_campaign
 from querist.cli import conversation, main
 from querist.cli.conversation import legend
 
-pytestmark = pytest.mark.slow
-
 EDGES = [
     ("ann", "bob"),
     ("bob", "cy"),
@@ -175,6 +173,7 @@ def test_what_cannot_be_is_said_in_one_line(querist, arguments, message):
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_program_that_prints_no_text_or_leaves_children_behind(tmp_path):
     from querist.asking.oracles import command_oracle
     from querist.errors import InputError
@@ -193,6 +192,7 @@ def test_labels_go_beside_the_edges_where_no_place_is_named(querist, files):
         assert len(list(csv.DictReader(file))) == 6
 
 
+@pytest.mark.slow
 def test_a_data_set_by_its_name_is_asked_about(querist, files):
     found = json.loads(querist("ask", "karate", "--oracle", "karate", "--budget", "4", "--json"))
     assert (found["nodes"], found["answers"], found["classes"]) == (34, 4, ["Mr. Hi", "Officer"])
@@ -274,6 +274,7 @@ def test_a_resumed_campaign_knows_the_nodes_that_came_before(querist, files):
     assert json.loads(querist(*common, "--budget", "9"))["answers"] == 7, "gil is asked about, and known"
 
 
+@pytest.mark.slow
 def test_lines_answer_where_there_is_no_terminal(files):
     common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--budget", "4")
     shown = typed(*common, "--classes", "music,sport", keys=["m", "zebra", "sport", "u", "p", "?", "s"])
@@ -288,6 +289,7 @@ def test_lines_answer_where_there_is_no_terminal(files):
     assert (files / "out.csv").is_file()
 
 
+@pytest.mark.slow
 def test_one_key_answers_at_a_terminal(files):
     pexpect = pytest.importorskip("pexpect")
     child = pexpect.spawn(
@@ -349,6 +351,7 @@ def at_terminal(pexpect, *arguments, **options):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_arrow_keys_are_no_answers(files):
     pexpect = pytest.importorskip("pexpect")
     many = ",".join(["apes", "bears", "cats", "owls", "newts"])  # the arrows' letters are keys
@@ -409,6 +412,7 @@ def test_a_line_means_a_class_before_a_command_in_another_case(monkeypatch, name
     assert conversation.Keyboard(names).read() == meant
 
 
+@pytest.mark.slow
 def test_edges_by_way_of_a_pipe_leave_the_terminal_to_the_person(files):
     pexpect = pytest.importorskip("pexpect")
     child = pexpect.spawn(
@@ -461,6 +465,7 @@ def test_a_file_answers_with_sets(querist, files):
     assert "several labels a node" in refused
 
 
+@pytest.mark.slow
 def test_lines_with_sets_answer_where_there_is_no_terminal(files):
     out = typed(*several(files), "--classes", "music,sport", "--budget", "9",
                 keys=["music;s p", "m;p", ";", "", "sport", "skip", "u", "?", "q"])  # fmt: skip
@@ -480,6 +485,7 @@ def test_lines_with_sets_answer_where_there_is_no_terminal(files):
     assert codes == [[0, 1], [], [1]]
 
 
+@pytest.mark.slow
 def test_keys_mark_classes_at_a_terminal_and_enter_sends_them(files):
     pexpect = pytest.importorskip("pexpect")
     child = at_terminal(pexpect, *several(files)[1:], "--classes", "music,sport", "--budget", "3")
@@ -544,6 +550,7 @@ def test_keys_are_distinct_and_leave_the_commands_theirs():
     assert "[-] skip" in legend(["s", "t"])
 
 
+@pytest.mark.slow
 def test_classes_that_outnumber_the_keys_are_written_out(files):
     many = ",".join(["music", "sport", *(f"kind {k}" for k in range(40))])
     shown = typed("ask", "edges.csv", "--classes", many, "--budget", "4", keys=["1", "kind 1", "mus", "skip"])
@@ -565,6 +572,7 @@ def titled(files):
     return files
 
 
+@pytest.mark.slow
 def test_long_text_is_read_in_full(titled):
     pexpect = pytest.importorskip("pexpect")
     (titled / "known.csv").write_text("node,label\nbob,music\ncy,music\ndan,sport\neve,sport\nfay,sport\n")
@@ -591,6 +599,7 @@ def test_long_text_is_read_in_full(titled):
     child.expect(pexpect.EOF)
 
 
+@pytest.mark.slow
 def test_the_name_column_can_be_chosen(titled):
     common = ("ask", "edges.csv", "--nodes", "titled.csv", "--classes", "music,sport")
     assert ", Ann the musical" in (shown := typed(*common, keys=["s"] * 6)) and "hobbies: guitar" in shown
@@ -598,6 +607,7 @@ def test_the_name_column_can_be_chosen(titled):
     assert "node cy, guitar drums" in other and "title: Cy the musical" in other
 
 
+@pytest.mark.slow
 def test_a_name_column_that_is_not_there_is_refused(querist, titled):
     common = ("ask", "edges.csv", "--classes", "music,sport", "--name-column", "nickname")
     assert "there is no table of nodes; give one as --nodes" in querist(*common, code=2)
@@ -607,6 +617,7 @@ def test_a_name_column_that_is_not_there_is_refused(querist, titled):
     assert "Question 1" in shown, "nothing was begun before"
 
 
+@pytest.mark.slow
 def test_skips_and_doubts_spend_nothing_and_have_a_limit(files):
     common = ("ask", "edges.csv", "--nodes", "nodes.csv", "--classes", "music,sport")
     shown = typed(*common, "--budget", "2", "--unanswered", "3", keys=["?", "m", "s", "p"])
@@ -616,6 +627,7 @@ def test_skips_and_doubts_spend_nothing_and_have_a_limit(files):
     assert "0 answers; 1 question left unanswered, as many as may be" in shown
 
 
+@pytest.mark.slow
 def test_the_last_line_says_how_far_it_is(files, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     shown = typed("ask", "edges.csv", "--nodes", "nodes.csv", "--classes", "music,sport", "--budget", "4",
@@ -627,6 +639,7 @@ def test_the_last_line_says_how_far_it_is(files, monkeypatch):
     assert "1 unanswered (at most 10)" in lines[4]
 
 
+@pytest.mark.slow
 def test_the_example_can_be_answered_from_the_screen(files):
     pexpect = pytest.importorskip("pexpect")
     from querist.datasets import load_graph, table_of

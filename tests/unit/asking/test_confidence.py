@@ -42,6 +42,7 @@ def campaign():
     return asked(graph, truth, 60), truth
 
 
+@pytest.mark.slow
 def test_the_confidence_after_ask_is_the_accuracy(campaign):
     asking, truth = campaign
     is_right, found = right(asking.labelling, truth)
@@ -76,6 +77,7 @@ def test_without_an_audit_the_accuracy_of_selected_labels_is_unknown(campaign, t
     assert str(Labelling.load(tmp_path / "kept.npz").estimate) == "unknown"
 
 
+@pytest.mark.slow
 def test_goals_and_ranks_cope_with_an_unknown_accuracy(tmp_path):
     graph, truth = noisy()
     labels = {row: int(truth[row]) for row in range(60)}
@@ -107,6 +109,7 @@ def test_a_few_random_questions_give_an_interval_alone():
     assert str(estimate) == f"{low:.3f} to {high:.3f} (95 % interval)"
 
 
+@pytest.mark.slow
 def test_the_expected_accuracy_is_near_the_accuracy_of_the_model():
     for outside, seed in ((1.2, 0), (2.5, 1), (6.0, 2)):
         graph, truth = noisy(seed=seed, outside=outside)

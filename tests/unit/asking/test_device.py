@@ -42,6 +42,7 @@ def questions(graph: Graph, device: str | None, **way: Any) -> list[Any]:
     return [(turn.row, turn.code) for turn in asking.state.turns]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("name", ["karate", "cora", "blocks"])
 def test_a_device_asks_the_same_questions(graphs: dict[str, Graph], name: str, way: dict[str, Any]) -> None:

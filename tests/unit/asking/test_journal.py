@@ -109,6 +109,7 @@ def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
     assert child(APPENDING, tmp_path / "j", 1).returncode == 0
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_survives_a_kill(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", APPENDING, str(tmp_path / "j"), "100000"], stdout=subprocess.PIPE, text=True

@@ -11,8 +11,6 @@ from querist.asking.store.events import Event
 from querist.embedding import Embedding
 from querist.errors import InputError, QueristError
 
-pytestmark = pytest.mark.slow
-
 
 def planted(n=60, seed=0):
     """Three groups of nodes that link and write alike, and their labels by node."""

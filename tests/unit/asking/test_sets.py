@@ -176,6 +176,7 @@ def test_another_person_is_asked_where_a_set_is_in_doubt():
 # -- a campaign -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_campaign_of_sets_is_kept_replayed_and_labelled(tmp_path):
     graph, truth = planted()
     place = tmp_path / "sets.journal"

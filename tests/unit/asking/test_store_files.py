@@ -100,6 +100,7 @@ def test_a_copy_made_while_others_append_is_whole(tmp_path, alone):
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.slow
 def test_a_journal_and_a_server_do_not_write_at_once(tmp_path):
     store = SqliteStore(tmp_path / "store")
     store.create("c", "c", Draft("campaign", BEGUN))
@@ -119,6 +120,7 @@ journal.store.append(journal.id, 1, [Draft("stop", {"why": "other"})])
 """
 
 
+@pytest.mark.slow
 def test_a_second_opening_in_the_same_process_lets_no_other_process_in(tmp_path):
     with only_campaign(tmp_path / "j") as journal:
         journal.store.create(journal.id, journal.name, Draft("campaign", BEGUN))

@@ -108,6 +108,7 @@ def test_the_log_of_a_link_lies_beside_the_file_it_leads_to(killed, tmp_path):
 PARTS = {"page number": 0, "size": 5, "salts": 9, "first checksum": 17, "second checksum": 20, "page": 3000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("back", [1, 2, 40])
 @pytest.mark.parametrize("part", [*PARTS, "header"])
 def test_everything_is_saved_behind_a_damaged_byte(killed, tmp_path, part, back):

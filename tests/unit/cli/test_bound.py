@@ -7,6 +7,7 @@ import pytest
 from querist_papers.verbs.bound import NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", NAMES)
 def test_json(querist, algorithm):
     settings = ("--set", "scheme=one-vs-rest") if algorithm == "bbq" else ()

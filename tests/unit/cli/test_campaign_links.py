@@ -6,7 +6,6 @@ pytest.importorskip("fastapi", reason="needs the extra serve: pip install queris
 from querist.serve.opening import create
 from querist.serve.stores import open_store
 
-pytestmark = pytest.mark.slow
 NOBODY = "only this machine can open links to {}; for others, pass --address http://NAME:PORT"
 
 
@@ -29,6 +28,7 @@ def test_a_link_has_no_address_but_the_one_that_is_given(querist, store):
     assert shown.out.startswith("http://lab:9123/enter?token=")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "0.0.0.0", "[::1]", "[::]"])
 def test_a_link_that_others_cannot_open_comes_with_a_warning(querist, store, host):
     shown = querist("campaign", "token", "--store", store, "--address", f"http://{host}:8000")
@@ -69,6 +69,7 @@ def test_the_links_of_a_server_come_with_a_warning(querist, store, host, instead
     assert instead in shown.err
 
 
+@pytest.mark.slow
 def test_a_token_is_revoked_by_its_id(querist, store):
     made = querist("campaign", "token", "--store", store, "--json").json
     beside = querist("campaign", "token", "--revoke", made["id"], "--days", "3", "--store", store)
@@ -100,6 +101,7 @@ def test_the_demo_has_a_graph_of_its_own(querist):
     assert refused.code == 2 and "DATA (karate) does not go with --demo" in refused.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

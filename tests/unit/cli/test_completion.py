@@ -30,6 +30,7 @@ def test_a_script_for_every_shell(shell):
     assert "querist" in script and f"complete_{shell}" in script
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_verbs_and_options_are_offered(shell):
     def offered(line):
@@ -44,6 +45,7 @@ def test_verbs_and_options_are_offered(shell):
     assert "--labels" in options and "--out" not in options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

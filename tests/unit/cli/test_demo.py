@@ -9,8 +9,6 @@ import pytest
 from querist.cli import main
 from querist.demo import RANK, SETTINGS, H
 
-pytestmark = pytest.mark.slow
-
 
 class Page(HTMLParser):
     """Tags with their attributes; ids; what would be loaded; whether every tag is closed."""

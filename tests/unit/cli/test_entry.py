@@ -15,8 +15,6 @@ from querist.cli.app import app
 from querist.datasets.resolve import catalogue
 from querist.errors import ResidualWarning
 
-pytestmark = pytest.mark.slow
-
 COMMANDS = typer.main.get_command(app).commands
 
 
@@ -77,6 +75,7 @@ def test_help_has_no_types_of_python(words, querist):
 VERBS = [words for words, _ in leaves(typer.main.get_command(app))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
 def test_every_verb_shows_two_examples_that_can_be_typed(words, querist):
     shown = querist(*words, "--help").out.partition("Examples:")[2].partition("Options:")[0]
@@ -157,6 +156,7 @@ def test_an_unknown_embedding_is_refused_with_those_that_are_known(querist):
     assert "foo" in ran.err and "diffusion" in ran.err
 
 
+@pytest.mark.slow
 def test_bad_input_in_a_process_of_its_own(process):
     ran = process("evaluate", "online", "no_such_set", "--json")
     assert ran.code == 2
@@ -204,6 +204,7 @@ def test_warnings_are_one_line(querist, monkeypatch):
     assert querist("datasets", "--json") == (0, "[]\n", "querist: warning: 3 eigenpairs are doubtful\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 @pytest.mark.parametrize("arguments", ["datasets", "datasets --json", "--help"])
 def test_a_reader_that_leaves_is_no_error(arguments, tmp_path):
@@ -214,6 +215,7 @@ def test_a_reader_that_leaves_is_no_error(arguments, tmp_path):
     assert done.stdout.strip() in ("0", "141")
 
 
+@pytest.mark.slow
 def test_output_without_unicode(process):
     ran = process("evaluate", "online", "karate", "--repeats", "2", PYTHONIOENCODING="ascii")
     assert ran.code == 0
@@ -222,6 +224,7 @@ def test_output_without_unicode(process):
     assert ran.out.isascii()
 
 
+@pytest.mark.slow
 def test_no_colour_off_a_terminal(process):
     assert "\x1b" not in process("datasets").out
 

@@ -6,8 +6,6 @@ import pytest
 
 from querist.experiment.runner import Job
 
-pytestmark = pytest.mark.slow
-
 FILE = """\
 title = "Who asks least?"
 task = "online"
@@ -36,6 +34,7 @@ def written(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_comparison_is_run_and_shown_with_its_control(querist, written, tmp_path):
     out = tmp_path / "out"
     shown = querist("experiment", str(written), "--out", str(out), "--processes", "1")
@@ -52,6 +51,7 @@ def test_a_comparison_is_run_and_shown_with_its_control(querist, written, tmp_pa
     assert str(tmp_path) not in page, "nobody's own paths"
 
 
+@pytest.mark.slow
 def test_json_and_going_on(querist, written, tmp_path):
     command = ("experiment", str(written), "--out", str(tmp_path / "out"), "--processes", "1", "--json")
     rows = querist(*command).json
@@ -85,12 +85,14 @@ def test_a_bad_file_is_refused_before_anything_runs(querist, written, tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_what_the_folder_holds_of_the_papers_stays(querist, written, tmp_path):
     (tmp_path / "results.json").write_text('[{"paper": "msg16", "published": 0.1}]')
     assert querist("experiment", str(written), "--out", str(tmp_path), "--processes", "1").code == 0
     assert (tmp_path / "results.json").read_text() == '[{"paper": "msg16", "published": 0.1}]'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("problem", "code"), [(KeyboardInterrupt(), 130), (OSError(28, "No space", "x"), 2)])
 def test_cut_short_it_says_how_to_go_on(querist, written, tmp_path, monkeypatch, problem, code):
     made, work = [], Job.work
@@ -111,6 +113,7 @@ def test_cut_short_it_says_how_to_go_on(querist, written, tmp_path, monkeypatch,
     assert len(made) == 6 + 12 + 4 - 5, "three runs of four experiments and their tuning, those five once"
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_is_run_again(querist, tmp_path):
     edges, nodes, mine = (tmp_path / name for name in ("edges.csv", "nodes.csv", "mine.toml"))
     edges.write_text("source,target\n" + "".join(f"{i},{(i + 1) % 9}\n" for i in range(9)))
@@ -130,6 +133,7 @@ def test_a_file_that_changes_is_run_again(querist, tmp_path):
     assert querist(*command).json == before, "as it was before: those runs are still there"
 
 
+@pytest.mark.slow
 def test_a_file_or_a_cluster_that_is_not_there(querist, written, tmp_path):
     shown = querist("experiment", str(tmp_path / "absent.toml"))
     assert shown.code == 2

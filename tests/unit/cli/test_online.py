@@ -7,8 +7,6 @@ import pytest
 
 from querist import ALGORITHMS
 
-pytestmark = pytest.mark.slow
-
 KEYS = {
     "method", "dataset", "nodes", "classes", "rank", "embedding", "laplacian", "parameters", "repeats",
     "error_rate", "queries", "updates", "seconds",
@@ -39,6 +37,7 @@ def without_seconds(ran):
     return found
 
 
+@pytest.mark.slow
 def test_same_seed_same_numbers(querist, process):
     command = ("evaluate", "online", "two_moons", "--rank", "10", "--repeats", "3", "--json")
     first = without_seconds(querist(*command))
@@ -50,6 +49,7 @@ def test_same_seed_same_numbers(querist, process):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_runs_with_its_controls(querist, name):
     found = querist("evaluate", "online", "karate", "--method", name, "--repeats", "3", "--json").json
@@ -60,6 +60,7 @@ def test_every_algorithm_runs_with_its_controls(querist, name):
         assert control["queries"]["runs"] == pytest.approx(found["queries"]["runs"], abs=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_spends_a_budget_at_a_pace(querist, name):
     command = (
@@ -275,6 +276,7 @@ def test_a_label_with_brackets_is_not_markup(querist, tmp_path):
     assert shown.out.startswith("[bold]x: 3 nodes")
 
 
+@pytest.mark.slow
 def test_json_is_ascii_and_alone_on_standard_output(process, ring):
     ran = process("evaluate", "online", str(ring([0, 1] * 6, "ré.npz")), "--repeats", "1", "--json")
     assert ran.out.isascii()

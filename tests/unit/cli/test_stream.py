@@ -46,6 +46,7 @@ def test_stream_as_json(querist, iris):
     assert again.json["accuracy"] == found["accuracy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", package.STREAMS)
 def test_every_method_runs_and_prints_a_table(querist, iris, method):
     ran = querist("evaluate", "stream", str(iris), "--method", method, "--repeats", "1", "--labelled", "0.5")

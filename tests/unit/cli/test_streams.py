@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="n
 FULL = "querist: No space left on device\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "code", "out", "err"),
     [

@@ -20,6 +20,7 @@ def querist(capsys, tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_verbs_run_on_a_cluster(querist, folders, cluster, tmp_path):
     there = ("--cluster", cluster.scheduler_address, "--json")
     code, out, _ = querist("embed", folders / "edges", "--out", tmp_path / "rows", "--rank", 6, *there)

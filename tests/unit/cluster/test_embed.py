@@ -52,6 +52,7 @@ def embedded(edges, place, size, tol=1e-6):
     return in_threads(size, lambda group: solve(group, place, RANK, tol, 1.0, 0))
 
 
+@pytest.mark.slow
 def test_rows_have_the_same_bits_on_any_number_of_ranks_and_are_those_of_one_process(graph, edges, tmp_path):
     found = {size: embedded(edges, tmp_path / str(size), size) for size in (1, 2, 3)}
     ids, rows = rows_in(tmp_path / "1")
@@ -65,6 +66,7 @@ def test_rows_have_the_same_bits_on_any_number_of_ranks_and_are_those_of_one_pro
     np.testing.assert_allclose(np.abs((rows * alone.rows).sum(axis=0)) / (rows**2).sum(axis=0), 1, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_rows_in_single_precision_have_the_same_bits_on_any_number_of_ranks(edges, tmp_path):
     plain = embedded(edges, tmp_path / "plain", 1, tol=1e-6)
     found = {size: embedded(edges, tmp_path / str(size), size, tol=2e-3) for size in (1, 2, 3)}
@@ -74,6 +76,7 @@ def test_rows_in_single_precision_have_the_same_bits_on_any_number_of_ranks(edge
     np.testing.assert_allclose(found[1][0]["values"], plain[0]["values"], atol=2e-3)
 
 
+@pytest.mark.slow
 def test_encrypted_connections_carry_the_same_rows(edges, tmp_path):
     openssl = shutil.which("openssl")
     if openssl is None:
@@ -101,6 +104,7 @@ def test_encrypted_connections_carry_the_same_rows(edges, tmp_path):
     assert rows_in(tmp_path / "rows")[1].tobytes() == rows_in(tmp_path / "plain")[1].tobytes()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_a_part_of_the_time_and_none_of_the_result(edges, cluster, tmp_path):
     place, mark = tmp_path / "out", tmp_path / "killed"
     place.mkdir()
@@ -162,6 +166,7 @@ def test_a_run_goes_on_from_a_checkpoint_on_other_ranks(edges, tmp_path):
     np.testing.assert_allclose(again.values, first.values, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_folder_of_edges_is_embedded_by_one_call(graph, edges, cluster, tmp_path):
     done = on_cluster.embed(edges, tmp_path / "rows", RANK, cluster=cluster.scheduler_address)
     assert (done.nodes, done.workers, done.components, done.left_out) == (graph.shape[0], 2, 2, 3)

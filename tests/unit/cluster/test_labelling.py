@@ -16,6 +16,7 @@ from querist.labelling.rows import RowSettings
 from querist.progress import silent
 
 
+@pytest.mark.slow
 def test_smoothed_rows_are_those_of_one_process(graph, problem, rows_of):
     counts = problem[1]
     settings, rank, sweeps = RowSettings("attributes", 10, 0.9), 5, 14
@@ -51,6 +52,7 @@ def answers(folder):
     return np.array(table["label"].to_pylist())[order], np.asarray(table["probability"])[order]
 
 
+@pytest.mark.slow
 def test_labels_of_folders_of_tables(graph, problem, folders, cluster, tmp_path):
     truth, _, seeds = problem
     others = np.setdiff1d(np.arange(graph.shape[0]), seeds)
@@ -66,6 +68,7 @@ def test_labels_of_folders_of_tables(graph, problem, folders, cluster, tmp_path)
     assert f"{plain.accuracy:.3f}" in plain.report()
 
 
+@pytest.mark.slow
 def test_labels_have_the_same_bits_on_any_number_of_ranks(folders, tmp_path):
     tables = graph_tables(folders / "edges", folders / "labels", folders / "attributes")
     found = []

@@ -40,12 +40,14 @@ def mpirun():
     return run
 
 
+@pytest.mark.slow
 def test_arrays_are_exchanged(mpirun):
     done = mpirun("exchange")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str([[[0] * 5, [1] * 5]] * 2)
 
 
+@pytest.mark.slow
 def test_a_graph_is_embedded_as_on_a_cluster_of_dask(mpirun, folders, cluster, tmp_path):
     done = mpirun("embed", folders / "edges", tmp_path / "there")
     assert done.returncode == 0, done.stderr

@@ -74,6 +74,7 @@ def files(request, tmp_path):
     return table_files(folder), graph
 
 
+@pytest.mark.slow
 def test_a_folder_of_edges_is_the_graph_that_one_process_reads(files):
     paths, graph = files
 

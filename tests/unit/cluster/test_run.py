@@ -40,6 +40,7 @@ def test_the_trouble_of_one_rank_is_everybodys_and_said_as_it_is(cluster):
         on_workers(client, work)
 
 
+@pytest.mark.slow
 def test_work_goes_on_after_a_worker_was_killed(cluster, tmp_path):
     mark = tmp_path / "killed"
 
@@ -58,6 +59,7 @@ def test_work_goes_on_after_a_worker_was_killed(cluster, tmp_path):
         assert len(before & set(workers_of(client))) == 1
 
 
+@pytest.mark.slow
 def test_where_nobody_answers_it_is_said():
     with pytest.raises(InputError, match="no Dask scheduler answers"), connected("tcp://127.0.0.1:9"):
         pass

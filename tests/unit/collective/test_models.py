@@ -60,6 +60,7 @@ def test_labels_spread_where_there_are_no_words(clamp, solver):
     assert model.labels_[7] is None and not model.reached_[7]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [PLSA, GMNR, MRGM])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_solvers_agree_on_labels_and_say_what_they_did(kind, dtype):

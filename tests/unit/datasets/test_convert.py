@@ -128,6 +128,7 @@ def wild(rows: int, value: int) -> bytes:
 WILD = [{"allx": wild(3, 2**30)}, {"allx": wild(3, -(2**30))}, {"tx": wild(2, 2**30)}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", WILD)
 def test_a_pickle_that_is_not_known_is_not_opened(changes: dict[str, bytes], tmp_path: Path) -> None:
     """In a process of its own: the pointers of a matrix can end it without a word."""

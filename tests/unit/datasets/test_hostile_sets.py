@@ -50,6 +50,7 @@ def run(code, folder):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_zeros_in_a_file_of_a_known_data_set(tmp_path):
     names = ["cora.content", "cora.cites"]
     for name in names:
@@ -58,11 +59,13 @@ def test_zeros_in_a_file_of_a_known_data_set(tmp_path):
     assert "refused: cora.content needs about" in run(SOURCE.format("cora", 0, names), tmp_path)
 
 
+@pytest.mark.slow
 def test_a_class_for_nearly_every_node(tmp_path):
     code = "querist.label([(k, k + 1) for k in range(10_000)], {k: k % 9_999 for k in range(10_001)})"
     assert "refused: labelling 10,001 nodes with 9,999 classes needs about" in run(code, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("indptr", ["sound", "wild"])
 def test_a_pickle_that_nobody_knows(indptr, tmp_path):
     matrix = sp.random(30, 20, 0.3, format="csr", random_state=0)

@@ -58,6 +58,7 @@ def test_order_of_places(site: Site, registered: Register, data: Path, cache: Pa
     assert source_of("karate") == "bundled"
 
 
+@pytest.mark.slow
 def test_public_name_is_lazy_and_the_same() -> None:
     assert querist.load_graph is load_graph and querist.load_vectors is load_vectors
     assert not hasattr(querist, "load") and not hasattr(datasets, "load")

@@ -26,7 +26,6 @@ from querist.errors import DownloadError
 from querist.labelling import write_example
 
 ROOT = Path(__file__).parents[3]
-pytestmark = pytest.mark.slow
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "howto").glob("*.md"))]
 LINKED = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
@@ -66,6 +65,7 @@ def nothing_stays_registered() -> Iterator[None]:
             del registry[name]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_stays_registered")
 @pytest.mark.parametrize(("page", "code"), blocks("python"))
 def test_python_blocks_run(page: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +76,7 @@ def test_python_blocks_run(page: str, code: str, tmp_path: Path, monkeypatch: py
         pytest.skip(str(absent))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_commands_exist(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -136,6 +137,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [w for w in commands() if not LONG.search(" ".join(w))], ids=" ".join)
 def test_commands_run_as_printed(
     words: list[str],
@@ -158,6 +160,7 @@ def test_commands_run_as_printed(
     assert said.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [w for w in commands() if w[0] == "serve"], ids=" ".join)
 def test_servers_start_as_printed(words: list[str], files: Path, tmp_path: Path) -> None:
     here = shutil.copytree(files, tmp_path / "here")

@@ -8,7 +8,6 @@ import method_pictures
 import pictures
 import result_figures
 
-pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "methods" / "index.md"
 
 
@@ -23,12 +22,14 @@ def test_the_list_of_methods_shows_the_runs(figures):
     assert page == pictures.on_page(page, figures), "run `make pictures`"
 
 
+@pytest.mark.slow
 def test_every_picture_is_there_and_is_drawn(figures):
     for figure in figures:
         assert (pictures.IMAGES / f"{figure.name}.svg").exists()
         assert figure.svg.count(b"<use") > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", method_pictures.pages(), ids=lambda page: page.stem)
 def test_a_method_page_shows_its_run(page):
     figure = method_pictures.figure_of(page)

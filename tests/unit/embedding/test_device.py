@@ -30,6 +30,7 @@ def graph(monkeypatch: pytest.MonkeyPatch) -> Graph:
     return Graph(sp.csr_array(S), attributes=X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [

@@ -14,8 +14,6 @@ from querist.graph.graph import Graph
 from querist.operator.eigen import solve
 from querist.types import Codes, Floats
 
-pytestmark = pytest.mark.slow
-
 
 def graph_of(made: nx.Graph) -> Graph:
     return Graph(sp.csr_array(nx.to_scipy_sparse_array(made, dtype=float)))
@@ -146,6 +144,7 @@ def hidden(graph: Graph, seed: int) -> tuple[Graph, Codes, int]:
     return graph.subgraph(order), order, graph.n_nodes - tenth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "splits", "step", "alone"), [("cora", 4, 1, 0.035), ("pubmed", 1, 900, 0.01)]
 )

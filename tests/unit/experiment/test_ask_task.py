@@ -24,6 +24,7 @@ def karate():
     return datasets.load_graph("karate")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["ambiguity", "margin", "random"])
 def test_a_campaign_is_that_of_ask_itself(karate, strategy):
     result = found(karate, strategy, marks=[3, 6])

@@ -80,6 +80,7 @@ for repeat in range(int(sys.argv[2]), int(sys.argv[2]) + 200):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_into_one_file(tmp_path):
     root = Path(__file__).parents[3]
     command = [sys.executable, "-c", WRITER, str(tmp_path)]

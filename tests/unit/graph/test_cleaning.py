@@ -10,8 +10,6 @@ from querist.graph import as_graph
 from querist.graph.entries import merge
 from querist.tables.formats import Entries
 
-pytestmark = pytest.mark.slow
-
 WEIGHTS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 3.0])
 EDGES = st.integers(1, 7).flatmap(
     lambda n: st.tuples(
@@ -120,6 +118,7 @@ def test_a_million_edges_are_no_python_loop(lines_run):
 RULES = {"max": max, "sum": sum}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", RULES)
 @given(EDGES)
 def test_parallel_edges_equal_brute_force(parallel, case):

@@ -10,8 +10,6 @@ import querist
 from querist import InputError, from_points
 from querist.graph.neighbours import nearest
 
-pytestmark = pytest.mark.slow
-
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 D = cdist(X, X)
@@ -130,6 +128,7 @@ def test_sparse_points() -> None:
         np.testing.assert_allclose(one.adjacency.toarray(), other.adjacency.toarray(), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_approximate_neighbours_are_nearly_all_found_and_said_to_be_approximate() -> None:
     pytest.importorskip("pynndescent")
     many = np.random.default_rng(3).normal(size=(1500, 8))

@@ -46,6 +46,7 @@ def test_rows_and_resistances_of_plain_laplacians_scale(factor):
     assert np.array_equal(path[0], path[1] * factor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", FAR)
 @pytest.mark.parametrize(
     "method",

@@ -65,6 +65,7 @@ def described() -> Graph:
     return replace(blocks, attributes=sp.csr_array(X.astype(float)))
 
 
+@pytest.mark.slow
 def test_all_members_are_fitted_on_a_device_as_in_this_process(described: Graph) -> None:
     codes = described.codes
     known = {node: int(codes[node]) for node in range(0, 170, 6)}
@@ -77,6 +78,7 @@ def test_all_members_are_fitted_on_a_device_as_in_this_process(described: Graph)
     assert (again.probabilities == there.probabilities).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "close"), [("walks", 1e-9), ("channels", 1e-9), ("auto", 2e-3)])
 def test_several_labels_a_node_are_fitted_on_a_device_too(
     described: Graph, method: str, close: float

@@ -48,6 +48,7 @@ def test_it_writes_a_row_a_node_and_a_page() -> None:
     assert "8 labelled nodes, 2 classes" in numbers["notes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["0", "none yet"])
 def test_the_label_that_means_unlabelled_in_a_table_of_labels_or_of_nodes(missing: str) -> None:
     karate = load_graph("karate")

@@ -16,9 +16,6 @@ from querist.labelling.decisions.summary import class_numbers, rank_numbers, rar
 from querist.labelling.page import class_sizes, report
 from querist.tables.labels import read_costs
 
-pytestmark = pytest.mark.slow
-
-
 NAMES = np.array(["fine", "fraud"])
 
 
@@ -52,6 +49,7 @@ def measures(found, truth):
     }
 
 
+@pytest.mark.slow
 def test_each_goal_is_served_best_by_its_own_labels(given, by_goal):
     truth = given[1]
     table = {goal: measures(found, truth) for goal, found in by_goal.items()}
@@ -131,6 +129,7 @@ def test_too_few_labels_say_how_many_would_do(given):
     assert rarest(found) is None
 
 
+@pytest.mark.slow
 def test_one_label_of_a_class_and_one_class_are_no_trouble(accounts):
     graph, truth = accounts(200, 20)
     alone = {
@@ -186,6 +185,7 @@ def test_goal_costs_and_estimate_travel_with_a_labelling(by_goal, tmp_path):
     assert anew.decision.goal == "costs" and anew.options["costs"] == {("fraud", "fine"): 20}
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_matters(by_goal):
     text = report(by_goal["f1"])
     assert "Finding fraud" in text and "Check the " in text

@@ -20,8 +20,6 @@ from querist.labelling.members import MEMBERS, RandomWalk, plan
 from querist.labelling.workspace import Workspace
 from querist.stats import wilson
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def blocks():
@@ -101,6 +99,7 @@ def test_the_combination_is_near_its_best_part(blocks, result):
         assert alone.choice.method == name
 
 
+@pytest.mark.slow
 def test_calibration_brings_steep_logits_down_to_their_accuracy(blocks, monkeypatch):
     graph, codes = blocks
     generator = np.random.default_rng(0)
@@ -240,6 +239,7 @@ def test_a_method_left_alone_is_not_said_to_be_asked_for(blocks, monkeypatch):
     assert not any("self-training" in sentence for sentence in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sorted(CLASSIFIERS))
 def test_every_classifier_labels_nodes_with_several_classes(blocks, method):
     graph, codes = blocks

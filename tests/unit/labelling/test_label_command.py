@@ -126,6 +126,7 @@ def test_several_labels_a_node(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(rows("out.csv")[0]["label"].split(";")) == {"Mr. Hi", "founder"}
 
 
+@pytest.mark.slow
 def test_growing_between_runs_equals_starting_from_scratch(capsys: pytest.CaptureFixture[str]) -> None:
     lines = Path("edges.csv").read_text().splitlines(keepends=True)
     old = [line for line in lines[1:] if not any(int(v) > 27 and int(v) < 30 for v in line.split(","))]
@@ -153,6 +154,7 @@ def test_new_nodes_come_with_attributes_of_their_own(capsys: pytest.CaptureFixtu
     assert found["40"]["probability"] == found["7"]["probability"]
 
 
+@pytest.mark.slow
 def test_columns_are_named_and_a_data_set_is_a_graph(capsys: pytest.CaptureFixture[str]) -> None:
     lines = Path("edges.csv").read_text().splitlines()[1:]
     Path("pay.csv").write_text("n,a,b\n" + "".join(f"{k},{line}\n" for k, line in enumerate(lines)))
@@ -167,6 +169,7 @@ def test_columns_are_named_and_a_data_set_is_a_graph(capsys: pytest.CaptureFixtu
     assert "every node has its label already" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

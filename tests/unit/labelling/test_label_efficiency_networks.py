@@ -182,6 +182,7 @@ def prepared(tmp_path):
     return tmp_path / "blocks.npz"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gcn", "appnp", "gprgnn", "grand"])
 def test_every_network_learns_and_is_written_once(networks, prepared, tmp_path, kind, monkeypatch):
     monkeypatch.setattr(networks, "EPOCHS", (10, 40))

@@ -76,6 +76,7 @@ def test_it_says_what_was_found(text: str, found: Labelling) -> None:
     assert "personalised PageRank" in text or "smoothing rows" in text
 
 
+@pytest.mark.slow
 def test_all_or_nothing_and_bad_names(found: Labelling, tmp_path: Path) -> None:
     found.report(tmp_path / "r.html")
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
@@ -98,6 +99,7 @@ def test_names_of_people_cannot_break_the_page() -> None:
     assert checker.open == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payload", ["</title><script>x</script>", '"><svg onload=x>', "{{ 7 * 7 }}", "$_{$"])
 def test_no_name_class_note_or_command_becomes_a_tag(payload: str) -> None:
     def tags(word: str) -> tuple[list[str], str]:

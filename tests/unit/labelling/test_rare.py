@@ -10,8 +10,6 @@ import pytest
 from querist.labelling.decisions.estimate import LEAST
 from querist.labels import Labels
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def rare():
@@ -37,6 +35,7 @@ def test_the_smallest_class_that_is_large_enough_is_rare(rare, accounts, monkeyp
     assert (rare.problem("any").codes == (codes == 2)).all()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped(rare, accounts, monkeypatch, tmp_path, capsys):
     graph, truth = accounts(300, 30)
     graph = rare.replace(graph, known=Labels(truth, rare.CLASSES))

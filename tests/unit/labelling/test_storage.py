@@ -72,6 +72,7 @@ def test_ids_and_classes_of_every_kind_come_back(kind: str, tmp_path: Path) -> N
     same(one, Labelling.load(tmp_path / "saved.npz"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"attributes": False}, {"several": True}, {"method": "smoothed", "seed": 3, "picked": True}],
@@ -161,6 +162,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_is_no_saved_labelling_is_refused(fault: str, tmp_path: Path) -> None:
     place = tmp_path / "saved.npz"
@@ -197,6 +199,7 @@ found.label_new([("new", "a")], limit=1.0).save(place)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "code"), [("full", 1), ("killed", -9)])
 def test_a_full_disk_and_a_kill_leave_the_old_file(what: str, code: int, tmp_path: Path) -> None:
     place = tmp_path / "saved.npz"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
@@ -94,6 +93,7 @@ def shown(outputs, name, kind="text/html"):
     return [output["data"][kind] for output in outputs[name][0] if kind in output.get("data", {})]
 
 
+@pytest.mark.slow
 def test_nothing_is_said_that_nobody_asked_for(outputs):
     for name, (found, _) in outputs.items():
         assert not [output for output in found if output["output_type"] in ("stream", "error")], name

@@ -82,6 +82,7 @@ def test_all_text_is_escaped():
     assert text.count("&lt;script&gt;") >= 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_text_becomes_a_tag_or_an_attribute(payload):
     plain, _ = structure(everything("word"))

@@ -114,6 +114,7 @@ BODIES = {"/leases": {}, "/comments": {"row": 0, "text": "x"}, "/answers": {"row
           "/arrivals": {}}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), TAKES)
 def test_a_role_may_do_what_it_takes_and_no_more(house, method, path):
     body = BODIES.get(path) if method in ("POST", "PATCH") else None
@@ -192,6 +193,7 @@ def test_the_store_has_no_secret(house, tmp_path):
     assert len(made["token"]) * 6 >= 256
 
 
+@pytest.mark.slow
 def test_a_one_time_link_makes_one_manager(house):
     """However many open it at once."""
     for _ in range(5):
@@ -238,6 +240,7 @@ def test_a_cookie_needs_its_csrf_token_and_the_same_origin(house):
     assert browser.post(path, json=body, headers=own).status_code == 200
 
 
+@pytest.mark.slow
 def test_cookies_and_headers_are_strict(house):
     _, secret = house.server.gate.invite(house.campaign.id, "labeller")
     entered = house.client().get("/enter", params={"token": secret})
@@ -297,6 +300,7 @@ def test_campaigns_work_on_the_device_of_their_server(house, monkeypatch):
     other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["files", "set"])
 def test_what_is_said_of_a_new_campaign_holds(house, way):
     said = {"audit": 3, "overlap": 1, "second_opinions": False, "strategy": "random", "find": "b"}
@@ -452,6 +456,7 @@ def test_what_does_not_fit_is_refused_and_says_why(house, path, body):
     assert said(response)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
 def test_a_text_that_cannot_be_kept_or_shown_leaves_nothing(house, text):
     store, everywhere, manager = house.server.store, house.everywhere(), house.invited("manager", name="Ada")
@@ -536,6 +541,7 @@ def hostile(house, tmp_path_factory, payloads):
     return campaign, names
 
 
+@pytest.mark.slow
 def test_hostile_texts_come_back_as_they_are(house, hostile):
     campaign, names = hostile
     manager, path = house.everywhere(), f"/v1/campaigns/{campaign.id}"
@@ -553,6 +559,7 @@ def test_hostile_texts_come_back_as_they_are(house, hostile):
         assert [comment["text"] for comment in node["comments"]] == [text]
 
 
+@pytest.mark.slow
 def test_csv_is_neutralised_and_parquet_and_json_lines_are_exact(house, hostile):
     campaign, _ = hostile
     manager, path = house.everywhere(), f"/v1/campaigns/{campaign.id}"
@@ -778,6 +785,7 @@ def test_health_and_metrics(house):
     assert 'route="/v1/campaigns/{c}"' in text
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_nothing(house):
     """Whatever fits the description, or just does not, is answered as described."""
     schemathesis = pytest.importorskip("schemathesis")

@@ -117,6 +117,7 @@ def begun(team, **options):
     return own, ann, bob, first["row"]
 
 
+@pytest.mark.slow
 def test_a_second_opinion_shows_neither_answer_nor_guess_nor_who_gave_it(team):
     _, ann, bob, row = begun(team)
     leases = lease(bob, 5)
@@ -139,6 +140,7 @@ def test_a_second_opinion_shows_neither_answer_nor_guess_nor_who_gave_it(team):
     assert "Ann the First" not in text and ann.person not in text and "class 1" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_a_blind_question_is_the_same_whatever_was_answered(team, several):
     """All of it: nothing that follows from the answer is left either."""
@@ -154,6 +156,7 @@ def test_a_blind_question_is_the_same_whatever_was_answered(team, several):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_whoever_may_be_asked_finds_nothing_elsewhere_until_they_answered(team):
     own, ann, bob, row = begun(team)
     name = str(own.campaign.asking.graph.nodes[row])
@@ -176,6 +179,7 @@ def test_whoever_may_be_asked_finds_nothing_elsewhere_until_they_answered(team):
         assert name in rows_of(client)
 
 
+@pytest.mark.slow
 def test_a_skip_uncovers_nothing(team):
     """The question can still be answered."""
     _, _, bob, _ = begun(team)
@@ -186,6 +190,7 @@ def test_a_skip_uncovers_nothing(team):
     assert len(bob.get(f"/nodes/{row}").json()["votes"]) == 2
 
 
+@pytest.mark.slow
 def test_only_managers_and_oneself_are_told_who_answered(team):
     own, ann, bob, row = begun(team)
     reader, manager = own.invited("reader", "Rae"), own.invited("manager", "Mia")
@@ -222,6 +227,7 @@ def test_doubts_name_nobody_to_a_reader(team):
         assert [vote["label"] for vote in doubt["votes"]] == [0, 1, 0]
 
 
+@pytest.mark.slow
 def test_the_audit_shows_no_guess_before_it_is_answered(team):
     own = team(audit=10)
     ann, bob = own.invited("labeller", "Ann"), own.invited("labeller", "Bob")
@@ -254,6 +260,7 @@ def test_a_plain_question_shows_its_guess(team):
     assert "guess" in {each["by"] for each in found["detail"]["neighbours"]}
 
 
+@pytest.mark.slow
 def test_a_question_put_again_does_not_show_ones_own_answer(team):
     own = team(noise=0.2)
     ann = own.invited("labeller", "Ann")
@@ -268,6 +275,7 @@ def test_a_question_put_again_does_not_show_ones_own_answer(team):
     assert set(told_of(ann, row)) == {None}
 
 
+@pytest.mark.slow
 def test_whoever_may_still_answer_late_does_not_see_what_others_answered(team):
     own = team()
     ann, bob = own.invited("labeller", "Ann"), own.invited("labeller", "Bob")
@@ -285,6 +293,7 @@ def test_whoever_may_still_answer_late_does_not_see_what_others_answered(team):
     assert ann.get(f"/nodes/{row}").json()["votes"]
 
 
+@pytest.mark.slow
 def test_an_undone_question_is_blind_once_somebody_else_has_answered_it(team):
     own = team(find="Officer", strategy="pool")
     ann, bob = own.invited("labeller", "Ann"), own.invited("labeller", "Bob")
@@ -319,6 +328,7 @@ def test_a_label_is_hidden_while_another_answer_is_wanted(team):
     assert not campaign.hides("bob", row)
 
 
+@pytest.mark.slow
 def test_nothing_is_hidden_once_the_budget_is_spent(team):
     own = team(overlap=2, budget=3)
     ann = own.invited("labeller", "Ann")

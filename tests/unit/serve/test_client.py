@@ -12,8 +12,6 @@ import querist
 from querist.errors import InputError
 from querist.serve.client import ServerError
 
-pytestmark = pytest.mark.slow
-
 TRUTH = dict(zip(*(lambda g: (g.nodes, g.labels))(querist.load_graph("messages")), strict=True))
 
 
@@ -56,6 +54,7 @@ def served(tmp_path):
     process.wait()
 
 
+@pytest.mark.slow
 def test_a_campaign_over_the_network_is_asked_and_answered_like_one_at_hand(served, tmp_path):
     store, said, process = served
     ann = querist.connect(said["address"], token(store, "--name", "Ann"))
@@ -108,6 +107,7 @@ def test_a_campaign_over_the_network_is_asked_and_answered_like_one_at_hand(serv
         assert again.wait(30) == 128 + signal.SIGTERM, "it finishes what is under way first"
 
 
+@pytest.mark.slow
 def test_what_is_no_link_is_refused_and_says_what_to_do(served):
     _, said, _ = served
     with pytest.raises(InputError, match="no address of a server"):

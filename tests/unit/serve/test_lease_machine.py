@@ -223,6 +223,7 @@ class Leases(RuleBasedStateMachine):
         assert self.replay.answers == self.acknowledged
 
 
+@pytest.mark.slow
 def test_leases(begun):
     Leases.begun = begun
     few = settings(max_examples=max(8, settings().max_examples // 4), stateful_step_count=40)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "serve.py"
 
 
@@ -22,6 +21,7 @@ def measured(*parts):
     return json.loads(run.stdout)
 
 
+@pytest.mark.slow
 def test_people_at_their_pace_lose_and_double_nothing():
     found = measured("people", "page", "restart")
     assert found["people"]["answers"] > 0
@@ -30,6 +30,7 @@ def test_people_at_their_pace_lose_and_double_nothing():
     assert found["page"]["ms"]["median"] > 0
 
 
+@pytest.mark.slow
 def test_answers_and_leases_are_measured_beside_bare_routes():
     found = measured("sqlite", "lease")
     assert found["sqlite"]["statuses"].keys() == {"200"}

@@ -51,6 +51,7 @@ def serious(page, axe):
     ]
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_serious_and_nothing_is_wider_than_a_phone(opened, papers, axe):
     in_doubt(papers)
     page = opened(papers.link("manager"))
@@ -68,6 +69,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_wider_than_a_phone(opened, pap
             assert serious(page, axe) == []
 
 
+@pytest.mark.slow
 def test_script_in_names_is_shown_as_text(opened, site, payloads):
     """Ids, attributes, classes, comments and people, wherever a page shows them."""
     kept = [text for text in payloads if "\0" not in text]  # a table of text holds no NUL
@@ -106,6 +108,7 @@ def spaced(text):
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_a_manager_sees_how_it_goes_and_decides(opened, papers):
     own, rows = papers.campaign, in_doubt(papers)
     page = opened(papers.link("manager", "Grace"))
@@ -133,6 +136,7 @@ def test_a_manager_sees_how_it_goes_and_decides(opened, papers):
     assert own.status.options.budget == 40 and page.locator("#notice").is_hidden()
 
 
+@pytest.mark.slow
 def test_a_campaign_that_stopped_says_why_and_goes_on_by_its_manager(opened, site):
     papers = site.papers(stop=1.0)
     own = papers.campaign
@@ -151,6 +155,7 @@ def test_a_campaign_that_stopped_says_why_and_goes_on_by_its_manager(opened, sit
     labeller.locator("#question").wait_for()
 
 
+@pytest.mark.slow
 def test_invitations(opened, papers):
     page = opened(papers.link("manager", "Grace"))
     visit(page, papers, "manage")
@@ -171,6 +176,7 @@ def test_invitations(opened, papers):
     assert "ask the manager for a new one" in invited.locator("main").inner_text()
 
 
+@pytest.mark.slow
 def test_exports(opened, papers):
     page = opened(papers.link("manager", "Grace"))
     visit(page, papers, "manage")  # until then links move as lists above them fill, and a click goes astray
@@ -188,6 +194,7 @@ def test_exports(opened, papers):
         assert text.startswith(begins) and "p1" not in text
 
 
+@pytest.mark.slow
 def test_a_reader_looks_and_changes_nothing(opened, papers):
     in_doubt(papers)
     page = opened(papers.link("reader", "Ken"))
@@ -196,6 +203,7 @@ def test_a_reader_looks_and_changes_nothing(opened, papers):
     assert page.locator("#doubts button, #pause, #invite, #people").count() == 0
 
 
+@pytest.mark.slow
 def test_a_page_names_nobody_to_a_reader(opened, papers):
     own = papers.campaign
     people = [papers.link(name=name).rpartition("=")[2] for name in ("Ann", "Bob", "Cem")]
@@ -216,6 +224,7 @@ def test_a_page_names_nobody_to_a_reader(opened, papers):
     assert not re.search("Ann|Bob|Cem|" + "|".join(who), page.content())
 
 
+@pytest.mark.slow
 def test_the_graph_is_drawn_in_the_colours_of_the_classes(opened, papers):
     from querist.report.figures import DARK, LIGHT
 
@@ -261,6 +270,7 @@ def everywhere(site):
     return f"{site.address}/enter?token={site.server.gate.invite(None, 'manager')[1]}"
 
 
+@pytest.mark.slow
 def test_a_campaign_is_made_in_the_browser_and_answered(opened, site, everywhere, graph_files, axe):
     page = opened(everywhere, viewport={"width": 360, "height": 740})
     page.get_by_role("link", name="New campaign").click()
@@ -312,6 +322,7 @@ def test_a_campaign_is_made_in_the_browser_and_answered(opened, site, everywhere
     assert [event.body["code"] for event in site.server.store.events(id) if event.kind == "answer"] == [1]
 
 
+@pytest.mark.slow
 def test_a_campaign_of_several_labels_a_node_is_made_by_its_form(opened, everywhere, site, graph_files):
     page = opened(everywhere)
     page.goto(f"{page.url}new")
@@ -327,6 +338,7 @@ def test_a_campaign_of_several_labels_a_node_is_made_by_its_form(opened, everywh
     assert site.server.views(page.url.split("/")[-2]).campaign.asking.multilabel
 
 
+@pytest.mark.slow
 def test_whoever_may_not_create_campaigns_sees_no_form(opened, papers):
     page = opened(papers.link("manager"))
     page.goto(papers.site.address)
@@ -335,6 +347,7 @@ def test_whoever_may_not_create_campaigns_sees_no_form(opened, papers):
     assert "takes the manager of the server" in page.locator("main").inner_text()
 
 
+@pytest.mark.slow
 def test_how_far_the_server_is_with_a_new_campaign_is_shown(opened, everywhere, graph_files):
     page = opened(everywhere)
     page.goto(f"{page.url}new")
@@ -349,6 +362,7 @@ def test_how_far_the_server_is_with_a_new_campaign_is_shown(opened, everywhere, 
     assert page.locator("#progress").evaluate("bar => bar.value") == 0.25
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_serious_in_check_boxes(opened, site, axe):
     papers = site.papers(multilabel=True)
     own = papers.campaign

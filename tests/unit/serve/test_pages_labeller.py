@@ -47,6 +47,7 @@ def answer_truly(page, times):
 # -- answers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_key_answers_and_the_next_question_is_there(page, papers):
     assert page.locator("#classes button kbd").all_inner_texts() == ["a", "d", "t"]
     first = row(page)
@@ -62,6 +63,7 @@ def test_a_key_answers_and_the_next_question_is_there(page, papers):
     assert page.locator("#said-saved").inner_text() == f"Saved: Paper {second}, Databases"
 
 
+@pytest.mark.slow
 def test_other_outcomes(page, papers):
     for key in ("s", "?"):
         page.keyboard.press(key)
@@ -69,6 +71,7 @@ def test_other_outcomes(page, papers):
     assert [outcome for _, outcome, _ in papers.answers()] == ["skip", "unsure"]
 
 
+@pytest.mark.slow
 def test_a_question_is_read_out_with_its_guess_and_reason(page):
     said, why = page.locator("#said"), page.locator("#why").inner_text()
     assert said.inner_text() == f"Question 1: Paper {row(page)}. {why}"
@@ -77,6 +80,7 @@ def test_a_question_is_read_out_with_its_guess_and_reason(page):
     assert re.fullmatch(rf"Question 7: Paper {row(page)}. Guess: {guess}, \d+ %. {why}", said.inner_text())
 
 
+@pytest.mark.slow
 def test_by_keyboard_alone_without_single_keys(page, papers):
     page.locator("#single").focus()
     page.keyboard.press("Space")
@@ -93,6 +97,7 @@ def test_by_keyboard_alone_without_single_keys(page, papers):
     assert [code for _, _, code in papers.answers()] == [1]
 
 
+@pytest.mark.slow
 def test_a_key_held_down_answers_once_and_one_with_control_not_at_all(page, papers):
     page.keyboard.press("Control+a")
     page.keyboard.down("t")
@@ -103,6 +108,7 @@ def test_a_key_held_down_answers_once_and_one_with_control_not_at_all(page, pape
     assert [code for _, _, code in papers.answers()] == [2]
 
 
+@pytest.mark.slow
 def test_classes_that_outnumber_the_keys_are_written(site, opened):
     papers = site.papers([f"topic {number:03}" for number in range(60)])
     page = opened(papers.link())
@@ -119,6 +125,7 @@ def test_classes_that_outnumber_the_keys_are_written(site, opened):
 # -- the network goes away ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_answers_outlive_the_network_and_the_page(page, papers):
     rows = []
     page.context.set_offline(True)
@@ -137,6 +144,7 @@ def test_answers_outlive_the_network_and_the_page(page, papers):
     assert row(other) not in rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["request", "receipt"])
 def test_a_loss_under_way_neither_loses_nor_doubles(page, papers, loss):
     keys, seen = [], False  # a busy machine may look at the page only after the next try
@@ -159,6 +167,7 @@ def test_a_loss_under_way_neither_loses_nor_doubles(page, papers, loss):
     assert papers.answers() == [(first, "answer", 0)] and len(set(keys)) == 1
 
 
+@pytest.mark.slow
 def test_a_server_in_trouble_is_asked_again(page, papers):
     page.route("**/answers", lambda route: route.fulfill(status=503, body="busy"))
     page.keyboard.press("a")
@@ -168,6 +177,7 @@ def test_a_server_in_trouble_is_asked_again(page, papers):
     assert len(papers.answers()) == 1
 
 
+@pytest.mark.slow
 def test_what_the_server_refuses_is_told_and_kept(page, papers):
     page.route("**/answers", lambda route: route.fulfill(status=422, json={"error": "not this one"}), times=1)
     first = row(page)
@@ -182,6 +192,7 @@ def test_what_the_server_refuses_is_told_and_kept(page, papers):
     assert papers.answers() == [(first, "answer", 0)] and page.locator("#refused").is_hidden()
 
 
+@pytest.mark.slow
 def test_who_is_signed_out_keeps_the_answers(page, papers, site):
     store = site.server.store
     (token,) = store.tokens(papers.campaign.id)
@@ -192,6 +203,7 @@ def test_who_is_signed_out_keeps_the_answers(page, papers, site):
     assert page.evaluate("Object.keys(localStorage).filter(k => k.startsWith('querist ')).length") == 1
 
 
+@pytest.mark.slow
 def test_a_bad_network_loses_doubles_and_reorders_nothing(opened, papers):
     """Requests and receipts are lost at random, the server is busy, the page is loaded again half-way."""
     draw, given = random.Random(1), []
@@ -230,6 +242,7 @@ def test_a_bad_network_loses_doubles_and_reorders_nothing(opened, papers):
     assert [(turn.row, turn.code) for turn in sorted(turns, key=lambda turn: turn.closed)] == given
 
 
+@pytest.mark.slow
 def test_a_question_answered_while_the_next_is_fetched_does_not_come_back(page, papers):
     """The server gives the question out once more, just before it has the answer."""
     rows, late = [row(page)], []
@@ -247,6 +260,7 @@ def test_a_question_answered_while_the_next_is_fetched_does_not_come_back(page, 
     assert [each for each, _, _ in papers.answers()] == rows
 
 
+@pytest.mark.slow
 def test_two_tabs_double_nothing(page, papers):
     other, first = again(page, papers), row(page)
     shows(other, first)
@@ -263,6 +277,7 @@ def test_two_tabs_double_nothing(page, papers):
 # -- undo, comments, leases ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_undo_brings_the_question_back(page, papers):
     first = row(page)
     page.keyboard.press("a")
@@ -276,6 +291,7 @@ def test_undo_brings_the_question_back(page, papers):
     assert papers.campaign.turns.asked == 1
 
 
+@pytest.mark.slow
 def test_undo_of_what_was_never_sent_leaves_no_trace(page, papers):
     page.context.set_offline(True)
     page.keyboard.press("a")  # this one is tried, and may have arrived
@@ -288,6 +304,7 @@ def test_undo_of_what_was_never_sent_leaves_no_trace(page, papers):
     assert len(papers.answers()) == 1 and row(page) == second and papers.events("undo") == []
 
 
+@pytest.mark.slow
 def test_undo_after_a_reload_until_nothing_is_left(page, papers):
     first = row(page)
     page.keyboard.press("a")
@@ -301,6 +318,7 @@ def test_undo_after_a_reload_until_nothing_is_left(page, papers):
     assert len(papers.events("undo")) == 1
 
 
+@pytest.mark.slow
 def test_a_question_stays_on_the_screen_until_it_is_answered(page, papers):
     """An undo whose reply is late brings another question, but never under somebody's fingers."""
     first = row(page)
@@ -318,6 +336,7 @@ def test_a_question_stays_on_the_screen_until_it_is_answered(page, papers):
     assert papers.answers() == [(first, "answer", 0)] and len(papers.events("undo")) == 1
 
 
+@pytest.mark.slow
 def test_comments(page, papers):
     first = row(page)
     page.keyboard.press("c")
@@ -335,6 +354,7 @@ def test_comments(page, papers):
     assert papers.answers() == []
 
 
+@pytest.mark.slow
 def test_a_break_gives_the_questions_back(page, papers):
     assert len(papers.campaign.turns.leases) == 2
     with page.expect_response(lambda reply: reply.request.method == "DELETE"):
@@ -354,6 +374,7 @@ def with_clock(opened, papers):
     return page
 
 
+@pytest.mark.slow
 def test_heartbeats_while_somebody_is_there(opened, papers):
     page = with_clock(opened, papers)
     beats = []
@@ -371,6 +392,7 @@ def test_heartbeats_while_somebody_is_there(opened, papers):
     assert len(beats) == before
 
 
+@pytest.mark.slow
 def test_a_question_that_went_to_somebody_else_is_told(opened, papers):
     page = with_clock(opened, papers)
     first, own = row(page), papers.campaign
@@ -386,6 +408,7 @@ def test_a_question_that_went_to_somebody_else_is_told(opened, papers):
     assert papers.answers() == [(first, "answer", 0)]
 
 
+@pytest.mark.slow
 def test_a_pause_is_told_and_ends_by_itself(opened, papers):
     page = with_clock(opened, papers)
     papers.campaign.change("manager", paused=True)
@@ -402,6 +425,7 @@ def test_a_pause_is_told_and_ends_by_itself(opened, papers):
 # -- what is shown ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_node_its_text_and_its_neighbourhood(page, papers):
     assert "how few labels suffice" in page.locator("#texts").inner_text()
     assert page.locator("#values dt").all_inner_texts() == ["year", "venue"]
@@ -422,6 +446,7 @@ def test_the_node_its_text_and_its_neighbourhood(page, papers):
     assert page.locator("#near-title").inner_text() == "6 neighbours"
 
 
+@pytest.mark.slow
 def test_a_guess_is_faint_and_in_the_colour_of_its_class(page):
     guess = answer_truly(page, 6)
     fill = "e => getComputedStyle(e).fill"
@@ -433,6 +458,7 @@ def test_a_guess_is_faint_and_in_the_colour_of_its_class(page):
     assert float(centre.get_attribute("fill-opacity")) < 0.6
 
 
+@pytest.mark.slow
 def test_an_answer_that_checks_others_leans_on_none(opened, site):
     """A second answer about a node is wanted: neither the first nor the guess that came of it is shown."""
     papers = site.papers(overlap=2)
@@ -450,6 +476,7 @@ def test_an_answer_that_checks_others_leans_on_none(opened, site):
     assert "none" in page.locator("#drawing .centre").get_attribute("class")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_the_page_of_an_audit_question_prefers_no_class(opened, site, several):
     papers = site.papers(audit=5, budget=6, multilabel=several)

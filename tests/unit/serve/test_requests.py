@@ -185,6 +185,7 @@ def impatient(served, monkeypatch):
     return served
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nA: "])
 def test_headers_that_do_not_arrive_end_the_connection(impatient, sent):
     with impatient.connection() as connection:
@@ -192,12 +193,14 @@ def test_headers_that_do_not_arrive_end_the_connection(impatient, sent):
         assert end_of(connection) == b""
 
 
+@pytest.mark.slow
 def test_a_body_that_does_not_arrive_ends_the_connection(impatient):
     with impatient.connection() as connection:
         connection.sendall(impatient.head("/comments", "Content-Length: 100") + b'{"row": 0,')
         assert end_of(connection).startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.slow
 def test_a_body_that_drips_ends_the_connection(impatient):
     sent = []
     with impatient.connection() as connection, suppress(ConnectionError):
@@ -212,6 +215,7 @@ GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 REFUSED = b"POST /v1/campaigns HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [GET, REFUSED], ids=["answered", "refused"])
 def test_what_follows_an_answer_must_arrive_too(impatient, first):
     with impatient.connection() as connection:
@@ -221,12 +225,14 @@ def test_what_follows_an_answer_must_arrive_too(impatient, first):
         end_of(connection)
 
 
+@pytest.mark.slow
 def test_what_was_sent_before_an_answer_must_arrive_too(impatient):
     with impatient.connection() as connection:
         connection.sendall(GET + impatient.head("/comments", "Content-Length: 100") + b"{")
         assert b" 408 " in end_of(connection)
 
 
+@pytest.mark.slow
 def test_a_slow_body_that_keeps_arriving_is_taken(impatient):
     """For longer than a request may keep the server waiting."""
     content = json.dumps({"row": 0, "text": "x" * 1000}).encode()
@@ -238,6 +244,7 @@ def test_a_slow_body_that_keeps_arriving_is_taken(impatient):
         assert connection.recv(20).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.slow
 def test_whoever_waits_for_the_server_may_wait(impatient, monkeypatch):
     monkeypatch.setattr(CampaignViews, "people", lambda views: [{"late": threading.Event().wait(1.5)}])
     with impatient.client("manager") as manager:

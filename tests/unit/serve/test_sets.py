@@ -32,6 +32,7 @@ def truth(row):
     return [] if row % 10 == 7 else sorted({row // 20, *([2] if row % 3 == 0 else [])})
 
 
+@pytest.mark.slow
 def test_answers_are_lists_over_http(papers):
     with client(papers) as http, client(papers, "manager") as manager:
         assert papers.site.server.views(papers.campaign.id).summary()["multilabel"] is True
@@ -79,6 +80,7 @@ def test_the_table_of_answers_has_a_column_of_sets_before_the_first_answer(paper
         assert str(pq.read_table(io.BytesIO(content)).schema.field("label").type).startswith("list<")
 
 
+@pytest.mark.slow
 def test_the_table_of_answers_has_sets(papers):
     with client(papers) as http, client(papers, "manager") as manager:
         given = []
@@ -118,6 +120,7 @@ def test_campaigns_of_sets_are_made_over_http(site):
         assert made.status_code == 201 and made.json()["multilabel"] is True
 
 
+@pytest.mark.slow
 def test_a_client_answers_with_sets(papers):
     asking = connect(papers.link())
     assert asking.multilabel
@@ -167,6 +170,7 @@ def marked(page):
     return page.locator("#classes input:checked").count()
 
 
+@pytest.mark.slow
 def test_keys_mark_boxes_and_enter_sends_them(page, papers):
     group = page.get_by_role("group", name="Classes that it has")
     assert group.get_by_role("checkbox").count() == 3
@@ -207,6 +211,7 @@ def test_keys_mark_boxes_and_enter_sends_them(page, papers):
     assert page.locator("#past li").first.inner_text().startswith(f"Paper {third}: Databases")
 
 
+@pytest.mark.slow
 def test_a_guess_is_a_set_with_the_chance_of_each_class(page, papers):
     own = papers.campaign
     for question in own.lease("other", 5)[0]:
@@ -224,6 +229,7 @@ def test_a_guess_is_a_set_with_the_chance_of_each_class(page, papers):
         assert page.locator("#guess").inner_text().startswith("Guess: ")
 
 
+@pytest.mark.slow
 def test_classes_that_outnumber_the_keys_are_found_and_marked(site, opened):
     papers = site.papers([f"topic {number:03}" for number in range(60)], multilabel=True)
     page = opened(papers.link())
@@ -238,6 +244,7 @@ def test_classes_that_outnumber_the_keys_are_found_and_marked(site, opened):
     assert [code for _, _, code in papers.answers()] == [[31, 40]]
 
 
+@pytest.mark.slow
 def test_a_manager_decides_on_a_set(opened, papers):
     own = papers.campaign
     for person in ("p1", "p2", "p3"):

@@ -179,6 +179,7 @@ with open("/proc/self/status") as status:  # ru_maxrss would begin with that of 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
 def test_a_small_parquet_takes_little_of_much_memory(tmp_path: Path) -> None:
     texts = pa.array([letter * 10_000 for letter in "abc"]).take(pa.array(np.arange(20_000) % 3))

@@ -265,6 +265,7 @@ except querist.InputError as problem:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what",
     [

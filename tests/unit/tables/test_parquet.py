@@ -33,6 +33,7 @@ def without_dictionaries(table: pa.Table) -> pa.Table:
     return table.set_column(table.num_columns - 1, "kind", table["kind"].cast(pa.string()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("encoding", ["dictionary", "plain", "delta"])

@@ -9,6 +9,7 @@ from querist.graph import as_graph
 from querist.tables.files import node_file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", ['"17,5', '17,"5'])
 @pytest.mark.parametrize("place", [3, 150_000, 299_998])
 def test_one_open_quotation_mark_among_many_lines(bad: str, place: int, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def made_up(spec: Specification) -> Result:
     return Result(spec, {}, outcomes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", ITEMS, ids=[item.name for item in ITEMS])
 def test_a_hurried_plan_is_a_part_of_the_full_one_and_both_can_be_shown(item: Item) -> None:
     quick, full = item.plan(True), item.plan(False)

@@ -179,6 +179,7 @@ def test_theorem_4_is_broken_where_u_fits_and_corollary_5_by_an_adversary() -> N
             assert numbers[f"{statement}, counted"] <= numbers[f"{statement}, holds"]
 
 
+@pytest.mark.slow
 def test_lemma_6_and_theorem_7_beside_runs(tmp_path: Path) -> None:
     item = item_of("sslgc13", "theorem7")
     results = run([replace(spec, repeats=1) for spec in item.plan(True)], Store(tmp_path))

@@ -132,6 +132,7 @@ def test_nearest_by_path_errs_once_a_pair_and_pounce_does_not() -> None:
         assert played(case("POUNCE", "matched", size=size))["mistakes"] <= 3
 
 
+@pytest.mark.slow
 def test_three_clusters_as_in_the_readings() -> None:
     """From cliques of 6 to cliques of 192 the perceptron grows from 8 mistakes to 100; POUNCE stays at 3."""
     most = {
@@ -185,6 +186,7 @@ def test_a_hurried_plan_is_a_part_of_the_full_one(item: Item) -> None:
     assert len({spec.key for spec in full}) == len(full)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", OWN, ids=lambda item: item.name)
 def test_an_item_can_be_run_and_shown(item: Item, tmp_path: Path) -> None:
     plan = [replace(spec, repeats=1) for spec in item.plan(True)]

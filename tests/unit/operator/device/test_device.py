@@ -158,6 +158,7 @@ def test_a_random_block_follows_its_generator() -> None:
     assert torch.equal(first, again) and not torch.equal(first, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalised", [True, False])
 @pytest.mark.parametrize(("count", "tol"), [(12, 2e-3), (12, 1e-7), (60, 2e-3)])
 def test_pairs_on_a_device_are_those_of_the_dense_solution(
@@ -200,6 +201,7 @@ def test_entries_of_one_need_not_be_there() -> None:
         np.testing.assert_allclose(M.matmat(M.space.given(X)), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_kernel_by_its_interpreter() -> None:
     pytest.importorskip("triton")
     # Triton decides when it is imported whether it interprets: a process of its own.

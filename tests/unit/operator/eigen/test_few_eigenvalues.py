@@ -16,8 +16,6 @@ from querist.operator.value import Operator
 from querist.progress import silent
 from querist.types import Floats
 
-pytestmark = pytest.mark.slow
-
 
 def graph_of(made: nx.Graph) -> Graph:
     return Graph(sp.csr_array(nx.to_scipy_sparse_array(made, dtype=float)))
@@ -90,6 +88,7 @@ def without_doubt(graph: Graph, rank: int, *, normalised: bool, tol: float = 2e-
         return embed(graph, rank, normalised=normalised, tol=tol, cache=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalised", [True, False])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_pairs_are_those_of_the_dense_solution(name: str, normalised: bool) -> None:
@@ -111,6 +110,7 @@ def test_pairs_are_those_of_the_dense_solution(name: str, normalised: bool) -> N
         assert np.linalg.norm(errors, axis=0).max() <= 2e-3 * unit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalised", [True, False])
 @pytest.mark.parametrize("rank", [2, 10, 64, 100])
 @pytest.mark.parametrize("tol", [2e-3, 1e-6])
@@ -126,6 +126,7 @@ def test_a_large_star_has_one_eigenvalue_besides_its_last(normalised: bool, rank
     assert "inside a multiple eigenvalue" in found.report()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [stars_in_a_row(3, 1000), stars_in_a_row(30, 100), windmill(1500, 3)])
 @pytest.mark.parametrize("rank", [64, 100])
 def test_large_ones_keep_their_residuals(made: nx.Graph, rank: int) -> None:

@@ -15,8 +15,6 @@ from querist.operator.local import LocalSpace
 from querist.progress import silent
 from querist.types import Floats
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def for_few_pairs_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +126,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("tol", [2e-3, 1e-7])
 @pytest.mark.parametrize("weighted", [False, True])
