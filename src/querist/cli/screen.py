@@ -54,7 +54,7 @@ def print_json(value: Any) -> None:
     """JSON on standard output: ASCII, so that it survives any encoding; a NaN becomes null."""
     from querist.experiment.specification import plain
 
-    print(json.dumps(plain(value), indent=2, allow_nan=False))
+    print(json.dumps(plain(value), indent=2, allow_nan=False), flush=True)
 
 
 def print_found(found: Any, as_json: bool, report: Callable[[Any], None] | str, about: str = "") -> None:
@@ -203,8 +203,9 @@ def _print(what: Any, **options: Any) -> None:
     console = _console()
     with console.capture() as captured:
         console.print(what, **options)
-    # Not by rich itself, which ends the process when the reader has left.
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    # Not by rich itself, which ends the process when the reader has left. A server that goes on has no later
+    # moment at which a pipe gets what was printed.
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()), flush=True)
 
 
 def _showable(text: str) -> str:
