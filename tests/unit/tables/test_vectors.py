@@ -11,6 +11,7 @@ from pyarrow import parquet
 
 from querist.budgeted.catalogue import STREAMS
 from querist.budgeted.feed import feed
+from querist.datasets import load_vectors
 from querist.errors import InputError
 from querist.tables.files import read_vectors
 from querist.tables.readers.lines import Lines
@@ -167,3 +168,9 @@ def test_what_was_learned_before_an_undeclared_label_stays(name):
     twin.run(np.array([[0.0], [1.0], [0.1]]), np.array([0, 1, 0]))
     rest = np.array([[0.9], [0.0]]), np.array([1, 0])
     np.testing.assert_array_equal(learner.run(*rest).predicted, twin.run(*rest).predicted)
+
+
+def test_labels_beyond_63_bits_are_whole(tmp_path):
+    labels = np.array([2**63 + 1, 1, 2], dtype=np.uint64)
+    np.savez(tmp_path / "large.npz", X=np.eye(3), y=labels)
+    assert list(load_vectors(tmp_path / "large.npz").y) == labels.tolist()
